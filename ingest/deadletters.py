@@ -1,0 +1,67 @@
+"""Where records that could not be used are kept, so that nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers import BadRecord
+
+
+class DeadLetters:
+    """Appends bad records to a file of JSON lines, which the first one creates.
+
+    A line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO 8601,
+    UTC), and is on its way to the disk when `write` returns.
+
+    Attributes:
+        path: the file.
+        count: records written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.count = 0
+        self._stream: TextIO | None = None
+        self._close = ExitStack()
+
+    def write(self, record: BadRecord) -> None:
+        """Append a record.
+
+        Raises:
+            InputError: where the file cannot be written.
+        """
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)
+        try:
+            if self._stream is None:
+                # A lone surrogate comes out as \udXXX, which JSON reads back as it was.
+                self._stream = self._close.enter_context(
+                    self.path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
+                )
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot write dead letters ({error.strerror or error}); "
+                "choose another file"
+            ) from None
+        self.count += 1
+
+    def __enter__(self) -> DeadLetters:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close.close()
+        self._stream = None

@@ -1,0 +1,178 @@
+"""Cutting documents into passages at sentences and turns, and encoding them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from slice_os.alignment import AlignedText
+from slice_os.documents import Document, Metadata, Scalar
+from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.ingest.sentences import sentence_ends
+from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.words import IntArray
+
+DEFAULT_MAX_PIECES = 128
+PART_PIECES = 8_192
+CLAUSE_MARKS = frozenset(";:,)—\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Where a passage lies: code points ``start:end``, words ``first_word:end_word``."""
+
+    start: int
+    end: int
+    first_word: int
+    end_word: int
+
+
+def cut_passages(
+    document: Document, aligned: AlignedText, max_pieces: int = DEFAULT_MAX_PIECES
+) -> list[Passage]:
+    """Passages of whole sentences, as many as fit, each within one speaker's turn.
+
+    Every word is in exactly one passage; what lies between two passages is white space. A
+    sentence that is too long is cut after a clause mark, or failing that between two words.
+
+    Args:
+        document: the document.
+        aligned: its text, aligned by the encoder.
+        max_pieces: word pieces that a passage holds; a single longer word is kept whole.
+    """
+    words = aligned.words
+    if not len(words):
+        return []
+    ends = np.array(sentence_ends(document.text), dtype=np.int64)
+    sentence = np.searchsorted(ends, words[:, 0], side="right")
+    turn = _turns(document, words)
+    units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
+    bounds = [0]
+    for unit_start, unit_end in itertools.pairwise([0, *units.tolist(), len(words)]):
+        begun = bounds[-1]
+        new_turn = unit_start > begun and turn[unit_start] != turn[unit_start - 1]
+        if new_turn or words[unit_end - 1, 3] - words[begun, 2] > max_pieces:
+            bounds += [unit_start] if unit_start > begun else []
+            bounds += _cut_long(document.text, words, unit_start, unit_end, max_pieces)
+    breaks = np.union1d(ends, [segment.start for segment in document.segments])
+    return _place(document.text, words, [*bounds, len(words)], breaks)
+
+
+def encode_documents(
+    documents: Iterable[Document], encoder: SpanEncoder, max_pieces: int = DEFAULT_MAX_PIECES
+) -> Iterator[DocumentPart]:
+    """Cut and encode documents as a stream; memory does not grow with their number or length.
+
+    Args:
+        documents: in the order in which their parts shall come.
+        encoder: makes the token vectors.
+        max_pieces: word pieces that a passage holds.
+    """
+    pending: deque[tuple[Document, AlignedText, list[Passage], bool]] = deque()
+
+    def ranges() -> Iterator[PieceRange]:
+        for document in documents:
+            aligned = encoder.align(document.text)
+            parts = _parts(cut_passages(document, aligned, max_pieces), aligned)
+            for number, part in enumerate(parts, start=1):
+                pending.append((document, aligned, part, number == len(parts)))
+                yield PieceRange(aligned, *_pieces(part, aligned))
+
+    for vectors in encoder.encode(ranges()):
+        document, aligned, part, last = pending.popleft()
+        offset, _ = _pieces(part, aligned)
+        encoded = []
+        for passage in part:
+            words = aligned.words[passage.first_word : passage.end_word].copy()
+            first, end = int(words[0, 2]), int(words[-1, 3])
+            words[:, 2:] -= first
+            encoded.append(
+                EncodedPassage(
+                    start=passage.start,
+                    end=passage.end,
+                    words=words,
+                    vectors=vectors[first - offset : end - offset],
+                    metadata=_metadata(document, passage),
+                )
+            )
+        yield DocumentPart(document, tuple(encoded), last)
+
+
+def _turns(document: Document, words: IntArray) -> IntArray:
+    """The number of the turn that each word is in: neighbours of one speaker share it."""
+    segments = document.segments
+    changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
+    numbers = np.concatenate([[0], np.cumsum(changes)])
+    starts = np.array([segment.start for segment in segments], dtype=np.int64)
+    return numbers[np.searchsorted(starts, words[:, 0], side="right")]
+
+
+def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int) -> list[int]:
+    cuts: list[int] = []
+    while words[end - 1, 3] - words[start, 2] > max_pieces:
+        limit = words[start, 2] + max_pieces
+        stop = max(int(np.searchsorted(words[:, 3], limit, side="right")), start + 1)
+        if stop >= end:
+            break
+        earliest = start + max(1, 2 * (stop - start) // 3)
+        for cut in range(stop, earliest, -1):
+            if CLAUSE_MARKS.intersection(text[words[cut - 1, 1] : words[cut, 0]]):
+                stop = cut
+                break
+        cuts.append(stop)
+        start = stop
+    return cuts
+
+
+def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> list[Passage]:
+    passages = []
+    start = 0
+    for first, end in itertools.pairwise(bounds):
+        stop = len(text)
+        if end < len(words):
+            gap_start, stop = int(words[end - 1, 1]), int(words[end, 0])
+            index = int(np.searchsorted(breaks, gap_start))
+            if index < len(breaks) and breaks[index] < stop:
+                stop = int(breaks[index])
+        surface = text[start:stop]
+        left = len(surface) - len(surface.lstrip())
+        passages.append(Passage(start + left, start + len(surface.rstrip()), first, end))
+        start = stop
+    return passages
+
+
+def _parts(passages: list[Passage], aligned: AlignedText) -> list[list[Passage]]:
+    parts: list[list[Passage]] = [[]]
+    for passage in passages:
+        _, end = _pieces([passage], aligned)
+        if parts[-1] and end - _pieces(parts[-1], aligned)[0] > PART_PIECES:
+            parts.append([])
+        parts[-1].append(passage)
+    return parts
+
+
+def _pieces(passages: list[Passage], aligned: AlignedText) -> tuple[int, int]:
+    if not passages:
+        return 0, 0
+    words = aligned.words
+    return int(words[passages[0].first_word, 2]), int(words[passages[-1].end_word - 1, 3])
+
+
+def _metadata(document: Document, passage: Passage) -> Metadata:
+    within = [
+        segment
+        for segment in document.segments
+        if segment.start < passage.end and segment.end > passage.start
+    ]
+    found: dict[str, Scalar] = {}
+    if within and within[0].speaker is not None:
+        found["speaker"] = within[0].speaker
+    starts = [segment.start_time for segment in within if segment.start_time is not None]
+    ends = [segment.end_time for segment in within if segment.end_time is not None]
+    if starts and ends:
+        found["start_time"], found["end_time"] = min(starts), max(ends)
+    return found

@@ -1,0 +1,233 @@
+"""Ingest: sources → documents → passages → vectors → store, resumable at every point.
+
+What was stored is known by the fingerprint of each document, and a source that was read to its
+end by its signature; so a second run does nothing, a run that was cut off goes on, and a
+changed document replaces the former one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from slice_os.documents import Document
+from slice_os.encoder import SpanEncoder
+from slice_os.ingest.deadletters import DeadLetters
+from slice_os.ingest.passages import encode_documents
+from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.sources import Source
+from slice_os.stores.base import Store, Writer
+
+LOOKUP_DOCUMENTS = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an ingest run did, or has done so far.
+
+    Attributes:
+        sources: sources read to their end.
+        sources_unchanged: sources passed over, being as they were when last read.
+        documents: documents stored, new or changed.
+        documents_unchanged: documents read but stored already.
+        documents_deleted: documents that were gone from their source.
+        pieces: token vectors stored.
+        bad_records: records that could not be used; all are in the dead letters.
+        bytes: bytes of the sources done, those passed over included.
+        seconds: time taken.
+    """
+
+    sources: int = 0
+    sources_unchanged: int = 0
+    documents: int = 0
+    documents_unchanged: int = 0
+    documents_deleted: int = 0
+    pieces: int = 0
+    bad_records: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+Progress = Callable[[Summary], None]
+
+
+def ingest_sources(
+    store: Store,
+    encoder: SpanEncoder,
+    sources: Iterable[Source],
+    *,
+    options: ReadOptions,
+    dead_letters: Path,
+    progress: Progress | None = None,
+) -> Summary:
+    """Bring sources into a store.
+
+    A record that cannot be used goes to the dead letters and the rest goes on; its source is
+    read again by the next run. Documents that are complete stay when the run is cut off.
+
+    Args:
+        store: where to.
+        encoder: the store's own.
+        sources: what to read.
+        options: how to read records.
+        dead_letters: file for records that cannot be used; made when there is one.
+        progress: told of the state after every part of a document and every source.
+
+    Returns:
+        What was done.
+    """
+    with store.writer() as writer, DeadLetters(dead_letters) as letters:
+        run = _Run(store, writer, letters, options, progress)
+        max_pieces = store.info().max_pieces
+        for part in encode_documents(run.documents(sources), encoder, max_pieces):
+            writer.write(part)
+            run.wrote(sum(len(p.vectors) for p in part.passages), part.last, part.document)
+        run.end()
+    return run.summary()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A source that has been read but whose documents are not all written yet."""
+
+    source: Source
+    signature: str
+    size: int
+    stale: set[str]
+    waiting: int = 0
+    read: bool = False
+    bad: bool = False
+    bytes: int = 0
+
+
+class _Run:
+    """The bookkeeping of one run: counts, and which sources are through."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        letters: DeadLetters,
+        options: ReadOptions,
+        progress: Progress | None,
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._letters = letters
+        self._options = options
+        self._progress = progress
+        self._counts = asdict(Summary())
+        self._began = time.monotonic()
+        self._open: deque[_Open] = deque()
+        self._owner: dict[str, str] = {}
+
+    def summary(self) -> Summary:
+        """The state so far."""
+        counts = dict(self._counts)
+        counts["bytes"] += sum(min(state.bytes, state.size) for state in self._open)
+        counts["bad_records"] = self._letters.count
+        counts["seconds"] = time.monotonic() - self._began
+        return Summary(**counts)
+
+    def documents(self, sources: Iterable[Source]) -> Iterator[Document]:
+        """The documents that have to be stored; everything else is dealt with on the way."""
+        for source in sources:
+            signature, size = _signature(source, self._options)
+            known = self._store.source_signature(source.name)
+            if signature and known == signature:
+                self._counts["sources_unchanged"] += 1
+                self._counts["bytes"] += size
+                self._tell()
+                continue
+            state = _Open(source, signature, size, self._store.documents_of(source.name))
+            self._open.append(state)
+            yield from self._wanted(state)
+            state.read = True
+            self._close_sources()
+
+    def wrote(self, pieces: int, last: bool, document: Document) -> None:
+        """A part of a document has been written."""
+        self._counts["pieces"] += pieces
+        state = next(state for state in self._open if state.source.name == document.source)
+        if last:
+            self._counts["documents"] += 1
+            state.waiting -= 1
+            state.bytes += len(document.text.encode())
+            self._close_sources()
+        self._tell()
+
+    def end(self) -> None:
+        """All has been read and written."""
+        self._close_sources()
+
+    def _wanted(self, state: _Open) -> Iterator[Document]:
+        for records in _batches(read(state.source, self._options), LOOKUP_DOCUMENTS):
+            fresh = list(self._usable(records, state))
+            stored = self._store.documents(document.id for document in fresh)
+            for document in fresh:
+                former = stored.get(document.id)
+                if former and former.source not in ("", document.source):
+                    self._refuse(state, document, f"id {document.id!r} is taken by {former.source}")
+                elif former and former.fingerprint == document.fingerprint:
+                    self._counts["documents_unchanged"] += 1
+                    state.bytes += len(document.text.encode())
+                else:
+                    state.waiting += 1
+                    yield document
+
+    def _usable(self, records: Iterable[Document | BadRecord], state: _Open) -> Iterator[Document]:
+        for record in records:
+            if isinstance(record, BadRecord):
+                state.bad = True
+                self._letters.write(record)
+            elif record.id in self._owner:
+                owner = self._owner[record.id]
+                self._refuse(state, record, f"id {record.id!r} came before, in {owner}")
+            else:
+                self._owner[record.id] = record.source
+                state.stale.discard(record.id)
+                yield record
+
+    def _refuse(self, state: _Open, document: Document, reason: str) -> None:
+        state.bad = True
+        self._letters.write(BadRecord(document.source, None, reason, document.text))
+
+    def _close_sources(self) -> None:
+        """Finish the sources whose documents are all written, in their order."""
+        while self._open and self._open[0].read and not self._open[0].waiting:
+            state = self._open.popleft()
+            if not state.bad:
+                self._counts["documents_deleted"] += self._writer.delete(sorted(state.stale))
+                if state.signature:
+                    self._writer.finish_source(state.source.name, state.signature)
+            self._counts["sources"] += 1
+            self._counts["bytes"] += state.size
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self.summary())
+
+
+def _signature(source: Source, options: ReadOptions) -> tuple[str, int]:
+    """What tells that a file has not changed, and its size; empty where nothing can."""
+    if source.path is None:
+        return "", 0
+    try:
+        stat = source.path.stat()
+    except OSError:
+        return "", 0
+    return f"{stat.st_size} {stat.st_mtime_ns} {options}", stat.st_size
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch

@@ -1,0 +1,115 @@
+"""WebVTT and SubRip: the file is a document, a cue a segment with speaker and times.
+
+The parser is our own because a broken cue has to be reported by line while the others go on,
+which the packages for these formats do not offer.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from slice_os.documents import Document
+from slice_os.errors import InputError
+from slice_os.ingest.readers._base import BadRecord, Turn, bad_record, decode_file, join_turns
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]*)>")
+# Only what the two formats define, so that "a < b" stays as it is.
+_TAG = re.compile(
+    r"</?(?:b|c|font|i|lang|rt|ruby|s|u|v)(?:[.\s][^<>]*)?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
+    re.ASCII | re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", re.ASCII)
+_IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines between blank lines, and the number of the first."""
+
+    line: int
+    lines: tuple[str, ...]
+
+    @property
+    def raw(self) -> str:
+        return "\n".join(self.lines)
+
+
+def read_subtitles(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Document | BadRecord]:
+    """A bad record for every malformed cue, then one document of the others."""
+    text = decode_file(source, stream.read())
+    if isinstance(text, BadRecord):
+        yield text
+        return
+    blocks = list(_blocks(text.removeprefix("\ufeff")))
+    if webvtt:
+        header = blocks.pop(0)
+        if header.lines[0].split(maxsplit=1)[0] != "WEBVTT":
+            yield bad_record(source, header.line, "not WebVTT: no WEBVTT on top", header.raw)
+            return
+        if "-->" in header.raw:  # a cue without the blank line that should part it from the top
+            blocks.insert(0, _Block(header.line + 1, header.lines[1:]))
+        blocks = [block for block in blocks if not _IGNORED.match(block.lines[0])]
+    turns: list[Turn] = []
+    for block in blocks:
+        try:
+            turns.extend(_cue(block))
+        except InputError as error:
+            yield bad_record(source, block.line, str(error), block.raw)
+    joined, segments = join_turns(turns)
+    if joined:
+        yield Document(source, joined, segments=segments, source=source)
+    else:
+        yield bad_record(source, None, "no cue with text", "")
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    block: list[str] = []
+    number = 0
+    for number, line in enumerate(_LINE_END.split(text), 1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield _Block(number - len(block), tuple(block))
+            block = []
+    if block:
+        yield _Block(number + 1 - len(block), tuple(block))
+
+
+def _cue(block: _Block) -> Iterator[Turn]:
+    """The turns of a cue: one, or one per voice.
+
+    Raises:
+        InputError: where the block is no cue.
+    """
+    timing_at = 0 if "-->" in block.lines[0] else 1
+    timing = _TIMING.match(block.lines[timing_at]) if len(block.lines) > timing_at else None
+    if timing is None:
+        raise InputError(
+            "malformed cue: no line with START --> END, such as 00:01.000 --> 00:02.500"
+        )
+    payload = "\n".join(block.lines[timing_at + 1 :])
+    if "-->" in payload:
+        raise InputError("malformed cue: a second time line; put a blank line between cues")
+    start, end = _seconds(*timing.groups()[:4]), _seconds(*timing.groups()[4:])
+    if end < start:
+        raise InputError("malformed cue: it ends before it starts")
+    before, *voices = _VOICE.split(payload)
+    yield Turn(_plain(before), None, start, end)
+    for speaker, said in zip(voices[::2], voices[1::2], strict=True):
+        yield Turn(_plain(said), _plain(speaker) or None, start, end)
+
+
+def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str) -> float:
+    whole = int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
+    return whole + int(fraction.ljust(3, "0")) / 1000
+
+
+def _plain(payload: str) -> str:
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), _TAG.sub("", payload)).strip()

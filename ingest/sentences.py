@@ -1,0 +1,76 @@
+"""Where a text may be cut: after a sentence, at a paragraph, at the end of a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import sentencex
+
+# sentencex takes time that grows with the square of the length where a text has no spaces.
+_WINDOW = 2_000
+# Prose wrapped by hand fills its lines; a turn or item of a list is mostly shorter.
+_WRAPPED_LINE = 40
+_NEWLINE = re.compile(r"\n\s*")
+
+
+def sentence_ends(text: str) -> list[int]:
+    """The ends of the sentences of a text.
+
+    A newline is an end, too, unless the sentence visibly goes on: the line is long and the next
+    one starts in lower case, as in prose wrapped to a width. White space after an end belongs to
+    the sentence before it.
+
+    Args:
+        text: any text without lone surrogates.
+
+    Returns:
+        Strictly increasing code points that cut the text into parts; the last is its length.
+        Empty for the empty text.
+    """
+    ends: list[int] = []
+    start = 0
+    for end in _block_ends(text):
+        within = _ends_in(text[start:end].rstrip())
+        ends.extend(start + offset for offset in within[:-1])
+        ends.append(end)
+        start = end
+    return ends
+
+
+def _block_ends(text: str) -> Iterator[int]:
+    """Where lines end that do not go on; white space after a newline counts with it."""
+    line_start = 0
+    for newline in _NEWLINE.finditer(text):
+        end = newline.end()
+        wrapped = (
+            newline[0].count("\n") == 1
+            and newline.start() - line_start >= _WRAPPED_LINE
+            and text[end : end + 1].islower()
+        )
+        line_start = end
+        if not wrapped:
+            yield end
+    if line_start < len(text):
+        yield len(text)
+
+
+def _ends_in(block: str) -> list[int]:
+    """The ends of the sentences of a block; its own end is the last."""
+    ends: list[int] = []
+    start, size = 0, _WINDOW
+    while start + size < len(block):
+        found = _window_ends(block[start : start + size])
+        if len(found) == 1:
+            size *= 2
+            continue
+        # The last sentence may be cut by the window: the next one begins with it.
+        ends.extend(start + end for end in found[:-1])
+        start, size = start + found[-2], _WINDOW
+    ends.extend(start + end for end in _window_ends(block[start:]))
+    return ends
+
+
+def _window_ends(window: str) -> list[int]:
+    found = {boundary["end_index"] for boundary in sentencex.get_sentence_boundaries("en", window)}
+    return sorted(found | {len(window)})

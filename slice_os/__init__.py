@@ -1,0 +1,79 @@
+"""Find every passage that says a phrase in other words.
+
+>>> from slice_os import Corpus, Document
+>>> with Corpus("calls.slice") as calls:
+...     calls.add([Document("call-1", "Please end my plan today, I no longer need it.")])
+...     for hit in calls.search("I want to cancel my subscription"):
+...         hit.doc_id, hit.start, hit.end, hit.text, hit.cosine
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+    from slice_os.documents import Document, Segment
+    from slice_os.encoder import SpanEncoder
+    from slice_os.errors import (
+        EncoderMismatchError,
+        EngineError,
+        InputError,
+        MissingExtraError,
+        ModelError,
+        SliceError,
+        StoreError,
+    )
+    from slice_os.model import ModelCard
+    from slice_os.results import Context, Hit, Hits
+    from slice_os.scanning import scan
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Context": "results",
+    "Corpus": "corpus",
+    "Document": "documents",
+    "EncoderMismatchError": "errors",
+    "EngineError": "errors",
+    "Hit": "results",
+    "Hits": "results",
+    "InputError": "errors",
+    "MissingExtraError": "errors",
+    "ModelCard": "model",
+    "ModelError": "errors",
+    "Segment": "documents",
+    "SliceError": "errors",
+    "SpanEncoder": "encoder",
+    "StoreError": "errors",
+    "scan": "scanning",
+}
+
+__all__ = [
+    "Context",
+    "Corpus",
+    "Document",
+    "EncoderMismatchError",
+    "EngineError",
+    "Hit",
+    "Hits",
+    "InputError",
+    "MissingExtraError",
+    "ModelCard",
+    "ModelError",
+    "Segment",
+    "SliceError",
+    "SpanEncoder",
+    "StoreError",
+    "scan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that the command line starts quickly."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'slice_os' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"slice_os.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,153 @@
+"""Text → words → word pieces, tied together by offsets, and the windows a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from slice_os.documents import check_text
+from slice_os.errors import ModelError
+from slice_os.words import IntArray, find_words
+
+BLOCK_CHARACTERS = 32_768
+MARGIN_PIECES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedText:
+    """A text, its words and its word pieces.
+
+    Attributes:
+        text: the text itself, unchanged.
+        piece_ids: ``(n_pieces,)`` vocabulary ids, special tokens left out.
+        words: ``(n_words, 4)`` rows of start and end code point, first piece and one past the
+            last piece. Pieces between two words (punctuation) belong to neither.
+    """
+
+    text: str
+    piece_ids: npt.NDArray[np.int64]
+    words: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Pieces ``start:end`` are read by the model together; ``keep_start:keep_end`` are kept."""
+
+    start: int
+    end: int
+    keep_start: int
+    keep_end: int
+
+
+class Aligner:
+    """Cuts texts into words and word pieces with a model's own tokenizer."""
+
+    def __init__(self, tokenizer_file: Path) -> None:
+        try:
+            self._tokenizer = Tokenizer.from_file(str(tokenizer_file))
+        except Exception as error:  # the library raises bare Exception
+            raise ModelError(f"{tokenizer_file}: not a tokenizer file ({error})") from None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        empty = self._tokenizer.encode("", add_special_tokens=True).ids
+        marked = self._tokenizer.encode("a", add_special_tokens=True)
+        before = marked.special_tokens_mask.index(0)
+        self.prefix: tuple[int, ...] = tuple(empty[:before])
+        self.suffix: tuple[int, ...] = tuple(empty[before:])
+
+    def align(self, text: str) -> AlignedText:
+        """Align the whole text; nothing is truncated, padded or normalised away.
+
+        A word boundary inside a word piece is no boundary: such words are joined, so that no
+        span ever needs half a vector. A word that the tokenizer erases has no vector and is
+        left out of ``words``.
+
+        Raises:
+            InputError: on a lone surrogate.
+        """
+        check_text(text, where="text")
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        blocks = list(_blocks(text))
+        encodings = self._tokenizer.encode_batch(
+            [text[start:end] for start, end in blocks], add_special_tokens=False
+        )
+        for (start, _), encoding in zip(blocks, encodings, strict=True):
+            ids += encoding.ids
+            offsets += [(start + a, start + b) for a, b in encoding.offsets]
+        pieces = np.array(offsets, dtype=np.int64).reshape(-1, 2)
+        return AlignedText(
+            text=text,
+            piece_ids=np.array(ids, dtype=np.int64),
+            words=_align_words(find_words(text), pieces),
+        )
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Cut at white space, which no tokenizer reads across, so that memory stays bounded."""
+    start = 0
+    while start < len(text):
+        end = min(start + BLOCK_CHARACTERS, len(text))
+        while end < len(text) and not text[end].isspace():
+            end += 1
+        yield start, end
+        start = end
+
+
+def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
+    starts = np.maximum.accumulate(pieces[:, 0]) if len(pieces) else pieces[:, 0]
+    ends = np.maximum.accumulate(pieces[:, 1]) if len(pieces) else pieces[:, 1]
+    first = np.searchsorted(ends, words[:, 0], side="right")
+    last = np.searchsorted(starts, words[:, 1], side="left")
+    kept = last > first
+    words, first, last = words[kept], first[kept], last[kept]
+    if not len(words):
+        return np.empty((0, 4), dtype=np.int64)
+    opens = np.concatenate([[True], first[1:] >= last[:-1]])
+    heads = np.flatnonzero(opens)
+    tails = np.concatenate([heads[1:], [len(words)]]) - 1
+    return np.stack([words[heads, 0], words[tails, 1], first[heads], last[tails]], axis=1)
+
+
+def plan_windows(
+    start: int, end: int, n_pieces: int, capacity: int, boundaries: IntArray
+) -> list[Window]:
+    """Windows over the pieces ``start:end`` of a text of ``n_pieces``.
+
+    Every window has up to ``capacity`` pieces; each piece is kept once, from a window in which
+    it has ``MARGIN_PIECES`` (less in very short windows) of context on either side, unless the
+    text ends sooner. Windows meet at word boundaries where one is near.
+
+    Args:
+        start: first piece wanted.
+        end: one past the last piece wanted.
+        n_pieces: pieces in the text.
+        capacity: pieces that a window holds, special tokens not counted.
+        boundaries: sorted piece indices at which a word begins.
+    """
+    if end <= start:
+        return []
+    margin = min(MARGIN_PIECES, capacity // 4)
+    if n_pieces <= capacity:
+        return [Window(0, n_pieces, start, end)]
+    windows = []
+    keep = start
+    while keep < end:
+        left = max(0, min(keep - margin, n_pieces - capacity))
+        right = min(left + capacity, n_pieces)
+        last = right == n_pieces or right - margin >= end
+        stop = end if last else _snap(right - margin, keep, boundaries)
+        windows.append(Window(left, right, keep, min(stop, end)))
+        keep = stop
+    return windows
+
+
+def _snap(position: int, after: int, boundaries: IntArray) -> int:
+    """The last word boundary at or before ``position``, if it is after ``after``."""
+    index = int(np.searchsorted(boundaries, position, side="right")) - 1
+    return int(boundaries[index]) if index >= 0 and boundaries[index] > after else position

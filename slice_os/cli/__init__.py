@@ -1,0 +1,70 @@
+"""The command line: `slice-os`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from slice_os import __version__
+from slice_os.errors import SliceError
+
+COMMANDS = {
+    "ingest": "slice_os.cli.ingest",
+    "search": "slice_os.cli.asking",
+    "mine": "slice_os.cli.asking",
+    "scan": "slice_os.cli.asking",
+    "info": "slice_os.cli.store",
+    "delete": "slice_os.cli.store",
+    "export": "slice_os.cli.export",
+}
+
+
+class _Commands(click.Group):
+    """Imports a command only when it is asked for, so that `--help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name])
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="slice-os")
+def cli() -> None:
+    """Find every passage that says a phrase in other words.
+
+    Ingest documents into a store, then search or mine it: hits have exact character offsets, a
+    similarity that can be thresholded, and BM25 beside it.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 all well, 1 an error, 2 wrong usage, 130 Ctrl-C."""
+    try:
+        sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        _complain(error.format_message())
+        sys.exit(error.exit_code)
+    except SliceError as error:
+        _complain(str(error))
+        sys.exit(1)
+    except (KeyboardInterrupt, click.Abort):
+        _complain("stopped")
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; keep the interpreter from flushing into it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _complain(message: str) -> None:
+    click.echo(f"slice-os: {' '.join(message.split())}", err=True)

@@ -1,0 +1,104 @@
+"""`slice-os ingest`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+import orjson
+
+from slice_os.cli.options import chosen_encoder, encoder_options, store_option
+from slice_os.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from slice_os.ingest.pipeline import Summary
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@store_option
+@click.option("--id-field", default="id", show_default=True, help="JSONL and CSV: document id.")
+@click.option("--text-field", default="text", show_default=True, help="JSONL and CSV: the text.")
+@click.option(
+    "--metadata",
+    "metadata_fields",
+    multiple=True,
+    metavar="FIELD",
+    help="JSONL and CSV: keep this field; every other one that is a plain value by default.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["text", "jsonl", "csv", "tsv", "vtt", "srt"]),
+    help="Format of all PATHs; by default that of their name, and text for standard input.",
+)
+@click.option(
+    "--max-pieces",
+    type=click.IntRange(min=8),
+    help="Word pieces that a passage of a new store holds.  [default: 128]",
+)
+@click.option(
+    "--dead-letters",
+    type=click.Path(dir_okay=False),
+    help="File for records that cannot be used.  [default: dead-letters.jsonl in the store]",
+)
+@encoder_options
+def ingest(
+    paths: tuple[str, ...],
+    store: str,
+    id_field: str,
+    text_field: str,
+    metadata_fields: tuple[str, ...],
+    format_name: str | None,
+    max_pieces: int | None,
+    dead_letters: str | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Read files, folders, globs or standard input (-) into a store.
+
+    Reads .txt, .md, .jsonl, .csv, .tsv, .vtt and .srt. What has not changed since it was last
+    read is passed over, what has changed is replaced, and a run that was cut off goes on where
+    it stopped. A record that cannot be used goes to the dead letters with its reason; the
+    rest goes on, and the exit status is 1.
+    """
+    from slice_os.corpus import Corpus
+    from slice_os.ingest.readers import ReadOptions
+    from slice_os.ingest.sources import Format
+
+    options = ReadOptions(id_field, text_field, metadata_fields or None)
+    encoder = chosen_encoder(model, engine, providers, threads)
+    read_as = Format(format_name) if format_name else None
+    with Corpus(store, encoder, max_pieces) as corpus, ProgressBar(paths, read_as) as bar:
+        letters = dead_letters or corpus.default_dead_letters
+        summary = corpus.ingest(
+            paths,
+            options=options,
+            read_as=read_as,
+            dead_letters=letters,
+            progress=bar.update,
+        )
+    if sys.stdout.isatty():
+        click.echo(describe(summary))
+    else:
+        click.echo(orjson.dumps(asdict(summary)))
+    if summary.bad_records:
+        click.echo(
+            f"slice-os: {summary.bad_records} records could not be used, see {letters}", err=True
+        )
+    return 1 if summary.bad_records else 0
+
+
+def describe(summary: Summary) -> str:
+    """A summary as a sentence."""
+    rate = summary.pieces / max(summary.seconds, 1e-9)
+    return (
+        f"{summary.documents:,} documents stored, {summary.documents_unchanged:,} unchanged, "
+        f"{summary.documents_deleted:,} deleted; {summary.sources:,} sources read, "
+        f"{summary.sources_unchanged:,} unchanged; {summary.pieces:,} word pieces in "
+        f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
+    )

@@ -1,0 +1,45 @@
+"""A hit as people read it: the span, highlighted in its context."""
+
+from __future__ import annotations
+
+import click
+
+from slice_os.results import Hit
+
+CONTEXT_CHARACTERS = 160
+
+
+def render(hit: Hit, number: int) -> str:
+    """Some lines of text with terminal colours: rank, scores and place, then the context."""
+    context = hit.context
+    start, end = hit.start - context.start, hit.end - context.start
+    left, right = (
+        max(0, start - CONTEXT_CHARACTERS),
+        min(len(context.text), end + CONTEXT_CHARACTERS),
+    )
+    before = ("…" if left else "") + context.text[left:start]
+    after = context.text[end:right] + ("…" if right < len(context.text) else "")
+    figures = f"cosine {hit.cosine:.3f}"
+    if hit.bm25 is not None:
+        figures += f"  bm25 {hit.bm25:.2f}  score {hit.score:.3f}"
+    place = f"{printable(hit.doc_id)}:{hit.start}-{hit.end}"
+    fields = "  ".join(
+        f"{printable(str(key))}={printable(str(value))}" for key, value in hit.metadata.items()
+    )
+    head = f"{number:>3}  {click.style(place, bold=True)}  {figures}"
+    if fields:
+        head += f"  {click.style(fields, dim=True)}"
+    span = click.style(printable(hit.text), fg="green", bold=True, underline=True)
+    return f"{head}\n     {printable(before)}{span}{printable(after)}\n"
+
+
+def printable(text: str) -> str:
+    """Text on one line, with control characters shown instead of obeyed."""
+    return "".join(
+        " "
+        if character.isspace()
+        else character
+        if character.isprintable()
+        else "\N{REPLACEMENT CHARACTER}"
+        for character in text
+    )

@@ -1,0 +1,44 @@
+"""`slice-os info` and `slice-os delete`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import click
+import orjson
+
+from slice_os.cli.options import store_option
+
+
+@click.command()
+@store_option
+def info(store: str) -> None:
+    """Show what a store holds and the encoder it was made with."""
+    from slice_os.corpus import Corpus
+
+    with Corpus(store) as corpus:
+        found = asdict(corpus.info())
+    if not sys.stdout.isatty():
+        click.echo(orjson.dumps(found))
+        return
+    encoder = found.pop("encoder")
+    for name, value in {**found, **{f"encoder {key}": encoder[key] for key in encoder}}.items():
+        shown = f"{value:,}" if isinstance(value, int) else value
+        click.echo(f"{name.replace('_', ' '):<22} {shown}")
+
+
+@click.command()
+@click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
+@store_option
+def delete(doc_ids: tuple[str, ...], store: str) -> int:
+    """Delete documents from a store by id.
+
+    The exit status is 1 where one of them was not there.
+    """
+    from slice_os.corpus import Corpus
+
+    with Corpus(store) as corpus:
+        deleted = corpus.delete(doc_ids)
+    click.echo(f"{deleted} of {len(doc_ids)} documents deleted", err=True)
+    return 0 if deleted == len(doc_ids) else 1

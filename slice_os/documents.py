@@ -1,0 +1,96 @@
+"""What goes in: documents and their segments.
+
+Offsets everywhere are Unicode code points of ``Document.text``, half-open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field
+from typing import TypeAlias
+
+import orjson
+
+from slice_os.errors import InputError
+
+Scalar: TypeAlias = str | int | float | bool
+Metadata: TypeAlias = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A turn of a conversation or a cue of a subtitle file.
+
+    Passages never cross from one speaker to another.
+
+    Attributes:
+        start: first code point in the document's text.
+        end: one past the last.
+        speaker: who says it, where known.
+        start_time: seconds from the beginning of the recording, where known.
+        end_time: seconds from the beginning of the recording, where known.
+    """
+
+    start: int
+    end: int
+    speaker: str | None = None
+    start_time: float | None = None
+    end_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with an id, stored exactly as given.
+
+    Attributes:
+        id: unique in a store; a document with a known id replaces the former one.
+        text: any Unicode text without lone surrogates.
+        metadata: scalar fields, which searches can filter by.
+        segments: turns or cues, in order and without overlap; empty for plain text.
+        source: the file it came from; empty for a document that a program made.
+
+    Raises:
+        InputError: on an empty id, a lone surrogate, or segments that overlap or leave the text.
+    """
+
+    id: str
+    text: str
+    metadata: Metadata = field(default_factory=dict)
+    segments: tuple[Segment, ...] = ()
+    source: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that a store keeps of this document, except its id and source."""
+        content = (self.text, dict(self.metadata), [astuple(part) for part in self.segments])
+        packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(packed).hexdigest()[:32]
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise InputError("a document needs an id that is not empty")
+        check_text(self.text, where=f"document {self.id!r}")
+        position = 0
+        for segment in self.segments:
+            if not position <= segment.start <= segment.end <= len(self.text):
+                raise InputError(
+                    f"document {self.id!r}: segment {segment.start}..{segment.end} overlaps "
+                    f"the one before it or leaves the text of {len(self.text)} characters"
+                )
+            position = segment.end
+
+
+def check_text(text: str, where: str) -> None:
+    """Refuse lone surrogates, which no encoding of Unicode can carry.
+
+    Raises:
+        InputError: naming the position of the first one.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where}: lone surrogate U+{ord(text[error.start]):04X} at character {error.start}; "
+            "decode the text as valid Unicode first"
+        ) from None

@@ -1,0 +1,75 @@
+"""Fusing the evidence of span vectors and BM25 into one score a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from slice_os.errors import InputError
+from slice_os.spans import FloatArray
+
+BM25_WEIGHT = 0.2
+RANK_CONSTANT = 60
+
+
+def convex(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
+    """A weighted mean of the cosine and of BM25 relative to the best for the phrase.
+
+    Bruch, Gai and Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval",
+    section 4, find convex combinations better and more robust than reciprocal ranks. The
+    cosine is left on its own scale, so that scores of two phrases compare.
+
+    Args:
+        cosines: ``(n_passages,)`` of one phrase.
+        bm25: ``(n_passages,)`` of the same.
+        bm25_best: the highest BM25 of any passage for the phrase.
+    """
+    relative = bm25 / max(bm25_best, 1e-12)
+    fused: FloatArray = (1 - BM25_WEIGHT) * cosines + BM25_WEIGHT * relative
+    return fused
+
+
+def reciprocal_rank(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
+    """The sum of 1 / (60 + rank) over both rankings.
+
+    Cormack, Clarke and Büttcher (2009), "Reciprocal Rank Fusion outperforms Condorcet and
+    individual rank learning methods", with their constant. Passages without any term of the
+    phrase have no BM25 rank. Arguments are those of `convex`.
+    """
+    del bm25_best
+    fused = 1 / (RANK_CONSTANT + _ranks(cosines))
+    both = fused + 1 / (RANK_CONSTANT + _ranks(bm25))
+    return np.where(bm25 > 0, both, fused).astype(np.float32)
+
+
+def cosine_only(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
+    """The cosine alone; BM25 stays beside it as evidence. Arguments are those of `convex`."""
+    del bm25, bm25_best
+    return cosines
+
+
+Fusion = Callable[[FloatArray, FloatArray, float], FloatArray]
+FUSIONS: dict[str, Fusion] = {
+    "convex": convex,
+    "rrf": reciprocal_rank,
+    "cosine": cosine_only,
+}
+
+
+def fusion_named(name: str) -> Fusion:
+    """The fusion of that name.
+
+    Raises:
+        InputError: where there is none.
+    """
+    if name not in FUSIONS:
+        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}")
+    return FUSIONS[name]
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Rank of each value from 1, the highest first; equal ones by position."""
+    ranks = np.empty(len(values), dtype=np.float32)
+    ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return ranks

@@ -1,0 +1,160 @@
+"""Searching and mining a store: phrases in, hits out, whatever the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.fusion import Fusion, convex, fusion_named
+from slice_os.passages import EncodedPassage
+from slice_os.results import Context, Hit, Hits
+from slice_os.spans import FloatArray, ScoredSpan, select_spans, span_cosines, span_norms
+from slice_os.stores.base import Evidence, Phrases, Query, Store, StoredPassage, Where
+
+RANK_DEPTH = 200
+
+
+def make_query(
+    encoder: SpanEncoder, phrases: str | Sequence[str], where: Where | None = None
+) -> Query:
+    """The query for origin phrases, over the span lengths of the encoder.
+
+    Raises:
+        InputError: on no phrase, or one without a word.
+    """
+    texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
+    if not texts:
+        raise InputError("no phrase to search for")
+    return Query(
+        phrases=Phrases(texts, encoder.encode_phrases(texts)),
+        where=where or {},
+        min_words=encoder.card.min_words,
+        max_words=encoder.card.max_words,
+    )
+
+
+def search(
+    store: Store,
+    query: Query,
+    *,
+    top_k: int = 10,
+    offset: int = 0,
+    threshold: float | None = None,
+    fusion: str = "convex",
+) -> Hits:
+    """The best passages for any of the phrases, each with its best span.
+
+    Phrases are alternatives: a passage counts with the phrase that scores best in it. Equal
+    scores are ordered by the passage's place in the store, so that pages never repeat a hit.
+
+    Args:
+        store: where to look.
+        query: what to look for.
+        top_k: hits wanted.
+        offset: hits to pass over first.
+        threshold: least cosine of a hit; None for any.
+        fusion: how cosine and BM25 make a score: ``convex``, ``rrf`` or ``cosine``.
+
+    Raises:
+        InputError: on an unknown fusion, or a top_k or offset below zero.
+    """
+    if top_k < 0 or offset < 0:
+        raise InputError("top_k and offset must not be negative")
+    evidence = store.rank(query, max(RANK_DEPTH, offset + top_k))
+    scores = _fused(evidence, fusion_named(fusion))
+    if threshold is not None:
+        scores = np.where(evidence.cosines >= threshold, scores, -np.inf)
+    best = scores.max(axis=0, initial=-np.inf)
+    order = np.argsort(-best, kind="stable")[offset : offset + top_k]
+    order = order[np.isfinite(best[order])]
+    loaded = store.load([evidence.keys[column] for column in order])
+    hits: list[Hit] = []
+    for column in order:
+        passage = loaded.get(evidence.keys[column])
+        if passage is not None:
+            row = int(scores[:, column].argmax())
+            hits += _hits(passage, query, row, evidence, int(column), scores, limit=1)
+    return Hits(tuple(hits), threshold)
+
+
+def mine(store: Store, query: Query, *, threshold: float) -> Iterator[Hit]:
+    """Every hit of every phrase, in stored order: no passage is passed over.
+
+    Hits of one phrase never overlap; those of two phrases may.
+
+    Args:
+        store: where to look.
+        query: what to look for.
+        threshold: least cosine of a hit.
+
+    Yields:
+        Hits by document, passage, phrase and place; their score is that of convex fusion.
+    """
+    for evidence in store.sweep(query, threshold):
+        scores = _fused(evidence, convex)
+        loaded = store.load(evidence.keys)
+        for column, key in enumerate(evidence.keys):
+            passage = loaded.get(key)
+            if passage is None:
+                continue
+            for row in np.flatnonzero(evidence.cosines[:, column] >= threshold):
+                yield from _hits(
+                    passage, query, int(row), evidence, column, scores, threshold=threshold
+                )
+
+
+def spans_of(
+    passage: EncodedPassage,
+    query: Query,
+    row: int,
+    threshold: float = -1.0,
+    limit: int | None = None,
+) -> list[ScoredSpan]:
+    """The best non-overlapping spans of a passage for the phrase in that row of the query."""
+    norms = span_norms(passage.vectors, passage.layout, query.max_words)
+    products: FloatArray = passage.vectors @ query.phrases.vectors[row]
+    cosines = span_cosines(products, passage.layout, norms)
+    return select_spans(cosines, threshold, limit, query.min_words)
+
+
+def place(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:
+    """Code points of a span in the document's text."""
+    words = passage.words[span.word : span.word + span.words]
+    return int(words[0, 0]), int(words[-1, 1])
+
+
+def _fused(evidence: Evidence, fuse: Fusion) -> FloatArray:
+    rows = zip(evidence.cosines, evidence.bm25, evidence.bm25_best.tolist(), strict=True)
+    return np.stack([fuse(*row) for row in rows])
+
+
+def _hits(
+    passage: StoredPassage,
+    query: Query,
+    row: int,
+    evidence: Evidence,
+    column: int,
+    scores: FloatArray,
+    threshold: float = -1.0,
+    limit: int | None = None,
+) -> Iterator[Hit]:
+    encoded = passage.encoded
+    context = Context(encoded.start, encoded.end, passage.text)
+    spans = spans_of(encoded, query, row, threshold, limit)
+    for span in sorted(spans, key=lambda span: span.word):
+        start, end = place(encoded, span)
+        yield Hit(
+            phrase=query.phrases.texts[row],
+            doc_id=passage.doc_id,
+            start=start,
+            end=end,
+            text=passage.text[start - encoded.start : end - encoded.start],
+            cosine=span.cosine,
+            bm25=float(evidence.bm25[row, column]),
+            score=float(scores[row, column]),
+            metadata=encoded.metadata,
+            context=context,
+        )

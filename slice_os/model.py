@@ -1,0 +1,110 @@
+"""Model folders: ``model.onnx``, ``tokenizer.json`` and the card that describes them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slice_os.errors import ModelError
+
+CARD_FILE = "model.json"
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+BUNDLED = Path(__file__).parent / "models"
+DEFAULT_MODEL = "minilm-l6-int8"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What an application has to know about a model, as ``model.json`` says it.
+
+    Attributes:
+        encoder_id: hash of the model's and the tokenizer's bytes; vectors of two encoders with
+            different ids never meet in one store.
+        name: for people.
+        dimension: length of a token vector.
+        max_length: longest input in word pieces, special tokens included.
+        pooling: how the vector of a span is made from its token vectors; always ``mean``.
+        min_words: shortest span to score, in words.
+        max_words: longest span to score, in words.
+        precision: ``fp32``, ``fp16`` or ``int8``.
+        licence: SPDX expression of the weights.
+        provenance: where the weights come from and how the file was made.
+        threshold: a cosine from which a span counts as a hit unless the user says otherwise.
+    """
+
+    encoder_id: str
+    name: str
+    dimension: int
+    max_length: int
+    pooling: str
+    min_words: int
+    max_words: int
+    precision: str
+    licence: str
+    provenance: str
+    threshold: float
+
+    def to_json(self) -> bytes:
+        """The card as indented JSON."""
+        return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def content_id(folder: Path) -> str:
+    """The encoder id of a model folder: sha256 of model and tokenizer, first 16 hex digits."""
+    digest = hashlib.sha256()
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        with (folder / name).open("rb") as stream:
+            for block in iter(lambda: stream.read(1 << 20), b""):
+                digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def model_folder(model: str | Path | None = None) -> Path:
+    """The folder of a bundled model by name (the default one for None) or of a path.
+
+    Raises:
+        ModelError: where there is no model of that name or path.
+    """
+    if model is None:
+        return BUNDLED / DEFAULT_MODEL
+    for folder in (Path(model), BUNDLED / str(model)):
+        if (folder / CARD_FILE).is_file():
+            return folder
+    bundled = ", ".join(sorted(path.name for path in BUNDLED.iterdir() if path.is_dir()))
+    raise ModelError(
+        f"no model at {str(model)!r}: give a folder with {CARD_FILE} "
+        f"(made by `slice-os export MODEL OUT`) or a bundled name ({bundled})"
+    )
+
+
+def read_card(folder: Path) -> ModelCard:
+    """Read and check ``model.json``.
+
+    Raises:
+        ModelError: on a missing file, unknown or missing fields, or pooling other than ``mean``.
+    """
+    path = folder / CARD_FILE
+    try:
+        raw: Any = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ModelError(f"{path}: not found; is {folder} a model folder?") from None
+    except orjson.JSONDecodeError as error:
+        raise ModelError(f"{path}: not valid JSON ({error})") from None
+    expected = {field.name for field in fields(ModelCard)}
+    if not isinstance(raw, dict) or set(raw) != expected:
+        found = set(raw) if isinstance(raw, dict) else set()
+        missing, unknown = sorted(expected - found), sorted(found - expected)
+        raise ModelError(
+            f"{path}: missing fields {missing}, unknown fields {unknown}; export again"
+        )
+    if raw["pooling"] != "mean":
+        raise ModelError(f"{path}: pooling {raw['pooling']!r} is not supported; only 'mean' is")
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder / name}: not found; export the model again")
+    return ModelCard(**raw)

@@ -1,0 +1,49 @@
+"""Passages: windows of a document that are stored, retrieved and searched for spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from slice_os.documents import Document, Metadata
+from slice_os.spans import FloatArray, SpanLayout
+from slice_os.words import IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPassage:
+    """A passage of a document with the vectors of its word pieces.
+
+    Attributes:
+        start: first code point in the document's text.
+        end: one past the last.
+        words: ``(n_words, 4)`` rows of start and end code point in the document's text, first
+            row of ``vectors`` and one past the last.
+        vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last.
+        metadata: what holds for this passage alone, such as the speaker.
+    """
+
+    start: int
+    end: int
+    words: IntArray
+    vectors: FloatArray
+    metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def layout(self) -> SpanLayout:
+        """The span layout of this passage alone."""
+        return SpanLayout.of_passage(self.words[:, 2], self.words[:, 3])
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """Consecutive passages of a document, in order; a long document comes in several parts.
+
+    Attributes:
+        document: the document.
+        passages: its next passages; none at all for a text without words.
+        last: whether the document ends with this part.
+    """
+
+    document: Document
+    passages: tuple[EncodedPassage, ...]
+    last: bool

@@ -1,0 +1,125 @@
+"""What comes out: hits, and collections of them that can be thresholded anew and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+import orjson
+
+from slice_os.documents import Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The passage around a hit: ``text`` is code points ``start:end`` of the document."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A span that says a phrase in other words.
+
+    Attributes:
+        phrase: the origin phrase.
+        doc_id: the document.
+        start: first code point of the span in the document's text.
+        end: one past the last.
+        text: the span itself, ``document_text[start:end]``.
+        cosine: similarity of span and phrase, -1 to 1, exact over the stored vectors.
+        bm25: BM25 of the passage for the phrase's terms, 0 where none occurs; None where there
+            is no corpus to count terms in.
+        score: what ranks a search: cosine and BM25, fused.
+        metadata: the document's fields, with the speaker and times of a turn.
+        context: the passage around the span.
+    """
+
+    phrase: str
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    cosine: float
+    bm25: float | None
+    score: float
+    metadata: Metadata
+    context: Context
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as plain JSON types; floats to six decimals."""
+        return {
+            "doc_id": self.doc_id,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "cosine": round(self.cosine, 6),
+            "bm25": None if self.bm25 is None else round(self.bm25, 6),
+            "score": round(self.score, 6),
+            "phrase": self.phrase,
+            "metadata": dict(self.metadata),
+            "passage": {
+                "start": self.context.start,
+                "end": self.context.end,
+                "text": self.context.text,
+            },
+        }
+
+    def to_json(self) -> bytes:
+        """The hit as one line of JSON, with its newline."""
+        return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Sequence[Hit]):
+    """Hits in the order of their rank or place.
+
+    Attributes:
+        items: the hits.
+        threshold: the least cosine they were selected by; None where there was none.
+    """
+
+    items: tuple[Hit, ...]
+    threshold: float | None = None
+
+    def rethreshold(self, threshold: float) -> Hits:
+        """The hits that a higher threshold leaves.
+
+        Raises:
+            ValueError: where the threshold is below that of these hits, which are then not all.
+        """
+        if self.threshold is not None and threshold < self.threshold:
+            raise ValueError(
+                f"these hits were selected by threshold {self.threshold}; "
+                f"ask again for those at {threshold}"
+            )
+        kept = tuple(hit for hit in self.items if hit.cosine >= threshold)
+        return Hits(kept, threshold)
+
+    def to_jsonl(self, path: str | Path | None = None) -> str:
+        """One JSON object a line; also written to a file where a path is given."""
+        lines = b"".join(hit.to_json() for hit in self.items)
+        if path is not None:
+            Path(path).write_bytes(lines)
+        return lines.decode()
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Hits: ...
+
+    def __getitem__(self, index: int | slice) -> Hit | Hits:
+        if isinstance(index, slice):
+            return Hits(self.items[index], self.threshold)
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.items)

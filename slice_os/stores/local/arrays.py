@@ -1,0 +1,92 @@
+"""Append-only arrays in files, memory-mapped for reading; and int8 token vectors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.errors import StoreError
+from slice_os.spans import FloatArray
+
+Int8Array = npt.NDArray[np.int8]
+
+
+def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
+    """Symmetric int8 with one scale a token.
+
+    Args:
+        vectors: ``(n, dimension)``.
+
+    Returns:
+        ``(n, dimension)`` int8 and ``(n,)`` scales, whose product is the vector again to
+        within half a step of its largest component / 127.
+    """
+    scales = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12) / np.float32(127)
+    return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)
+
+
+class ArrayFile:
+    """Rows of one type in a file that only grows.
+
+    Args:
+        path: the file; made when the first rows are appended.
+        dtype: type of the numbers.
+        columns: numbers a row, or 0 for a plain vector.
+    """
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 0) -> None:
+        self.path = path
+        self._dtype = np.dtype(dtype)
+        self._shape = (columns,) if columns else ()
+        self._row_bytes = self._dtype.itemsize * max(columns, 1)
+        self._view: np.ndarray[Any, np.dtype[Any]] = self._empty()
+        self._stream: Any = None
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        """Add rows at the end."""
+        if self._stream is None:
+            self._stream = self.path.open("ab")
+        self._stream.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
+
+    def sync(self) -> None:
+        """Bring what was appended to the disk."""
+        if self._stream is not None:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+
+    def truncate(self, rows: int) -> None:
+        """Forget what was appended after so many rows."""
+        self.close()
+        if self.path.exists():
+            os.truncate(self.path, rows * self._row_bytes)
+
+    def view(self, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
+        """The first rows, mapped into memory.
+
+        Raises:
+            StoreError: where the file is shorter than that.
+        """
+        if rows == 0:
+            return self._empty()
+        if len(self._view) < rows:
+            have = self.path.stat().st_size if self.path.exists() else 0
+            if have < rows * self._row_bytes:
+                raise StoreError(
+                    f"{self.path}: {have} bytes where {rows * self._row_bytes} belong; "
+                    "the store is damaged, ingest again into a new one"
+                )
+            self._view = np.memmap(self.path, self._dtype, "r", shape=(rows, *self._shape))
+        return self._view[:rows]
+
+    def close(self) -> None:
+        """Flush and close the file for appending."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+    def _empty(self) -> np.ndarray[Any, np.dtype[Any]]:
+        return np.empty((0, *self._shape), dtype=self._dtype)

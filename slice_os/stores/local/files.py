@@ -1,0 +1,203 @@
+"""The folder of a local store: its SQLite schema and its vector files."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from slice_os.errors import EncoderMismatchError, StoreError
+from slice_os.model import ModelCard
+from slice_os.stores.local.arrays import ArrayFile
+
+SCHEMA_VERSION = 1
+DATABASE = "store.sqlite"
+
+_SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sources (
+    source TEXT PRIMARY KEY,
+    signature TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    doc_id TEXT NOT NULL UNIQUE,
+    source TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    text TEXT NOT NULL,
+    metadata TEXT NOT NULL
+);
+CREATE INDEX documents_source ON documents (source);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL REFERENCES documents (id),
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    first_word INTEGER NOT NULL,
+    n_words INTEGER NOT NULL,
+    first_piece INTEGER NOT NULL,
+    n_pieces INTEGER NOT NULL,
+    metadata TEXT NOT NULL
+);
+CREATE INDEX passages_document ON passages (document);
+CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    text, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a store was made with, for as long as it lives."""
+
+    encoder: ModelCard
+    max_pieces: int
+
+
+class Arrays:
+    """The vector files: token vectors, their scales, words and span norms.
+
+    Words are rows of start and end code point in the document and first and last piece in the
+    passage; norms are those of the spans that begin at each word.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.vectors = ArrayFile(folder / "vectors.i8", np.int8, settings.encoder.dimension)
+        self.scales = ArrayFile(folder / "scales.f32", np.float32)
+        self.words = ArrayFile(folder / "words.u32", np.uint32, 4)
+        self.norms = ArrayFile(folder / "norms.f32", np.float32, settings.encoder.max_words)
+
+    @property
+    def by_piece(self) -> tuple[ArrayFile, ArrayFile]:
+        """The files with a row for every token vector."""
+        return self.vectors, self.scales
+
+    @property
+    def by_word(self) -> tuple[ArrayFile, ArrayFile]:
+        """The files with a row for every word."""
+        return self.words, self.norms
+
+    def truncate(self, words: int, pieces: int) -> None:
+        """Forget the rows that no passage refers to, left by a writer that was cut off."""
+        for file in self.by_piece:
+            file.truncate(pieces)
+        for file in self.by_word:
+            file.truncate(words)
+
+    def sync(self) -> None:
+        """Bring everything appended to the disk."""
+        for file in (*self.by_piece, *self.by_word):
+            file.sync()
+
+    def close(self) -> None:
+        """Close the files for appending."""
+        for file in (*self.by_piece, *self.by_word):
+            file.close()
+
+
+def create(folder: Path, settings: Settings) -> None:
+    """Make an empty store.
+
+    Raises:
+        StoreError: where the folder is a file, cannot be made, or holds other things.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be a store ({error.strerror}); name a folder") from None
+    if others:
+        raise StoreError(f"{folder}: holds other files ({others[0]}, …); name an empty folder")
+    values = {
+        "schema_version": SCHEMA_VERSION,
+        "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
+        "max_pieces": settings.max_pieces,
+        "revision": 0,
+        "words": 0,
+        "pieces": 0,
+    }
+    connection = connect(folder)
+    with transaction(connection):
+        for statement in _SCHEMA.strip().split(";\n"):
+            connection.execute(statement)
+        connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
+    connection.close()
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """A connection in WAL mode, which lets many read while one writes.
+
+    Raises:
+        StoreError: where SQLite cannot open the file.
+    """
+    try:
+        connection = sqlite3.connect(
+            folder / DATABASE, isolation_level=None, check_same_thread=False, timeout=30
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder / DATABASE}: SQLite cannot open it ({error})") from None
+    return connection
+
+
+def exists(folder: Path) -> bool:
+    """Whether a store was made in this folder to the end."""
+    if not (folder / DATABASE).is_file():
+        return False
+    connection = connect(folder)
+    try:
+        found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{folder / DATABASE}: no SQLite database ({error})") from None
+    finally:
+        connection.close()
+    return found is not None
+
+
+def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
+    """What the store was made with.
+
+    Raises:
+        StoreError: where a newer version made it.
+    """
+    values = dict(connection.execute("SELECT name, value FROM settings"))
+    version = int(values["schema_version"])
+    if version != SCHEMA_VERSION:
+        raise StoreError(
+            f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
+            "upgrade slice-os, or ingest again into a new store"
+        )
+    return Settings(ModelCard(**orjson.loads(values["encoder"])), int(values["max_pieces"]))
+
+
+def check_encoder(folder: Path, settings: Settings, card: ModelCard) -> None:
+    """Refuse another encoder than the store's.
+
+    Raises:
+        EncoderMismatchError: naming both.
+    """
+    stored = settings.encoder
+    if stored.encoder_id != card.encoder_id:
+        raise EncoderMismatchError(
+            f"{folder}: its vectors were made by {stored.name} {stored.precision} "
+            f"({stored.encoder_id}), not by {card.name} {card.precision} ({card.encoder_id}); "
+            "use that model, or ingest again into a new store"
+        )
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iterator[None]:
+    """All or nothing."""
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

@@ -1,0 +1,36 @@
+"""Words: the units that spans are counted in, and that no span ever cuts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+IntArray = npt.NDArray[np.int64]
+
+# A word begins with a letter or digit and goes on with letters, marks, digits and joiners; a
+# single connector between two such runs keeps them together ("non-refundable", "and/or",
+# "O'Neill", "a@b.org", "3,000"). Scripts written without spaces give a word a character, an
+# emoji sequence or a symbol is a word. White space and other punctuation stand between words.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_FIRST = rf"[[\p{{L}}\p{{N}}_]--[{_UNSPACED}]]"
+_RUN = rf"{_FIRST}[[\p{{L}}\p{{M}}\p{{N}}_\u200C\u200D]--[{_UNSPACED}]]*"
+_WORD = regex.compile(
+    rf"""
+      [[{_UNSPACED}]&&\p{{L}}][\p{{M}}\u200D]*
+    | {_RUN} (?: (?: ['’.\-‐‑/&@·] | (?<=\p{{N}})[,:](?=\p{{N}}) ) {_RUN} )*
+    | (?= \p{{Extended_Pictographic}} | \p{{Regional_Indicator}} ) \X
+    | [\p{{S}}--[`^~<>|=+]]
+    """,
+    regex.VERBOSE | regex.VERSION1,
+)
+
+
+def find_words(text: str) -> IntArray:
+    """Offsets of the words of a text.
+
+    Returns:
+        ``(n, 2)`` start and end code points, half-open, in order and without overlap.
+    """
+    spans = [match.span() for match in _WORD.finditer(text)]
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
