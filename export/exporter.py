@@ -1,0 +1,188 @@
+"""The export: from a torch encoder to a model folder that agrees with it."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slice_os.alignment import Aligner
+from slice_os.engines import OnnxRuntimeEngine
+from slice_os.errors import ModelError
+from slice_os.export.graph import RECIPES, write_graph
+from slice_os.export.parity import MAX_WORDS, FloatArray, ParityReport, Runner, compare
+from slice_os.export.samples import (
+    CALIBRATION_TEXT,
+    PARITY_TEXT,
+    Feeds,
+    bundled_samples,
+    feeds,
+)
+from slice_os.export.source import Source, load_source
+from slice_os.model import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id, read_card
+
+PRECISIONS = tuple(RECIPES)
+PARITY_FILE = "parity.json"
+
+
+def export_model(
+    model: str | Path,
+    out: str | Path,
+    *,
+    precision: str = "fp32",
+    name: str | None = None,
+    licence: str | None = None,
+    threshold: float = 0.6,
+    force: bool = False,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ParityReport:
+    """Export an encoder as a model folder, if the result agrees with torch.
+
+    The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
+    ``model.json`` and ``parity.json``.
+
+    Args:
+        model: Hugging Face name, or a folder of transformers or sentence-transformers.
+        out: folder to make.
+        precision: ``fp32``, ``fp16`` or ``int8``.
+        name: for the card; that of ``model`` for None.
+        licence: SPDX expression for the card; what the model's README declares for None.
+        threshold: for the card: the cosine from which a span counts as a hit.
+        force: replace a model folder at ``out``.
+        progress: is told each step as it begins.
+
+    Returns:
+        The comparison with torch on the bundled text, padded and unpadded.
+
+    Raises:
+        MissingExtraError: without the extra ``export``.
+        ModelError: where the model cannot be exported, ``out`` is in the way, or parity fails.
+    """
+    if precision not in PRECISIONS:
+        raise ModelError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
+    target = Path(out)
+    _check_target(target, force)
+    with _quiet(), _appearing(target) as folder:
+        progress(f"loading {model}")
+        source = load_source(str(model))
+        source.tokenizer.save(str(folder / TOKENIZER_FILE))
+        aligner = Aligner(folder / TOKENIZER_FILE)
+        progress(f"exporting to ONNX, {precision}")
+        calibration = bundled_samples(CALIBRATION_TEXT, aligner, source.max_length)
+        write_graph(
+            source.model,
+            precision,
+            [feeds([sample]) for sample in calibration],
+            folder / MODEL_FILE,
+        )
+        progress("comparing with torch")
+        samples = bundled_samples(PARITY_TEXT, aligner, source.max_length)
+        onnx_model = _onnx_runner(folder / MODEL_FILE)
+        report = compare(precision, samples, _torch_runner(source.model), onnx_model)
+        report.require()
+        (folder / PARITY_FILE).write_bytes(report.to_json())
+        card = ModelCard(
+            encoder_id=content_id(folder),
+            name=name or source.name,
+            dimension=source.model.config.hidden_size,
+            max_length=source.max_length,
+            pooling="mean",
+            min_words=1,
+            max_words=MAX_WORDS,
+            precision=precision,
+            licence=licence or source.licence,
+            provenance=_provenance(source, precision),
+            threshold=threshold,
+        )
+        (folder / CARD_FILE).write_bytes(card.to_json())
+    return report
+
+
+def _check_target(target: Path, force: bool) -> None:
+    if not target.parent.is_dir():
+        raise ModelError(f"{target.parent}: no such folder; make it first")
+    if target.is_dir() and not any(target.iterdir()):
+        return
+    if target.is_dir():
+        try:
+            read_card(target)
+        except ModelError:
+            raise ModelError(
+                f"{target}: not empty, and no model that was exported before; choose another folder"
+            ) from None
+        if not force:
+            raise ModelError(f"{target}: holds a model already; --force replaces it")
+    elif target.exists():
+        raise ModelError(f"{target}: is a file; choose a folder")
+
+
+@contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """A folder to fill, which takes the place of ``target`` if all goes well."""
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as scratch:
+            # Made apart, because a temporary folder is closed to other users.
+            folder = Path(scratch) / "model"
+            folder.mkdir()
+            yield folder
+            _move(folder, target, Path(scratch) / "replaced")
+    except OSError as error:
+        raise ModelError(f"{target}: cannot be written ({error.strerror or error})") from error
+
+
+def _move(folder: Path, target: Path, replaced: Path) -> None:
+    if target.exists():
+        target.rename(replaced)
+    try:
+        folder.rename(target)
+    except OSError:
+        if replaced.exists():
+            replaced.rename(target)
+        raise
+
+
+def _torch_runner(model: Any) -> Runner:
+    import torch
+
+    known = inspect.signature(model.forward).parameters
+
+    def run(batch: Feeds) -> FloatArray:
+        with torch.inference_mode():
+            tensors = {name: torch.from_numpy(ids) for name, ids in batch.items() if name in known}
+            return np.asarray(model(**tensors).last_hidden_state)
+
+    return run
+
+
+def _onnx_runner(model_file: Path) -> Runner:
+    engine = OnnxRuntimeEngine(model_file)
+    return lambda batch: engine.run(batch["input_ids"], batch["attention_mask"])
+
+
+def _provenance(source: Source, precision: str) -> str:
+    tools = ", ".join(
+        f"{package} {version(package)}"
+        for package in ("optimum-onnx", "onnxruntime", "transformers", "torch")
+    )
+    return f"{source.name}, weights sha256 {source.weights}; {tools}; {RECIPES[precision]}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep back what loading, tracing and quantising say to developers of those libraries."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,68 @@
+"""The bundled texts as a model reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.alignment import Aligner
+from slice_os.words import IntArray
+
+Feeds: TypeAlias = dict[str, npt.NDArray[np.int64]]
+
+PARITY_TEXT = "parity_text.txt"
+CALIBRATION_TEXT = "calibration_text.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A passage as the model reads it.
+
+    Attributes:
+        ids: ``(n,)`` word pieces, special tokens included.
+        words: ``(n_words, 2)`` first piece of each word and one past its last, indices of ``ids``.
+    """
+
+    ids: IntArray
+    words: IntArray
+
+
+def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample]:
+    """The passages of a bundled text, and all of it in one to fill the longest input.
+
+    Args:
+        name: ``PARITY_TEXT`` or ``CALIBRATION_TEXT``.
+        aligner: of the model.
+        max_length: longest input in word pieces, special tokens included; passages end there.
+    """
+    text = files("slice_os.export").joinpath(name).read_text(encoding="utf-8").strip()
+    return [_sample(passage, aligner, max_length) for passage in [*text.split("\n\n"), text]]
+
+
+def _sample(text: str, aligner: Aligner, max_length: int) -> Sample:
+    aligned = aligner.align(text)
+    kept = aligned.piece_ids[: max_length - len(aligner.prefix) - len(aligner.suffix)]
+    pieces = aligned.words[:, 2:]
+    return Sample(
+        ids=np.array([*aligner.prefix, *kept, *aligner.suffix], dtype=np.int64),
+        words=pieces[pieces[:, 1] <= len(kept)] + len(aligner.prefix),
+    )
+
+
+def feeds(samples: Sequence[Sample]) -> Feeds:
+    """One batch of inputs, padded on the right to its longest sample.
+
+    Returns:
+        ``input_ids``, ``attention_mask`` and ``token_type_ids``, each ``(batch, sequence)``.
+    """
+    ids = np.zeros((len(samples), max(len(sample.ids) for sample in samples)), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, sample in enumerate(samples):
+        ids[row, : len(sample.ids)] = sample.ids
+        mask[row, : len(sample.ids)] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
