@@ -21,7 +21,7 @@ from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
 from slice_os.ingest.sources import Source
-from slice_os.stores.base import Store, Writer
+from slice_os.stores.base import Rejection, Store, Writer
 
 LOOKUP_DOCUMENTS = 64
 
@@ -40,6 +40,7 @@ class Summary:
         documents_deleted: documents that were gone from their source.
         pieces: token vectors stored.
         bad_records: records that could not be used; all are in the dead letters.
+        retries: requests that a server made us send again.
         bytes: bytes of the sources done, those passed over included.
         seconds: time taken.
     """
@@ -51,6 +52,7 @@ class Summary:
     documents_deleted: int = 0
     pieces: int = 0
     bad_records: int = 0
+    retries: int = 0
     bytes: int = 0
     seconds: float = 0.0
 
@@ -87,9 +89,10 @@ def ingest_sources(
         run = _Run(store, writer, letters, options, progress)
         max_pieces = store.info().max_pieces
         for part in encode_documents(run.documents(sources), encoder, max_pieces):
-            writer.write(part)
+            run.rejected(writer.write(part))
             run.wrote(sum(len(p.vectors) for p in part.passages), part.last, part.document)
         run.end()
+        run.rejected(writer.flush())
     return run.summary()
 
 
@@ -133,6 +136,7 @@ class _Run:
         counts = dict(self._counts)
         counts["bytes"] += sum(min(state.bytes, state.size) for state in self._open)
         counts["bad_records"] = self._letters.count
+        counts["retries"] = self._writer.retries
         counts["seconds"] = time.monotonic() - self._began
         return Summary(**counts)
 
@@ -162,6 +166,13 @@ class _Run:
             state.bytes += len(document.text.encode())
             self._close_sources()
         self._tell()
+
+    def rejected(self, rejections: Iterable[Rejection]) -> None:
+        """The store would not take some documents."""
+        for rejection in rejections:
+            document = rejection.document
+            self._counts["documents"] -= 1
+            self._letters.write(BadRecord(document.source, None, rejection.reason, document.text))
 
     def end(self) -> None:
         """All has been read and written."""

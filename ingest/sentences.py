@@ -11,6 +11,8 @@ import sentencex
 _WINDOW = 2_000
 # Prose wrapped by hand fills its lines; a turn or item of a list is mostly shorter.
 _WRAPPED_LINE = 40
+# sentencex fails on these between a capital and a full stop; a space is as good, and as long.
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _NEWLINE = re.compile(r"\n\s*")
 
 
@@ -72,5 +74,5 @@ def _ends_in(block: str) -> list[int]:
 
 
 def _window_ends(window: str) -> list[int]:
-    found = {boundary["end_index"] for boundary in sentencex.get_sentence_boundaries("en", window)}
-    return sorted(found | {len(window)})
+    sentences = sentencex.get_sentence_boundaries("en", _WIDE_SPACE.sub(" ", window))
+    return sorted({sentence["end_index"] for sentence in sentences} | {len(window)})

@@ -17,8 +17,9 @@ from slice_os.ingest.sources import Format, find_sources
 from slice_os.mining import make_query, mine, search
 from slice_os.model import BUNDLED, read_card
 from slice_os.results import Hit, Hits
-from slice_os.stores import create_store, open_store, store_exists
-from slice_os.stores.base import Store, StoreInfo
+from slice_os.stores import create_store, is_remote, open_store, store_exists
+from slice_os.stores.base import Rejection, Store, StoreInfo
+from slice_os.stores.opensearch.settings import IndexOptions
 
 Filter = Mapping[str, str | Sequence[str]]
 
@@ -33,10 +34,12 @@ class Corpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: folder of a local store; made by the first `add` or `ingest` where there is none.
+        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``; made by the
+            first `add` or `ingest` where there is none.
         encoder: an encoder, or the model to load; None for the one the store was made with, or
             the bundled default for a new store.
         max_pieces: word pieces that a passage of a new store holds.
+        index: how an index is made where there is none, for a store in OpenSearch.
 
     Raises:
         EncoderMismatchError: where the store was made with another encoder.
@@ -47,7 +50,9 @@ class Corpus:
         store: str | Path,
         encoder: SpanEncoder | str | Path | None = None,
         max_pieces: int | None = None,
+        index: IndexOptions | None = None,
     ) -> None:
+        self._index = index
         self._location = store
         self._encoder = encoder
         self._max_pieces = max_pieces
@@ -79,13 +84,25 @@ class Corpus:
         return store
 
     def add(self, documents: Iterable[Document]) -> int:
-        """Store documents, replacing those with a known id; returns how many there were."""
+        """Store documents, replacing those with a known id; returns how many there were.
+
+        Raises:
+            StoreError: where OpenSearch would not take some of them; the others are stored.
+        """
         added = 0
+        rejected: list[Rejection] = []
         store = self._for_writing()
         with store.writer() as writer:
             for part in encode_documents(documents, self.encoder, store.info().max_pieces):
-                writer.write(part)
+                rejected += writer.write(part)
                 added += part.last
+            rejected += writer.flush()
+        if rejected:
+            first = rejected[0]
+            raise StoreError(
+                f"{self._location}: {len(rejected)} of {added} documents not taken, "
+                f"first {first.document.id!r}: {first.reason}"
+            )
         return added
 
     def delete(self, doc_ids: Iterable[str]) -> int:
@@ -196,6 +213,8 @@ class Corpus:
     @property
     def default_dead_letters(self) -> Path:
         """Where records that cannot be used go unless a file is named."""
+        if is_remote(self._location):
+            return Path("dead-letters.jsonl")
         return Path(self._location) / "dead-letters.jsonl"
 
     def close(self) -> None:
@@ -218,7 +237,7 @@ class Corpus:
     def _for_writing(self) -> Store:
         if not store_exists(self._location):
             max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
-            create_store(self._location, self.encoder.card, max_pieces).close()
+            create_store(self._location, self.encoder.card, max_pieces, self._index)
         return self.store
 
 

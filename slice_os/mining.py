@@ -11,7 +11,8 @@ from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex, fusion_named
 from slice_os.passages import EncodedPassage
 from slice_os.results import Context, Hit, Hits
-from slice_os.spans import FloatArray, ScoredSpan, select_spans, span_cosines, span_norms
+from slice_os.scoring import best_spans
+from slice_os.spans import FloatArray, ScoredSpan
 from slice_os.stores.base import Evidence, Phrases, Query, Store, StoredPassage, Where
 
 RANK_DEPTH = 200
@@ -80,8 +81,8 @@ def search(
     return Hits(tuple(hits), threshold)
 
 
-def mine(store: Store, query: Query, *, threshold: float) -> Iterator[Hit]:
-    """Every hit of every phrase, in stored order: no passage is passed over.
+def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
+    """Every hit of every phrase, in stored order.
 
     Hits of one phrase never overlap; those of two phrases may.
 
@@ -89,11 +90,13 @@ def mine(store: Store, query: Query, *, threshold: float) -> Iterator[Hit]:
         store: where to look.
         query: what to look for.
         threshold: least cosine of a hit.
+        exhaustive: score every passage and so miss none; else only those that an index of
+            spans proposes, which is quicker on large indices.
 
     Yields:
         Hits by document, passage, phrase and place; their score is that of convex fusion.
     """
-    for evidence in store.sweep(query, threshold):
+    for evidence in store.sweep(query, threshold, exhaustive):
         scores = _fused(evidence, convex)
         loaded = store.load(evidence.keys)
         for column, key in enumerate(evidence.keys):
@@ -104,20 +107,6 @@ def mine(store: Store, query: Query, *, threshold: float) -> Iterator[Hit]:
                 yield from _hits(
                     passage, query, int(row), evidence, column, scores, threshold=threshold
                 )
-
-
-def spans_of(
-    passage: EncodedPassage,
-    query: Query,
-    row: int,
-    threshold: float = -1.0,
-    limit: int | None = None,
-) -> list[ScoredSpan]:
-    """The best non-overlapping spans of a passage for the phrase in that row of the query."""
-    norms = span_norms(passage.vectors, passage.layout, query.max_words)
-    products: FloatArray = passage.vectors @ query.phrases.vectors[row]
-    cosines = span_cosines(products, passage.layout, norms)
-    return select_spans(cosines, threshold, limit, query.min_words)
 
 
 def place(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:
@@ -143,7 +132,7 @@ def _hits(
 ) -> Iterator[Hit]:
     encoded = passage.encoded
     context = Context(encoded.start, encoded.end, passage.text)
-    spans = spans_of(encoded, query, row, threshold, limit)
+    spans = best_spans(encoded, query, row, threshold, limit)
     for span in sorted(spans, key=lambda span: span.word):
         start, end = place(encoded, span)
         yield Hit(

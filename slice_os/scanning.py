@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query, place, spans_of
+from slice_os.mining import make_query, place
 from slice_os.results import Context, Hit
+from slice_os.scoring import best_spans
 
 
 def scan(
@@ -40,7 +41,7 @@ def scan(
             text = document.text[passage.start : passage.end]
             context = Context(passage.start, passage.end, text)
             for row, phrase in enumerate(query.phrases.texts):
-                spans = spans_of(passage, query, row, least)
+                spans = best_spans(passage, query, row, least)
                 for span in sorted(spans, key=lambda span: span.word):
                     start, end = place(passage, span)
                     yield Hit(

@@ -52,6 +52,8 @@ class ScoredSpan:
 def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> FloatArray:
     """Lengths of the summed vectors of all spans: the denominators of the cosines.
 
+    Memory grows with the square of the pieces, so this takes a passage at a time.
+
     Args:
         vectors: ``(n_pieces, dimension)``.
         layout: the words over these pieces.
@@ -61,14 +63,17 @@ def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> Float
         ``(n_words, max_words)``; column k holds spans of k + 1 words, 0 where the passage is
         too short for one.
     """
-    sums = np.zeros((len(vectors) + 1, vectors.shape[1]), dtype=np.float64)
-    np.cumsum(vectors, axis=0, out=sums[1:])
-    norms = np.zeros((len(layout.first), max_words), dtype=np.float32)
-    for extra in range(max_words):
-        words = np.flatnonzero(layout.room > extra)
-        spans = sums[layout.last[words + extra]] - sums[layout.first[words]]
-        norms[words, extra] = np.sqrt(np.einsum("ij,ij->i", spans, spans))
-    return norms
+    # ‖C_j - C_i‖² is a block of the Gram matrix, whose two-dimensional prefix sums give every
+    # span at once: far fewer operations than summing vectors span by span.
+    blocks = np.zeros((len(vectors) + 1, len(vectors) + 1), dtype=np.float64)
+    blocks[1:, 1:] = (vectors @ vectors.T).cumsum(axis=0, dtype=np.float64).cumsum(axis=1)
+    diagonal = blocks.diagonal()
+    ends = np.arange(len(layout.first))[:, None] + np.arange(max_words)
+    last = layout.last[np.minimum(ends, len(layout.first) - 1)]
+    first = layout.first[:, None]
+    squares = diagonal[last] - 2 * blocks[first, last] + diagonal[first]
+    fits = layout.room[:, None] > np.arange(max_words)
+    return np.sqrt(np.where(fits, np.maximum(squares, 0), 0)).astype(np.float32)
 
 
 def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) -> FloatArray:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from slice_os.documents import Document
 from slice_os.model import ModelCard
 from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.spans import FloatArray
 
-PassageKey: TypeAlias = int | str
+PassageKey: TypeAlias = Hashable
 Where: TypeAlias = Mapping[str, Sequence[str]]
 
 
@@ -117,11 +118,34 @@ class StoredDocument:
     fingerprint: str
 
 
-class Writer(Protocol):
-    """Writes documents; what is complete stays, also when the process is stopped."""
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A document that the store would not take, and why; nothing of it is stored."""
 
-    def write(self, part: DocumentPart) -> None:
-        """Store the next part of a document, replacing a former document of its id."""
+    document: Document
+    reason: str
+
+
+class Writer(Protocol):
+    """Writes documents; what is complete stays, also when the process is stopped.
+
+    Attributes:
+        retries: requests that had to be sent again.
+    """
+
+    @property
+    def retries(self) -> int: ...
+
+    def write(self, part: DocumentPart) -> Sequence[Rejection]:
+        """Store the next part of a document, replacing a former document of its id.
+
+        Returns:
+            Documents that turned out to be rejected since the last call.
+        """
+        ...
+
+    def flush(self) -> Sequence[Rejection]:
+        """Wait until all that was written is stored; returns what was rejected since."""
         ...
 
     def delete(self, doc_ids: Iterable[str]) -> int:
@@ -129,7 +153,10 @@ class Writer(Protocol):
         ...
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note that a source has been read to its end in the state that the signature names."""
+        """Note, once all that was written before is stored, that a source has been read.
+
+        The signature names the state that the source was in.
+        """
         ...
 
 
@@ -164,8 +191,15 @@ class Store(Protocol):
         """Evidence of at least the ``depth`` best passages by cosine and by BM25."""
         ...
 
-    def sweep(self, query: Query, threshold: float) -> Iterator[Evidence]:
-        """Evidence of every passage with a span at or above the threshold, in stored order."""
+    def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
+        """Evidence of passages with a span at or above the threshold, in stored order.
+
+        Args:
+            query: what to look for.
+            threshold: least cosine.
+            exhaustive: score every passage, and so miss none; else those that an index of
+                spans proposes, where the store has one.
+        """
         ...
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:

@@ -1,4 +1,4 @@
-"""Append-only arrays in files, memory-mapped for reading; and int8 token vectors."""
+"""Append-only arrays in files, memory-mapped for reading."""
 
 from __future__ import annotations
 
@@ -10,23 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.errors import StoreError
-from slice_os.spans import FloatArray
-
-Int8Array = npt.NDArray[np.int8]
-
-
-def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
-    """Symmetric int8 with one scale a token.
-
-    Args:
-        vectors: ``(n, dimension)``.
-
-    Returns:
-        ``(n, dimension)`` int8 and ``(n,)`` scales, whose product is the vector again to
-        within half a step of its largest component / 127.
-    """
-    scales = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12) / np.float32(127)
-    return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 class ArrayFile:

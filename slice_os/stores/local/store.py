@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.passages import EncodedPassage
+from slice_os.quantisation import dequantise
 from slice_os.spans import FloatArray
 from slice_os.stores.base import (
     Evidence,
@@ -163,8 +164,9 @@ class LocalStore:
             table = self._admitted(query.where)
             return self._evidence(table, query)
 
-    def sweep(self, query: Query, threshold: float) -> Iterator[Evidence]:
+    def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
         """Evidence of every passage with a span at or above the threshold, in stored order."""
+        del exhaustive
         with self._snapshot():
             table = self._admitted(query.where)
             evidence = self._evidence(table, query)
@@ -212,7 +214,7 @@ class LocalStore:
         metadata: str,
     ) -> StoredPassage:
         end_piece = first_piece + n_pieces
-        vectors = self._arrays.vectors.view(end_piece)[first_piece:].astype(np.float32)
+        vectors = self._arrays.vectors.view(end_piece)[first_piece:]
         scales = self._arrays.scales.view(end_piece)[first_piece:]
         words = self._arrays.words.view(first_word + n_words)[first_word:].astype(np.int64)
         return StoredPassage(
@@ -222,7 +224,7 @@ class LocalStore:
                 start=start,
                 end=end,
                 words=words,
-                vectors=vectors * scales[:, None],
+                vectors=dequantise(vectors, scales),
                 metadata=orjson.loads(document_metadata) | orjson.loads(metadata),
             ),
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-import numpy as np
 import orjson
 
 from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
-from slice_os.stores.local.arrays import quantise
+from slice_os.stores.base import Rejection
 from slice_os.stores.local.files import Arrays, Settings
 
 COMMIT_SECONDS = 2.0
@@ -33,8 +33,13 @@ class LocalWriter:
         self._committed = time.monotonic()
         connection.execute("BEGIN IMMEDIATE")
 
-    def write(self, part: DocumentPart) -> None:
-        """Store the next part of a document, replacing a former document of its id."""
+    @property
+    def retries(self) -> int:
+        """None: nothing is ever sent."""
+        return 0
+
+    def write(self, part: DocumentPart) -> Sequence[Rejection]:
+        """Store the next part of a document; see `Writer.write`. Nothing is ever rejected."""
         if self._document is None:
             self._connection.execute("SAVEPOINT document")
             self._document = self._replace(part)
@@ -46,6 +51,11 @@ class LocalWriter:
             if time.monotonic() - self._committed > COMMIT_SECONDS:
                 self._commit()
                 self._connection.execute("BEGIN IMMEDIATE")
+        return ()
+
+    def flush(self) -> Sequence[Rejection]:
+        """Nothing waits: what is complete is stored by the next commit."""
+        return ()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many there were."""
@@ -100,8 +110,9 @@ class LocalWriter:
 
     def _add(self, document: int, text: str, passage: EncodedPassage) -> None:
         vectors, scales = quantise(passage.vectors)
-        restored = vectors.astype(np.float32) * scales[:, None]
-        norms = span_norms(restored, passage.layout, self._settings.encoder.max_words)
+        norms = span_norms(
+            dequantise(vectors, scales), passage.layout, self._settings.encoder.max_words
+        )
         self._arrays.vectors.append(vectors)
         self._arrays.scales.append(scales)
         self._arrays.words.append(passage.words)

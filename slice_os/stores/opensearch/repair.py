@@ -1,0 +1,88 @@
+"""Finding, and deleting, what a load that was cut off left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from opensearchpy import OpenSearch
+from opensearchpy.helpers import bulk
+
+from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.records import passage_key
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A document whose passages and record do not agree.
+
+    Attributes:
+        doc_id: the document.
+        expected: passages that its record speaks of; 0 where there is no record.
+        ordinals: passages that there are.
+    """
+
+    doc_id: str
+    expected: int
+    ordinals: tuple[int, ...]
+
+    @property
+    def surplus(self) -> tuple[int, ...]:
+        """Passages that no record speaks of."""
+        return tuple(ordinal for ordinal in self.ordinals if ordinal >= self.expected)
+
+    @property
+    def missing(self) -> int:
+        """Passages that the record speaks of and that are not there."""
+        return self.expected - (len(self.ordinals) - len(self.surplus))
+
+
+def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault]:
+    """Compare the record of every document with its passages, in one state of the index."""
+    entries = _entries(client, index, location)
+    for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
+        expected, ordinals = 0, []
+        for entry in group:
+            if entry["kind"] == "document":
+                expected = entry["passages"]
+            else:
+                ordinals.append(entry["ordinal"])
+        fault = Fault(doc_id, expected, tuple(sorted(ordinals)))
+        if fault.surplus or fault.missing:
+            yield fault
+
+
+def repair(client: OpenSearch, index: str, location: str) -> int:
+    """Delete the passages that no record speaks of; returns how many there were."""
+    actions = [
+        {"_op_type": "delete", "_index": index, "_id": passage_key(fault.doc_id, ordinal)}
+        for fault in find_faults(client, index, location)
+        for ordinal in fault.surplus
+    ]
+    with errors_explained(location):
+        client.indices.refresh(index=index)
+        bulk(client, actions, refresh=True, ignore_status=(404,))
+    return len(actions)
+
+
+def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str, Any]]:
+    body: dict[str, Any] = {
+        "size": PAGE,
+        "query": {"terms": {"kind": ["document", "passage"]}},
+        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
+        "_source": ["doc_id", "kind", "ordinal", "passages"],
+    }
+    with errors_explained(location):
+        client.indices.refresh(index=index)
+        point = client.create_pit(index=index, params={"keep_alive": "5m"})["pit_id"]
+        try:
+            body["pit"] = {"id": point, "keep_alive": "5m"}
+            while hits := client.search(body=body)["hits"]["hits"]:
+                yield from (hit["_source"] for hit in hits)
+                body["search_after"] = hits[-1]["sort"]
+        finally:
+            client.delete_pit(body={"pit_id": [point]})

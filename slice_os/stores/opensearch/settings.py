@@ -1,0 +1,143 @@
+"""What an index was made with, as its mapping's ``_meta`` says, and the template made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from slice_os.errors import InputError, StoreError
+from slice_os.mappings import load_template
+from slice_os.model import ModelCard
+from slice_os.selection import SpanPolicy
+
+SCHEMA_VERSION = 1
+META = "slice_os"
+FIELD_TYPES = ("keyword", "integer", "long", "float", "double", "boolean", "date", "ip")
+VECTOR_TYPES = ("byte", "float")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What may be chosen when an index is made.
+
+    Attributes:
+        policy: which spans are indexed; see `SpanPolicy.parse`.
+        vectors: ``byte`` or ``float``.
+        dimensions: leading dimensions of the span vectors to index; None for all.
+        analyzer: text analyser, by name.
+        fields: types of metadata fields; others are taken as they come.
+        shards: primary shards.
+        replicas: copies of each shard.
+    """
+
+    policy: str = "grid:8"
+    vectors: str = "byte"
+    dimensions: int | None = None
+    analyzer: str = "english"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    shards: int = 1
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        SpanPolicy.parse(self.policy)
+        if self.vectors not in VECTOR_TYPES:
+            raise InputError(f"no vector type {self.vectors!r}; there are {VECTOR_TYPES}")
+        for name, kind in self.fields.items():
+            if kind not in FIELD_TYPES:
+                raise InputError(
+                    f"metadata field {name!r}: no type {kind!r}; there are {', '.join(FIELD_TYPES)}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """What an index holds; kept in its mapping for as long as it lives.
+
+    Attributes:
+        encoder: card of the encoder whose vectors it holds.
+        max_pieces: word pieces that a passage holds.
+        policy: which spans are indexed.
+        vectors: ``byte`` or ``float``.
+        dimensions: leading dimensions of the span vectors that are indexed.
+    """
+
+    encoder: ModelCard
+    max_pieces: int
+    policy: str
+    vectors: str
+    dimensions: int
+
+    @property
+    def span_policy(self) -> SpanPolicy:
+        """The policy, parsed."""
+        return SpanPolicy.parse(self.policy)
+
+    def to_meta(self) -> dict[str, Any]:
+        """As the mapping's ``_meta`` holds it."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+
+def choose(options: IndexOptions, card: ModelCard, max_pieces: int) -> IndexSettings:
+    """The settings of a new index.
+
+    Raises:
+        InputError: on more dimensions than the encoder has.
+    """
+    dimensions = options.dimensions or card.dimension
+    if not 1 <= dimensions <= card.dimension:
+        raise InputError(f"{dimensions} dimensions; the encoder has {card.dimension}")
+    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions)
+
+
+def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
+    """Read the ``_meta`` of an index's mapping.
+
+    Raises:
+        StoreError: where the index is not one of ours, or of another schema version.
+    """
+    meta = mapping.get("_meta", {}).get(META)
+    if meta is None:
+        raise StoreError(f"{location}: an index, but not one that slice-os made; name another")
+    if meta["schema_version"] != SCHEMA_VERSION:
+        raise StoreError(
+            f"{location}: index has schema version {meta['schema_version']}, this slice-os reads "
+            f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
+        )
+    values = {item.name: meta[item.name] for item in fields(IndexSettings)}
+    return IndexSettings(**values | {"encoder": ModelCard(**values["encoder"])})
+
+
+def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:
+    """The composable index template for indices of a pattern."""
+    body = load_template(SCHEMA_VERSION)
+    body["index_patterns"] = [pattern]
+    inner = body["template"]
+    inner["settings"]["index"] |= {
+        "number_of_shards": options.shards,
+        "number_of_replicas": options.replicas,
+    }
+    mappings = inner["mappings"]
+    mappings["_meta"] = {META: settings.to_meta()}
+    properties = mappings["properties"]
+    properties["text"]["analyzer"] = options.analyzer
+    properties["metadata"]["properties"] = {
+        name: {"type": kind} for name, kind in options.fields.items()
+    }
+    vector = properties["spans"]["properties"]["vec"]
+    vector |= {"dimension": settings.dimensions, "data_type": settings.vectors}
+    return body
+
+
+def check_name(name: str) -> None:
+    """Refuse names that OpenSearch does not take for an index.
+
+    Raises:
+        InputError: saying which there may be.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,200}", name):
+        raise InputError(
+            f"index name {name!r}: use lower-case letters, digits, '.', '_' and '-', and begin "
+            "with a letter or digit"
+        )
