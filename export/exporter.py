@@ -17,6 +17,7 @@ import numpy as np
 from slice_os.alignment import Aligner
 from slice_os.engines import OnnxRuntimeEngine
 from slice_os.errors import ModelError
+from slice_os.export.axes import principal_axes
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, FloatArray, ParityReport, Runner, compare
 from slice_os.export.samples import (
@@ -27,7 +28,15 @@ from slice_os.export.samples import (
     feeds,
 )
 from slice_os.export.source import Source, load_source
-from slice_os.model import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id, read_card
+from slice_os.model import (
+    AXES_FILE,
+    CARD_FILE,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    ModelCard,
+    content_id,
+    read_card,
+)
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"
@@ -47,7 +56,7 @@ def export_model(
     """Export an encoder as a model folder, if the result agrees with torch.
 
     The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
-    ``model.json`` and ``parity.json``.
+    ``model.json``, ``parity.json``, and the principal axes of span vectors in ``axes.npy``.
 
     Args:
         model: Hugging Face name, or a folder of transformers or sentence-transformers.
@@ -89,6 +98,8 @@ def export_model(
         report = compare(precision, samples, _torch_runner(source.model), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
+        axes = principal_axes([*calibration, *samples], onnx_model)
+        np.save(folder / AXES_FILE, axes.astype(np.float16), allow_pickle=False)
         card = ModelCard(
             encoder_id=content_id(folder),
             name=name or source.name,

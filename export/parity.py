@@ -115,7 +115,7 @@ def compare(
         precision=precision,
         passages=len(samples),
         tokens=sum(len(sample.ids) for sample in samples),
-        spans=sum(len(_span_sums(v, s.words)) for v, s in zip(expected, samples, strict=True)),
+        spans=sum(len(span_sums(v, s.words)) for v, s in zip(expected, samples, strict=True)),
         max_abs_limit=TOLERANCE * max(1.0, size) if precision == "fp32" else None,
         span_cosine_limit=SPAN_COSINE_FLOOR.get(precision),
         unpadded=_agreement(samples, expected, _vectors(exported, alone)),
@@ -138,7 +138,7 @@ def _agreement(
     tokens = np.concatenate([_cosines(a, b) for a, b in pairs])
     spans = np.concatenate(
         [
-            _cosines(_span_sums(a, sample.words), _span_sums(b, sample.words))
+            _cosines(span_sums(a, sample.words), span_sums(b, sample.words))
             for sample, (a, b) in zip(samples, pairs, strict=True)
         ]
     )
@@ -150,7 +150,7 @@ def _agreement(
     )
 
 
-def _span_sums(vectors: FloatArray, words: IntArray) -> npt.NDArray[np.float64]:
+def span_sums(vectors: FloatArray, words: IntArray) -> npt.NDArray[np.float64]:
     """Sums over every span of 1 to 20 words; their cosines are those of the means."""
     prefix = np.vstack([np.zeros(vectors.shape[1]), np.cumsum(vectors, axis=0, dtype=np.float64)])
     first, last = words.T

@@ -237,7 +237,9 @@ class Corpus:
     def _for_writing(self) -> Store:
         if not store_exists(self._location):
             max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
-            create_store(self._location, self.encoder.card, max_pieces, self._index)
+            create_store(
+                self._location, self.encoder.card, max_pieces, self._index, self.encoder.axes
+            )
         return self.store
 
 

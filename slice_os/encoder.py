@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from slice_os.alignment import AlignedText, Aligner, Window, plan_windows
 from slice_os.engines import Engine, FloatArray, open_engine
 from slice_os.errors import InputError, ModelError
 from slice_os.model import (
+    AXES_FILE,
     MODEL_FILE,
     TOKENIZER_FILE,
     ModelCard,
@@ -65,6 +67,18 @@ class SpanEncoder:
         self._capacity = (
             self.card.max_length - len(self._aligner.prefix) - len(self._aligner.suffix)
         )
+
+    @cached_property
+    def axes(self) -> FloatArray | None:
+        """Principal axes of span vectors, ``(dimension, dimension)``, an axis a row.
+
+        None where the model folder has none.
+        """
+        path = self.folder / AXES_FILE
+        if not path.is_file():
+            return None
+        axes: FloatArray = np.load(path, allow_pickle=False).astype(np.float32)
+        return axes
 
     def align(self, text: str) -> AlignedText:
         """Words and word pieces of a text; see `Aligner.align`."""

@@ -14,6 +14,7 @@ from slice_os.errors import ModelError
 CARD_FILE = "model.json"
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+AXES_FILE = "axes.npy"
 BUNDLED = Path(__file__).parent / "models"
 DEFAULT_MODEL = "minilm-l6-int8"
 

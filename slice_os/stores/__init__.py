@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from slice_os.model import ModelCard
+from slice_os.spans import FloatArray
 from slice_os.stores.base import Store
 from slice_os.stores.local import LocalStore
 from slice_os.stores.local.files import exists
@@ -54,7 +55,11 @@ def open_store(location: Location, card: ModelCard | None = None) -> Store:
 
 
 def create_store(
-    location: Location, card: ModelCard, max_pieces: int, options: IndexOptions | None = None
+    location: Location,
+    card: ModelCard,
+    max_pieces: int,
+    options: IndexOptions | None = None,
+    axes: FloatArray | None = None,
 ) -> None:
     """Make an empty store at that place.
 
@@ -63,6 +68,7 @@ def create_store(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         options: of an OpenSearch index.
+        axes: principal axes of the encoder's span vectors, if it has them.
 
     Raises:
         StoreError: where there cannot be one.
@@ -81,4 +87,5 @@ def create_store(
         card,
         max_pieces,
         connection.location,
+        axes,
     )

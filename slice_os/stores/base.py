@@ -134,7 +134,9 @@ class Writer(Protocol):
     """
 
     @property
-    def retries(self) -> int: ...
+    def retries(self) -> int:
+        """Requests that had to be sent again."""
+        ...
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document, replacing a former document of its id.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
+from slice_os.spans import FloatArray
 from slice_os.stores.opensearch.connection import explain
 from slice_os.stores.opensearch.settings import (
     META,
@@ -23,6 +26,8 @@ from slice_os.stores.opensearch.settings import (
 )
 
 MERGE_TIMEOUT_SECONDS = 3600
+AXES_KEY = "axes"
+PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,14 @@ def resolve(client: OpenSearch, name: str, location: str) -> Index | None:
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
     ((concrete, body),) = found.items()
-    return Index(concrete, settings_of(body["mappings"], location))
+    settings = settings_of(body["mappings"], location)
+    full = settings.encoder.dimension
+    if settings.dimensions < full:
+        with errors_explained(location):
+            packed = client.get(index=concrete, id=AXES_KEY)["_source"]["axes"]
+        axes = np.frombuffer(b64decode(packed), "<f2").reshape(full, full).astype(np.float32)
+        settings = replace(settings, axes=axes)
+    return Index(concrete, settings)
 
 
 def create(
@@ -66,6 +78,7 @@ def create(
     card: ModelCard,
     max_pieces: int,
     location: str,
+    axes: FloatArray | None = None,
     point_alias: bool = True,
 ) -> Index:
     """Make the next versioned index of an alias, such as ``calls-000002``.
@@ -77,16 +90,20 @@ def create(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         location: for messages.
+        axes: principal axes of the encoder's span vectors, if it has them.
         point_alias: let the alias stand for the new index.
     """
     check_name(alias)
-    settings = choose(options, card, max_pieces)
+    settings = choose(options, card, max_pieces, axes)
     name = f"{alias}-{_last_number(client, alias) + 1:06d}"
     with errors_explained(location):
         body = template(f"{alias}-0*", options, settings)
         client.indices.put_index_template(name=f"slice-os-{alias}", body=body)
         aliases: dict[str, Any] = {alias: {}} if point_alias else {}
         client.indices.create(index=name, body={"aliases": aliases})
+        if settings.axes is not None:
+            packed = b64encode(settings.axes.astype("<f2").tobytes()).decode()
+            client.index(index=name, id=AXES_KEY, body={"kind": "axes", "axes": packed})
     return Index(name, settings)
 
 
@@ -128,7 +145,7 @@ def loading(client: OpenSearch, index: str, location: str) -> Iterator[bool]:
         restore = former or _load_settings(client, index)
         _note(client, index, mapping, restore)
         client.indices.refresh(index=index)
-        empty = client.count(index=index)["count"] == 0
+        empty = client.count(index=index, body=PASSAGES)["count"] == 0
         settings = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
         client.indices.put_settings(index=index, body={"index": settings})
     try:

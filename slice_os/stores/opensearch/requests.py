@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from slice_os.quantisation import quantise
@@ -19,7 +18,7 @@ Body = dict[str, Any]
 
 
 def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:
-    """Unit vectors as the index's ``vec`` field takes them: cut to its dimensions, then to bytes.
+    """Unit vectors as the index's ``vec`` field takes them: projected, then cut to bytes.
 
     Cosine does not see lengths, so each byte vector has a scale of its own.
 
@@ -30,7 +29,7 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
     Returns:
         ``(n, settings.dimensions)`` int8 or float32.
     """
-    short = np.ascontiguousarray(vectors[:, : settings.dimensions])
+    short = vectors if settings.axes is None else vectors @ settings.axes[: settings.dimensions].T
     return quantise(short)[0] if settings.vectors == "byte" else short
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from slice_os.errors import InputError, StoreError
 from slice_os.mappings import load_template
 from slice_os.model import ModelCard
 from slice_os.selection import SpanPolicy
+from slice_os.spans import FloatArray
 
 SCHEMA_VERSION = 1
 META = "slice_os"
@@ -25,14 +26,15 @@ class IndexOptions:
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        dimensions: leading dimensions of the span vectors to index; None for all.
+        dimensions: principal axes of the span vectors to index; None for half of them, or all
+            where the model has no axes.
         analyzer: text analyser, by name.
         fields: types of metadata fields; others are taken as they come.
         shards: primary shards.
         replicas: copies of each shard.
     """
 
-    policy: str = "grid:8"
+    policy: str = "grid:1,6"
     vectors: str = "byte"
     dimensions: int | None = None
     analyzer: str = "english"
@@ -60,7 +62,10 @@ class IndexSettings:
         max_pieces: word pieces that a passage holds.
         policy: which spans are indexed.
         vectors: ``byte`` or ``float``.
-        dimensions: leading dimensions of the span vectors that are indexed.
+        dimensions: of the span vectors that are indexed.
+        axes: ``(encoder.dimension, encoder.dimension)`` principal axes, of which the first
+            ``dimensions`` are indexed; None where the vectors are indexed as they are. They
+            are too large for ``_meta`` and lie in a record of their own.
     """
 
     encoder: ModelCard
@@ -68,6 +73,7 @@ class IndexSettings:
     policy: str
     vectors: str
     dimensions: int
+    axes: FloatArray | None = field(default=None, compare=False, repr=False)
 
     @property
     def span_policy(self) -> SpanPolicy:
@@ -76,19 +82,32 @@ class IndexSettings:
 
     def to_meta(self) -> dict[str, Any]:
         """As the mapping's ``_meta`` holds it."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        values = {name: getattr(self, name) for name in _IN_META}
+        return {"schema_version": SCHEMA_VERSION, **values, "encoder": asdict(self.encoder)}
 
 
-def choose(options: IndexOptions, card: ModelCard, max_pieces: int) -> IndexSettings:
+_IN_META = ("max_pieces", "policy", "vectors", "dimensions")
+
+
+def choose(
+    options: IndexOptions, card: ModelCard, max_pieces: int, axes: FloatArray | None
+) -> IndexSettings:
     """The settings of a new index.
 
     Raises:
-        InputError: on more dimensions than the encoder has.
+        InputError: on more dimensions than the encoder has, or fewer where it has no axes.
     """
-    dimensions = options.dimensions or card.dimension
-    if not 1 <= dimensions <= card.dimension:
-        raise InputError(f"{dimensions} dimensions; the encoder has {card.dimension}")
-    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions)
+    full = card.dimension
+    dimensions = options.dimensions or (full if axes is None else full // 2)
+    if not 1 <= dimensions <= full:
+        raise InputError(f"{dimensions} dimensions; the encoder has {full}")
+    if dimensions == full:
+        axes = None
+    elif axes is None:
+        raise InputError(
+            f"{dimensions} of {full} dimensions need the model's axes.npy; export the model again"
+        )
+    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, axes)
 
 
 def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
@@ -105,8 +124,8 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
             f"{location}: index has schema version {meta['schema_version']}, this slice-os reads "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
-    values = {item.name: meta[item.name] for item in fields(IndexSettings)}
-    return IndexSettings(**values | {"encoder": ModelCard(**values["encoder"])})
+    values = {name: meta[name] for name in _IN_META}
+    return IndexSettings(encoder=ModelCard(**meta["encoder"]), **values)
 
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:
