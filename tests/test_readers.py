@@ -1,0 +1,325 @@
+"""Text files, JSON lines and tables become documents, and what is broken is reported."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os.documents import Document, Segment
+from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.sources import Format, Source, find_sources
+
+Read = Callable[..., tuple[list[Document], list[BadRecord]]]
+UNICODE = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str, content: str | bytes) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRecord]]:
+    found = list(read(source, ReadOptions(**options)))
+    return (
+        [item for item in found if isinstance(item, Document)],
+        [item for item in found if isinstance(item, BadRecord)],
+    )
+
+
+@pytest.fixture
+def read_file(folder: Path) -> Read:
+    """Write a file and read it as PATH argument."""
+
+    def run(path: str, content: str | bytes, **options: Any) -> Any:
+        write(path, content)
+        (source,) = find_sources([path])
+        return read_all(source, **options)
+
+    return run
+
+
+def jsonl(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+class TestText:
+    @pytest.mark.parametrize("name", ["a.txt", "b/a.md"])
+    @pytest.mark.parametrize(
+        "text", ["\ufeffHi\r\nthere\0\rend \n", "שלום 👩‍👩‍👧 e\u0301", " x\x85"]
+    )
+    def test_text_is_exactly_the_file(self, read_file: Read, name: str, text: str) -> None:
+        assert read_file(name, text) == ([Document(name, text, source=name)], [])
+
+    @pytest.mark.parametrize("content", ["", "\n \r\n\t", "\ufeff\n"])
+    @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.tsv", "a.vtt", "a.srt"])
+    def test_empty(self, read_file: Read, name: str, content: str) -> None:
+        documents, (bad,) = read_file(name, content)
+        assert documents == []
+        assert (bad.source, bad.line, bad.reason) == (name, None, "empty")
+
+    @pytest.mark.parametrize("name", ["a.txt", "a.vtt", "a.srt"])
+    def test_not_utf8(self, read_file: Read, name: str) -> None:
+        documents, (bad,) = read_file(name, b"WEBVTT\nna\xefve")
+        assert documents == []
+        assert bad.line == 2
+        assert "byte 0xef at byte 9" in bad.reason
+        assert bad.record == "WEBVTT\nna\\xefve"
+
+    def test_encoded_surrogates_are_not_utf8(self, read_file: Read) -> None:
+        _, (bad,) = read_file("a.txt", b"x\xed\xa0\x80")
+        assert "not valid UTF-8" in bad.reason
+
+    def test_long_records_are_shortened(self, read_file: Read) -> None:
+        _, (bad,) = read_file("a.txt", b"x" * 20_000 + b"\xff")
+        assert bad.record.startswith("x" * 10_000 + "… (20,004 characters")
+        assert len(bad.record) < 10_050
+
+    def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stdin = io.BytesIO(b"a\r\nb")
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        (source,) = find_sources(["-"])
+        assert read_all(source) == ([Document("stdin", "a\r\nb", source="stdin")], [])
+        assert not stdin.closed
+
+
+class TestJsonLines:
+    def test_fields(self, read_file: Read) -> None:
+        content = "\ufeff" + jsonl(
+            {
+                "id": "a",
+                "text": "Hi\r\n\0 there",
+                "agent": "Bo",
+                "n": 3,
+                "ok": True,
+                "x": None,
+                "y": [1],
+            },
+            {"id": 7, "text": "seven", "share": 0.5},
+        )
+        documents, bad = read_file("calls.jsonl", content + "\n  \n" + jsonl({"text": "no id"}))
+        assert bad == []
+        assert documents == [
+            Document(
+                "a", "Hi\r\n\0 there", {"agent": "Bo", "n": 3, "ok": True}, source="calls.jsonl"
+            ),
+            Document("7", "seven", {"share": 0.5}, source="calls.jsonl"),
+            Document("calls.jsonl#5", "no id", source="calls.jsonl"),
+        ]
+
+    def test_chosen_fields(self, read_file: Read) -> None:
+        content = jsonl({"key": "k", "body": "words", "text": "other", "a": 1, "b": 2})
+        (document,), _ = read_file(
+            "a.jsonl",
+            content,
+            id_field="key",
+            text_field="body",
+            metadata_fields=("a", "zz", "text"),
+        )
+        assert document == Document("k", "words", {"a": 1, "text": "other"}, source="a.jsonl")
+
+    def test_metadata_asked_for_has_to_be_scalar(self, read_file: Read) -> None:
+        content = jsonl(
+            {"text": "a", "m": {"x": 1}}, {"text": "b", "m": None}, {"text": "c", "m": 1}
+        )
+        documents, (bad,) = read_file("a.jsonl", content, metadata_fields=("m",))
+        assert [document.metadata for document in documents] == [{}, {"m": 1}]
+        assert (bad.line, "'m' is a dict" in bad.reason) == (1, True)
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            (b"{", "not valid JSON"),
+            (b'{"text": "x"} extra', "not valid JSON"),
+            (b'{"text": NaN}', "not valid JSON"),
+            (b"[" * 100_000, "not valid JSON"),
+            (b'["text"]', "JSON list; give an object"),
+            (b"null", "give an object"),
+            (b"{}", "'text' is missing or empty; the record's fields are none"),
+            (b'{"body": "x"}', "fields are 'body'"),
+            (b'{"text": ""}', "missing or empty"),
+            (b'{"text": " \\n"}', "missing or empty"),
+            (b'{"text": null}', "missing or empty"),
+            (b'{"text": []}', "missing or empty"),
+            (b'{"text": 5}', "'text' is a int"),
+            (b'{"text": {"a": 1}}', "'text' is a dict"),
+            (b'{"text": "x", "id": 1.5}', "'id' is a float"),
+            (b'{"text": "x", "id": true}', "'id' is a bool"),
+            (b'{"text": "x", "id": ["a"]}', "'id' is a list"),
+            (b'{"text": "x", "id": ""}', "'id' is empty"),
+            (b'{"text": "a \\ud800 b"}', "surrogate"),
+            (b'{"text": "ok", "name": "\\udc00"}', "surrogate"),
+            (b'{"text": "na\xefve"}', "not valid UTF-8: byte 0xef at byte 12"),
+            (b'{"text": [{"speaker": "A"}]}', "turn 1 has no text"),
+            (b'{"text": ["a", 5]}', "turn 2 has no text"),
+            (b'{"text": [{"text": "a", "start_time": "0:01"}]}', "start_time of turn 1 is a str"),
+            (b'{"text": [{"text": "a", "speaker": {}}]}', "speaker of turn 1 is a dict"),
+        ],
+    )
+    def test_bad_line_is_reported_and_the_rest_goes_on(
+        self, read_file: Read, line: bytes, reason: str
+    ) -> None:
+        good = b'{"text": "good"}\n'
+        documents, (bad,) = read_file("a.jsonl", good + line + b"\r\n" + good)
+        assert [document.id for document in documents] == ["a.jsonl#1", "a.jsonl#3"]
+        assert (bad.source, bad.line) == ("a.jsonl", 2)
+        assert reason in bad.reason
+        assert "\n" not in bad.reason
+        if len(line) < 10_000:
+            assert bad.record == line.decode("utf-8", "backslashreplace")
+
+    def test_turns(self, read_file: Read) -> None:
+        turns = [
+            "Hello 😀",
+            {"text": "I want to\r\ncancel", "speaker": "Caller", "start_time": 1, "end_time": 2.5},
+            {"text": "  "},
+            {"text": "Why?", "speaker": 2, "intent": "ask"},
+        ]
+        (document,), bad = read_file("a.jsonl", jsonl({"text": turns}))
+        assert bad == []
+        assert document.text == "Hello 😀\nI want to\r\ncancel\nWhy?"
+        assert document.segments == (
+            Segment(0, 7),
+            Segment(8, 25, "Caller", 1.0, 2.5),
+            Segment(26, 30, "2"),
+        )
+
+    @given(st.lists(UNICODE, min_size=1))
+    def test_segments_hold_their_turns(
+        self, tmp_path_factory: pytest.TempPathFactory, turns: list[str]
+    ) -> None:
+        path = tmp_path_factory.getbasetemp() / "turns.jsonl"
+        path.write_text(json.dumps({"text": ["start", *turns]}), encoding="utf-8")
+        (document,), _ = read_all(Source("turns", path, Format.JSONL))
+        found = [document.text[segment.start : segment.end] for segment in document.segments]
+        assert found == ["start", *(turn for turn in turns if turn.removeprefix("\ufeff").strip())]
+
+    def test_memory_does_not_grow_with_the_file(self, folder: Path) -> None:
+        line = jsonl({"text": "word " * 2_000})
+        with Path("big.jsonl").open("w") as stream:
+            stream.writelines(line for _ in range(2_000))
+        (source,) = find_sources(["big.jsonl"])
+        assert (
+            peak_bytes(read(source, ReadOptions())) < 2_000_000 < Path("big.jsonl").stat().st_size
+        )
+
+    def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stdin = io.BytesIO(b'{"text": "a"}\n{"text": "b", "id": "B"}')
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        (source,) = find_sources(["-"], Format.JSONL)
+        assert [document.id for document in read_all(source)[0]] == ["stdin#1", "B"]
+
+
+class TestCsv:
+    def test_fields(self, read_file: Read) -> None:
+        content = '\ufeffid,text,agent\r\n1,"Hi, ""you""\r\nthere",Bo\r\n\r\n,second,\r\nc,third,Al'
+        documents, bad = read_file("a.csv", content)
+        assert bad == []
+        assert documents == [
+            Document("1", 'Hi, "you"\r\nthere', {"agent": "Bo"}, source="a.csv"),
+            Document("a.csv#5", "second", source="a.csv"),
+            Document("c", "third", {"agent": "Al"}, source="a.csv"),
+        ]
+
+    def test_chosen_columns(self, read_file: Read) -> None:
+        content = "key\tbody\ta\tb\nk\twords, words\t1\t2\n"
+        (document,), _ = read_file(
+            "a.tsv", content, id_field="key", text_field="body", metadata_fields=("b", "zz")
+        )
+        assert document == Document("k", "words, words", {"b": "2"}, source="a.tsv")
+
+    @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+    def test_line_ends(self, read_file: Read, line_end: str) -> None:
+        documents, bad = read_file("a.csv", line_end.join(["text", "one", "two"]))
+        assert ([document.text for document in documents], bad) == (["one", "two"], [])
+
+    @pytest.mark.parametrize(
+        ("row", "reason"),
+        [
+            (b"x", "1 cells where the header has 2"),
+            (b"x,y,z", "3 cells where the header has 2"),
+            (b"x,", "'text' is missing or empty"),
+            (b"x, ", "'text' is missing or empty"),
+            (b"x,na\xefve", "not valid UTF-8: byte 0xef at byte 4"),
+            (b'x,"a"b', "not valid CSV"),
+        ],
+    )
+    def test_bad_row_is_reported_and_the_rest_goes_on(
+        self, read_file: Read, row: bytes, reason: str
+    ) -> None:
+        content = b'id,text\n1,"two\nlines"\n' + row + b"\n4,good\n"
+        documents, (bad,) = read_file("a.csv", content)
+        assert [document.id for document in documents] == ["1", "4"]
+        assert (bad.line, bad.record) == (4, row.decode("utf-8", "backslashreplace"))
+        assert reason in bad.reason
+
+    def test_quote_that_is_never_closed(self, read_file: Read) -> None:
+        documents, (bad,) = read_file("a.csv", 'text\ngood\n"open\nswallowed\n')
+        assert [document.text for document in documents] == ["good"]
+        assert (bad.line, bad.record) == (3, '"open\nswallowed')
+
+    @pytest.mark.parametrize(
+        ("header", "reason"),
+        [
+            ("id;text", "no column 'text' in the header row; the columns are 'id;text'"),
+            ("id,body", "the columns are 'id', 'body'"),
+            ("text,a,a", "two columns of one name"),
+            (",".join(map(str, range(500))), "and 480 more"),
+            (b"id,text,\xff", "not valid UTF-8"),
+            ('text,"a"b', "not valid CSV"),
+        ],
+    )
+    def test_bad_header(self, read_file: Read, header: str | bytes, reason: str) -> None:
+        raw = header.encode() if isinstance(header, str) else header
+        documents, (bad,) = read_file("a.csv", raw + b"\n1,2\n3,4\n")
+        assert documents == []
+        assert bad.line == 1
+        assert reason in bad.reason
+
+    def test_header_alone_is_an_empty_table(self, read_file: Read) -> None:
+        assert read_file("a.csv", "id,text\n") == ([], [])
+
+    def test_a_megabyte_in_a_cell(self, read_file: Read) -> None:
+        (document,), _ = read_file("a.csv", "text,n\n" + "word " * 200_000 + ",1\n")
+        assert len(document.text) == 1_000_000
+
+    def test_memory_does_not_grow_with_the_file(self, folder: Path) -> None:
+        with Path("big.csv").open("w") as stream:
+            stream.write("text,n\n")
+            stream.writelines("word " * 2_000 + ",1\n" for _ in range(2_000))
+        (source,) = find_sources(["big.csv"])
+        assert peak_bytes(read(source, ReadOptions())) < 2_000_000 < Path("big.csv").stat().st_size
+
+    def test_standard_input_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        stdin = io.BytesIO(b"text\na\n")
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        (source,) = find_sources(["-"], Format.CSV)
+        assert [document.id for document in read_all(source)[0]] == ["stdin#2"]
+        assert not stdin.closed
+
+
+def peak_bytes(items: Iterator[object]) -> int:
+    """Use the items up and say how much memory was held at most."""
+    tracemalloc.start()
+    try:
+        for _ in items:
+            pass
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

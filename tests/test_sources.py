@@ -1,0 +1,198 @@
+"""PATH arguments become sources; what cannot be read is reported and kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slice_os.documents import Document
+from slice_os.errors import InputError
+from slice_os.ingest.deadletters import DeadLetters
+from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.sources import Format, Source, find_sources
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str, content: str | bytes) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRecord]]:
+    found = list(read(source, ReadOptions(**options)))
+    return (
+        [item for item in found if isinstance(item, Document)],
+        [item for item in found if isinstance(item, BadRecord)],
+    )
+
+
+class TestSources:
+    def test_folder_at_every_depth_sorted_and_counted(self, folder: Path) -> None:
+        for path in (
+            "b.txt",
+            "a.MD",
+            "sub/deep/c.jsonl",
+            "sub/d.ndjson",
+            "e.csv",
+            "f.vtt",
+            "g.srt",
+        ):
+            write(f"calls/{path}", "x")
+        for path in (".hidden.txt", ".git/config.txt", "picture.png", "sub/noext"):
+            write(f"calls/{path}", "x")
+        sources = find_sources(["./calls/"])
+        assert [(source.name, source.format.value) for source in sources] == [
+            ("calls/a.MD", "text"),
+            ("calls/b.txt", "text"),
+            ("calls/e.csv", "csv"),
+            ("calls/f.vtt", "vtt"),
+            ("calls/g.srt", "srt"),
+            ("calls/sub/d.ndjson", "jsonl"),
+            ("calls/sub/deep/c.jsonl", "jsonl"),
+        ]
+        assert sources.passed_over == 4
+        assert [source.name for source in sources] == [source.name for source in sources]
+        assert sources.passed_over == 4
+
+    def test_pattern(self, folder: Path) -> None:
+        for path in ("calls/1.jsonl", "calls/x/y/2.jsonl", "calls/3.txt", "calls/x/.h.jsonl"):
+            write(path, "x")
+        names = [source.name for source in find_sources(["calls/**/*.jsonl"])]
+        assert names == ["calls/1.jsonl", "calls/x/y/2.jsonl"]
+        pattern = folder / "calls" / "*.txt"
+        assert [source.path for source in find_sources([pattern])] == [folder / "calls/3.txt"]
+
+    def test_a_file_with_a_pattern_for_a_name_is_itself(self, folder: Path) -> None:
+        write("a[1].txt", "x")
+        write("a1.txt", "x")
+        assert [source.name for source in find_sources(["a[1].txt"])] == ["a[1].txt"]
+
+    def test_each_source_once(self, folder: Path) -> None:
+        write("calls/a.txt", "x")
+        write("calls/b.txt", "x")
+        sources = find_sources(["calls/b.txt", "calls", "./calls//b.txt", "calls/../calls/*.txt"])
+        assert [source.name for source in sources] == ["calls/b.txt", "calls/a.txt"]
+
+    def test_standard_input(self) -> None:
+        assert list(find_sources(["-"])) == [Source("stdin", None, Format.TEXT)]
+        assert list(find_sources(["-"], Format.JSONL)) == [Source("stdin", None, Format.JSONL)]
+
+    def test_format_for_unknown_extensions(self, folder: Path) -> None:
+        write("log/a.log", "x")
+        with pytest.raises(InputError, match=r"log/a.log: unknown extension '.log'.*--format text"):
+            find_sources(["log/a.log"])
+        with pytest.raises(InputError, match=r"log: nothing to read"):
+            find_sources(["log"])
+        for argument in ("log", "log/a.log", "log/*"):
+            (source,) = find_sources([argument], Format.TEXT)
+            assert (source.name, source.format) == ("log/a.log", Format.TEXT)
+
+    @pytest.mark.parametrize(
+        "path", ["absent.txt", "absent/", "absent/*.txt", "", "a\0b", "x" * 5_000]
+    )
+    def test_nothing_there(self, folder: Path, path: str) -> None:
+        write("good.txt", "x")
+        with pytest.raises(InputError, match="no such file") as error:
+            find_sources(["good.txt", path])
+        assert "\n" not in str(error.value)
+
+    def test_empty_folder(self, folder: Path) -> None:
+        (folder / "none").mkdir()
+        with pytest.raises(InputError, match="none: nothing to read"):
+            find_sources(["none"])
+
+    def test_links_to_folders_do_not_loop(self, folder: Path) -> None:
+        write("calls/a.txt", "x")
+        (folder / "calls/loop").symlink_to(folder / "calls")
+        sources = find_sources(["calls"])
+        assert [source.name for source in sources] == ["calls/a.txt"]
+        assert sources.passed_over == 1
+
+    def test_special_files_in_a_folder_are_passed_over(self, folder: Path) -> None:
+        write("calls/a.txt", "x")
+        os.mkfifo(folder / "calls/b.txt")
+        sources = find_sources(["calls"])
+        assert [source.name for source in sources] == ["calls/a.txt"]
+        assert sources.passed_over == 1
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="file names there are always Unicode")
+    def test_a_name_that_is_not_utf8(self, folder: Path) -> None:
+        Path(os.fsdecode(b"caf\xe9.txt")).write_text("hello")
+        (source,) = find_sources([folder])
+        (document,), bad = read_all(source)
+        assert not bad
+        assert document.id.endswith(r"caf\udce9.txt")
+        assert document.id.encode()
+
+
+class TestUnreadable:
+    def test_dangling_link_is_reported_and_the_rest_goes_on(self, folder: Path) -> None:
+        write("calls/b.txt", "hello")
+        (folder / "calls/a.txt").symlink_to(folder / "gone")
+        first, second = (read_all(source) for source in find_sources(["calls"]))
+        assert first == ([], [BadRecord("calls/a.txt", None, first[1][0].reason, "")])
+        assert "No such file" in first[1][0].reason
+        assert second[0][0].text == "hello"
+
+    def test_folder_in_place_of_a_file(self, folder: Path) -> None:
+        _, (bad,) = read_all(Source("x", folder, Format.JSONL))
+        assert bad.line is None
+        assert "directory" in bad.reason
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
+    def test_no_permission(self, folder: Path) -> None:
+        write("calls/a.txt", "x")
+        write("calls/closed/b.txt", "x")
+        write("calls/c.txt", "x")
+        (folder / "calls/a.txt").chmod(0)
+        (folder / "calls/closed").chmod(0)
+        try:
+            reports = {source.name: read_all(source) for source in find_sources(["calls"])}
+        finally:
+            (folder / "calls/closed").chmod(0o700)
+        assert set(reports) == {"calls/a.txt", "calls/c.txt", "calls/closed"}
+        assert "Permission denied" in reports["calls/a.txt"][1][0].reason
+        assert "Permission denied" in reports["calls/closed"][1][0].reason
+        assert reports["calls/c.txt"][0][0].text == "x"
+
+
+class TestDeadLetters:
+    def test_nothing_bad_makes_no_file(self, tmp_path: Path) -> None:
+        with DeadLetters(tmp_path / "dead.jsonl") as letters:
+            assert letters.count == 0
+        assert list(tmp_path.iterdir()) == []
+
+    def test_records_are_on_disk_at_once_and_appended(self, tmp_path: Path) -> None:
+        path = tmp_path / "dead.jsonl"
+        record = BadRecord("a.jsonl", 3, "not valid JSON", "{\u2028\ud800 é")
+        with DeadLetters(path) as letters:
+            letters.write(record)
+            assert len(path.read_bytes().splitlines()) == 1
+            letters.write(BadRecord("b.txt", None, "empty", ""))
+            assert letters.count == 2
+        with DeadLetters(path) as letters:
+            letters.write(record)
+            assert letters.count == 1
+        lines = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+        assert [line["line"] for line in lines] == [3, None, 3]
+        assert set(lines[0]) == {"source", "line", "reason", "record", "time"}
+        assert lines[0]["record"] == record.record
+        assert lines[0]["time"].endswith("+00:00")
+
+    def test_file_that_cannot_be_written(self, tmp_path: Path) -> None:
+        with (
+            DeadLetters(tmp_path / "absent" / "dead.jsonl") as letters,
+            pytest.raises(InputError, match=r"dead\.jsonl: cannot write dead letters"),
+        ):
+            letters.write(BadRecord("a", 1, "empty", ""))
