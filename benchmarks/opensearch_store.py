@@ -1,0 +1,137 @@
+"""The OpenSearch store against the exact local store: overlap, bytes, rates, latency.
+
+    python benchmarks/opensearch_store.py --url http://127.0.0.1:9200 --data ../shared/data
+
+Ingests all contracts and 5,000 dialogues into a local store and into OpenSearch, then asks
+both for the ten best passages of phrases from other texts. Overlap is the mean share of the
+local store's ten (which scores every span of every passage) that OpenSearch gives as well.
+Bytes are those of the merged primary, all in. Prints a table, saves JSON to
+benchmarks/results/. `--all-sample N` adds the `all` policy on the first N contracts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import corpora
+
+from slice_os.corpus import Corpus
+from slice_os.encoder import SpanEncoder
+from slice_os.results import Hits
+from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.indices import force_merge, resolve
+from slice_os.stores.opensearch.settings import IndexOptions
+
+RESULTS = Path(__file__).parent / "results" / "opensearch_store.json"
+
+
+def passages(hits: Hits) -> set[tuple[str, int]]:
+    """The passages that hits lie in."""
+    return {(hit.doc_id, hit.context.start) for hit in hits}
+
+
+def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions) -> dict[str, Any]:
+    """Ingest a file; tokens a second, and bytes a token after merging."""
+    with Corpus(location, encoder, index=options) as corpus:
+        summary = corpus.ingest([path])
+    merge_seconds = 0.0
+    if location.startswith("http"):
+        connection = parse_location(location)
+        client = connection.client()
+        index = resolve(client, connection.index, location)
+        assert index is not None
+        began = time.monotonic()
+        client.indices.flush(index=index.name)
+        force_merge(client, index.name, location)
+        merge_seconds = time.monotonic() - began
+        client.indices.flush(index=index.name, params={"force": "true"})
+        client.indices.refresh(index=index.name)
+    with Corpus(location, encoder) as corpus:
+        info = corpus.info()
+    if not summary.pieces:
+        return {"tokens": info.pieces, "bytes_per_token": round(info.size_bytes / info.pieces)}
+    return {
+        "documents": info.documents,
+        "passages": info.passages,
+        "tokens": info.pieces,
+        "ingest_tokens_per_second": round(summary.pieces / summary.seconds),
+        "merge_seconds": round(merge_seconds),
+        "bytes_per_token": round(info.size_bytes / info.pieces),
+    }
+
+
+def ask(corpus: Corpus, phrases: list[str], fusion: str) -> tuple[list[Hits], dict[str, float]]:
+    """The ten best of every phrase, and milliseconds."""
+    corpus.search("warm up")
+    answers, times = [], []
+    for phrase in phrases:
+        began = time.perf_counter()
+        answers.append(corpus.search(phrase, top_k=10, fusion=fusion))
+        times.append(1000 * (time.perf_counter() - began))
+    p95 = statistics.quantiles(times, n=20)[-1]
+    return answers, {"p50_ms": round(statistics.median(times)), "p95_ms": round(p95)}
+
+
+def compare(
+    name: str, path: Path, phrases: list[str], url: str, work: Path, options: IndexOptions
+) -> dict[str, Any]:
+    """One corpus, both stores."""
+    encoder = SpanEncoder()
+    label = options.policy.replace(":", "-").replace(",", "-").replace(".", "")
+    local, remote = str(work / name), f"{url}/{name}-{label}"
+    row: dict[str, Any] = {"corpus": name, "policy": options.policy, "phrases": len(phrases)}
+    row["local"] = load(local, path, encoder, options)
+    row["opensearch"] = load(remote, path, encoder, options)
+    with Corpus(local, encoder) as exact, Corpus(remote, encoder) as proposed:
+        for fusion in ("cosine", "convex"):
+            ours, ours_ms = ask(exact, phrases, fusion)
+            theirs, theirs_ms = ask(proposed, phrases, fusion)
+            shares = [
+                len(passages(a) & passages(b)) / max(1, len(a))
+                for a, b in zip(ours, theirs, strict=True)
+            ]
+            row[f"overlap_{fusion}"] = round(statistics.mean(shares), 4)
+            row["local"][fusion], row["opensearch"][fusion] = ours_ms, theirs_ms
+    print(json.dumps(row), flush=True)
+    return row
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--work", type=Path, help="folder to keep the local stores in")
+    parser.add_argument("--all-sample", type=int, default=4)
+    chosen = parser.parse_args()
+    options = IndexOptions(replicas=0)
+    with tempfile.TemporaryDirectory() as scratch:
+        work = chosen.work or Path(scratch)
+        work.mkdir(exist_ok=True, parents=True)
+        dialogues = corpora.write_dialogues(chosen.data, work)
+        contracts = corpora.write_contracts(chosen.data, work)
+        ours, theirs = corpora.contract_phrases(chosen.data), corpora.dialogue_phrases(chosen.data)
+        rows = [
+            compare("dialogues", dialogues, theirs, chosen.url, work, options),
+            compare("contracts", contracts, ours, chosen.url, work, options),
+        ]
+        sample = work / "sample.jsonl"
+        with contracts.open(encoding="utf-8") as stream:
+            sample.write_text("".join(itertools.islice(stream, chosen.all_sample)))
+        for policy in ("all", options.policy):
+            sampled = IndexOptions(policy=policy, replicas=0)
+            rows.append(compare("sample", sample, ours, chosen.url, work, sampled))
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({"options": asdict(options), "rows": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
