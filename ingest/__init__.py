@@ -1,0 +1,1 @@
+"""Ingest: files → documents → passages → vectors → store."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.words import IntArray
 
 DEFAULT_MAX_PIECES = 128
-PART_PIECES = 8_192
+PART_PIECES = 16_384
 CLAUSE_MARKS = frozenset(";:,)—\n")
 
 
@@ -163,11 +164,10 @@ def _pieces(passages: list[Passage], aligned: AlignedText) -> tuple[int, int]:
 
 
 def _metadata(document: Document, passage: Passage) -> Metadata:
-    within = [
-        segment
-        for segment in document.segments
-        if segment.start < passage.end and segment.end > passage.start
-    ]
+    segments = document.segments
+    after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
+    before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
+    within = segments[before:after]
     found: dict[str, Scalar] = {}
     if within and within[0].speaker is not None:
         found["speaker"] = within[0].speaker

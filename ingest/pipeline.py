@@ -7,6 +7,7 @@ changed document replaces the former one.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +22,7 @@ from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
 from slice_os.ingest.sources import Source
-from slice_os.stores.base import Rejection, Store, Writer
+from slice_os.stores.base import Rejection, Store, StoredDocument, Writer
 
 LOOKUP_DOCUMENTS = 64
 
@@ -58,6 +59,7 @@ class Summary:
 
 
 Progress = Callable[[Summary], None]
+Complain = Callable[[BadRecord], None]
 
 
 def ingest_sources(
@@ -68,6 +70,7 @@ def ingest_sources(
     options: ReadOptions,
     dead_letters: Path,
     progress: Progress | None = None,
+    complain: Complain | None = None,
 ) -> Summary:
     """Bring sources into a store.
 
@@ -81,12 +84,13 @@ def ingest_sources(
         options: how to read records.
         dead_letters: file for records that cannot be used; made when there is one.
         progress: told of the state after every part of a document and every source.
+        complain: told of every record that goes to the dead letters.
 
     Returns:
         What was done.
     """
     with store.writer() as writer, DeadLetters(dead_letters) as letters:
-        run = _Run(store, writer, letters, options, progress)
+        run = _Run(store, writer, letters, options, progress, complain)
         max_pieces = store.info().max_pieces
         for part in encode_documents(run.documents(sources), encoder, max_pieces):
             run.rejected(writer.write(part))
@@ -120,16 +124,20 @@ class _Run:
         letters: DeadLetters,
         options: ReadOptions,
         progress: Progress | None,
+        complain: Complain | None,
     ) -> None:
         self._store = store
         self._writer = writer
         self._letters = letters
+        self._dead_letters = os.path.realpath(letters.path)
         self._options = options
         self._progress = progress
+        self._complain = complain
         self._counts = asdict(Summary())
         self._began = time.monotonic()
         self._open: deque[_Open] = deque()
         self._owner: dict[str, str] = {}
+        self._read: set[str] = set()
 
     def summary(self) -> Summary:
         """The state so far."""
@@ -143,6 +151,8 @@ class _Run:
     def documents(self, sources: Iterable[Source]) -> Iterator[Document]:
         """The documents that have to be stored; everything else is dealt with on the way."""
         for source in sources:
+            if source.path and os.path.realpath(source.path) == self._dead_letters:
+                continue  # its own output, which it would never come to the end of
             signature, size = _signature(source, self._options)
             known = self._store.source_signature(source.name)
             if signature and known == signature:
@@ -154,6 +164,8 @@ class _Run:
             self._open.append(state)
             yield from self._wanted(state)
             state.read = True
+            if not state.bad:
+                self._read.add(source.name)
             self._close_sources()
 
     def wrote(self, pieces: int, last: bool, document: Document) -> None:
@@ -172,7 +184,7 @@ class _Run:
         for rejection in rejections:
             document = rejection.document
             self._counts["documents"] -= 1
-            self._letters.write(BadRecord(document.source, None, rejection.reason, document.text))
+            self._bury(BadRecord(document.source, None, rejection.reason, document.text))
 
     def end(self) -> None:
         """All has been read and written."""
@@ -184,20 +196,27 @@ class _Run:
             stored = self._store.documents(document.id for document in fresh)
             for document in fresh:
                 former = stored.get(document.id)
-                if former and former.source not in ("", document.source):
+                known = StoredDocument(document.source, document.fingerprint)
+                if former and self._claims(former.source, document):
                     self._refuse(state, document, f"id {document.id!r} is taken by {former.source}")
-                elif former and former.fingerprint == document.fingerprint:
+                elif former == known:
                     self._counts["documents_unchanged"] += 1
                     state.bytes += len(document.text.encode())
                 else:
                     state.waiting += 1
                     yield document
 
+    def _claims(self, source: str, document: Document) -> bool:
+        """Whether another source has a document's id: its file is there and may still have it."""
+        if not source or source == document.source or source in self._read:
+            return False
+        return os.path.exists(source)  # noqa: PTH110  Path.exists raises on odd names
+
     def _usable(self, records: Iterable[Document | BadRecord], state: _Open) -> Iterator[Document]:
         for record in records:
             if isinstance(record, BadRecord):
                 state.bad = True
-                self._letters.write(record)
+                self._bury(record)
             elif record.id in self._owner:
                 owner = self._owner[record.id]
                 self._refuse(state, record, f"id {record.id!r} came before, in {owner}")
@@ -208,7 +227,12 @@ class _Run:
 
     def _refuse(self, state: _Open, document: Document, reason: str) -> None:
         state.bad = True
-        self._letters.write(BadRecord(document.source, None, reason, document.text))
+        self._bury(BadRecord(document.source, None, reason, document.text))
+
+    def _bury(self, record: BadRecord) -> None:
+        self._letters.write(record)
+        if self._complain is not None:
+            self._complain(record)
 
     def _close_sources(self) -> None:
         """Finish the sources whose documents are all written, in their order."""
@@ -235,7 +259,8 @@ def _signature(source: Source, options: ReadOptions) -> tuple[str, int]:
         stat = source.path.stat()
     except OSError:
         return "", 0
-    return f"{stat.st_size} {stat.st_mtime_ns} {options}", stat.st_size
+    read_as = f"{source.format.value} {options}"
+    return f"{stat.st_size} {stat.st_mtime_ns} {read_as}", stat.st_size
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

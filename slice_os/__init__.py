@@ -13,6 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from slice_os.asynchronous import AsyncCorpus
     from slice_os.corpus import Corpus
     from slice_os.documents import Document, Segment
     from slice_os.encoder import SpanEncoder
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
     from slice_os.model import ModelCard
     from slice_os.results import Context, Hit, Hits
     from slice_os.scanning import scan
+    from slice_os.stores.local import LocalStore
+    from slice_os.stores.opensearch.settings import IndexOptions
+    from slice_os.stores.opensearch.store import OpenSearchStore
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AsyncCorpus": "asynchronous",
     "Context": "results",
     "Corpus": "corpus",
     "Document": "documents",
@@ -39,10 +44,13 @@ _HOMES = {
     "EngineError": "errors",
     "Hit": "results",
     "Hits": "results",
+    "IndexOptions": "stores.opensearch.settings",
     "InputError": "errors",
+    "LocalStore": "stores.local",
     "MissingExtraError": "errors",
     "ModelCard": "model",
     "ModelError": "errors",
+    "OpenSearchStore": "stores.opensearch.store",
     "Segment": "documents",
     "SliceError": "errors",
     "SpanEncoder": "encoder",
@@ -51,6 +59,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AsyncCorpus",
     "Context",
     "Corpus",
     "Document",
@@ -58,10 +67,13 @@ __all__ = [
     "EngineError",
     "Hit",
     "Hits",
+    "IndexOptions",
     "InputError",
+    "LocalStore",
     "MissingExtraError",
     "ModelCard",
     "ModelError",
+    "OpenSearchStore",
     "Segment",
     "SliceError",
     "SpanEncoder",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,9 @@ from slice_os.words import IntArray, find_words
 
 BLOCK_CHARACTERS = 32_768
 MARGIN_PIECES = 32
+
+_NO_IDS = np.empty(0, dtype=np.int64)
+_NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Aligner:
             raise ModelError(f"{tokenizer_file}: not a tokenizer file ({error})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        # A text may say "[SEP]"; it means these characters and not the token.
+        self._tokenizer.encode_special_tokens = True
         empty = self._tokenizer.encode("", add_special_tokens=True).ids
         marked = self._tokenizer.encode("a", add_special_tokens=True)
         before = marked.special_tokens_mask.index(0)
@@ -71,25 +77,21 @@ class Aligner:
             InputError: on a lone surrogate.
         """
         check_text(text, where="text")
-        ids: list[int] = []
-        offsets: list[tuple[int, int]] = []
-        blocks = list(_blocks(text))
-        encodings = self._tokenizer.encode_batch(
-            [text[start:end] for start, end in blocks], add_special_tokens=False
-        )
-        for (start, _), encoding in zip(blocks, encodings, strict=True):
-            ids += encoding.ids
-            offsets += [(start + a, start + b) for a, b in encoding.offsets]
-        pieces = np.array(offsets, dtype=np.int64).reshape(-1, 2)
+        ids, pieces, words = [_NO_IDS], [_NO_PAIRS], [_NO_PAIRS]
+        for start, end in _blocks(text):
+            encoding = self._tokenizer.encode(text[start:end], add_special_tokens=False)
+            ids.append(np.array(encoding.ids, dtype=np.int64))
+            pieces.append(np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) + start)
+            words.append(find_words(text[start:end]) + start)
         return AlignedText(
             text=text,
-            piece_ids=np.array(ids, dtype=np.int64),
-            words=_align_words(find_words(text), pieces),
+            piece_ids=np.concatenate(ids),
+            words=_align_words(np.concatenate(words), np.concatenate(pieces)),
         )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Cut at white space, which no tokenizer reads across, so that memory stays bounded."""
+    """Cut at white space, which no tokenizer or word reads across, to bound the memory taken."""
     start = 0
     while start < len(text):
         end = min(start + BLOCK_CHARACTERS, len(text))
@@ -117,11 +119,12 @@ def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
 def plan_windows(
     start: int, end: int, n_pieces: int, capacity: int, boundaries: IntArray
 ) -> list[Window]:
-    """Windows over the pieces ``start:end`` of a text of ``n_pieces``.
+    """The windows from which the pieces ``start:end`` of a text of ``n_pieces`` are kept.
 
-    Every window has up to ``capacity`` pieces; each piece is kept once, from a window in which
-    it has ``MARGIN_PIECES`` (less in very short windows) of context on either side, unless the
-    text ends sooner. Windows meet at word boundaries where one is near.
+    Windows have up to ``capacity`` pieces and lie where they do for the whole text, whichever
+    pieces are wanted; each piece is kept once, from a window in which it has `MARGIN_PIECES`
+    (less in very short windows) of context on either side, unless the text ends sooner. Windows
+    meet at word boundaries where one is near.
 
     Args:
         start: first piece wanted.
@@ -130,24 +133,24 @@ def plan_windows(
         capacity: pieces that a window holds, special tokens not counted.
         boundaries: sorted piece indices at which a word begins.
     """
-    if end <= start:
-        return []
     margin = min(MARGIN_PIECES, capacity // 4)
-    if n_pieces <= capacity:
-        return [Window(0, n_pieces, start, end)]
+    edges = _window_edges(n_pieces, capacity, margin, boundaries)
+    first = int(np.searchsorted(edges, start, side="right")) - 1
+    last = int(np.searchsorted(edges, end, side="left"))
     windows = []
-    keep = start
-    while keep < end:
-        left = max(0, min(keep - margin, n_pieces - capacity))
+    for opens, closes in itertools.pairwise(edges[first : last + 1].tolist()):
+        left = max(0, min(opens - margin, n_pieces - capacity))
         right = min(left + capacity, n_pieces)
-        last = right == n_pieces or right - margin >= end
-        stop = end if last else _snap(right - margin, keep, boundaries)
-        windows.append(Window(left, right, keep, min(stop, end)))
-        keep = stop
-    return windows
+        windows.append(Window(left, right, max(opens, start), min(closes, end)))
+    return windows if end > start else []
 
 
-def _snap(position: int, after: int, boundaries: IntArray) -> int:
-    """The last word boundary at or before ``position``, if it is after ``after``."""
-    index = int(np.searchsorted(boundaries, position, side="right")) - 1
-    return int(boundaries[index]) if index >= 0 and boundaries[index] > after else position
+def _window_edges(n_pieces: int, capacity: int, margin: int, boundaries: IntArray) -> IntArray:
+    """Where windows meet: at even strides, moved back to the last word boundary if it is near."""
+    if n_pieces <= capacity:
+        return np.array([0, n_pieces])
+    near = margin // 2
+    even = np.arange(0, n_pieces, capacity - 2 * margin - near)
+    boundaries = np.insert(boundaries, 0, 0)
+    at_words = boundaries[np.searchsorted(boundaries, even, side="right") - 1]
+    return np.append(np.where(even - at_words <= near, at_words, even), n_pieces)

@@ -7,21 +7,22 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from slice_os.documents import Document
+from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.ingest.passages import DEFAULT_MAX_PIECES, encode_documents
-from slice_os.ingest.pipeline import Progress, Summary, ingest_sources
+from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Format, find_sources
-from slice_os.mining import make_query, mine, search
-from slice_os.model import BUNDLED, read_card
+from slice_os.mining import RANK_DEPTH, make_query, mine, search
+from slice_os.model import BUNDLED, ModelCard, read_card
 from slice_os.results import Hit, Hits
-from slice_os.stores import create_store, is_remote, open_store, store_exists
+from slice_os.stores import Location, create_store, is_remote, open_store, store_exists
 from slice_os.stores.base import Rejection, Store, StoreInfo
+from slice_os.stores.local import LocalStore
 from slice_os.stores.opensearch.settings import IndexOptions
 
-Filter = Mapping[str, str | Sequence[str]]
+Filter = Mapping[str, Scalar | Sequence[Scalar]]
 
 
 class Corpus:
@@ -34,26 +35,30 @@ class Corpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``; made by the
-            first `add` or `ingest` where there is none.
+        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``, made by the
+            first `add` or `ingest` where there is none; or a store of your own making, such as
+            an `OpenSearchStore` over your own client, which stays open when the corpus closes.
         encoder: an encoder, or the model to load; None for the one the store was made with, or
             the bundled default for a new store.
-        max_pieces: word pieces that a passage of a new store holds.
+        max_pieces: word pieces that a passage of a new store holds, 8 to 1,024.
         index: how an index is made where there is none, for a store in OpenSearch.
 
     Raises:
-        EncoderMismatchError: where the store was made with another encoder.
+        InputError: on another number of word pieces.
+        EncoderMismatchError: when the store is first used and was made with another encoder.
     """
 
     def __init__(
         self,
-        store: str | Path,
+        store: Location | Store,
         encoder: SpanEncoder | str | Path | None = None,
         max_pieces: int | None = None,
         index: IndexOptions | None = None,
     ) -> None:
+        if max_pieces is not None and not 8 <= max_pieces <= 1024:
+            raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
         self._index = index
-        self._location = store
+        self._source = store
         self._encoder = encoder
         self._max_pieces = max_pieces
 
@@ -62,8 +67,9 @@ class Corpus:
         """The encoder; loaded when it is first needed."""
         if isinstance(self._encoder, SpanEncoder):
             return self._encoder
-        if self._encoder is None and store_exists(self._location):
-            return SpanEncoder(_bundled_model(open_store(self._location)))
+        if self._encoder is None and self._exists():
+            made_with = self.store.info()
+            return SpanEncoder(bundled_model(made_with.encoder, made_with.location))
         return SpanEncoder(self._encoder)
 
     @cached_property
@@ -74,7 +80,12 @@ class Corpus:
             StoreError: where there is none yet.
         """
         card = None if self._encoder is None else self.encoder.card
-        store = open_store(self._location, card)
+        if isinstance(self._source, (str, Path)):
+            store = open_store(self._source, card)
+        else:
+            store = self._source
+            if card is not None:
+                store.check_encoder(card)
         made_with = store.info().max_pieces
         if self._max_pieces not in (None, made_with):
             raise StoreError(
@@ -105,10 +116,10 @@ class Corpus:
             )
         return added
 
-    def delete(self, doc_ids: Iterable[str]) -> int:
+    def delete(self, doc_ids: str | Iterable[str]) -> int:
         """Delete documents; returns how many of them there were."""
         with self.store.writer() as writer:
-            return writer.delete(doc_ids)
+            return writer.delete([doc_ids] if isinstance(doc_ids, str) else doc_ids)
 
     def ingest(
         self,
@@ -118,6 +129,7 @@ class Corpus:
         read_as: Format | None = None,
         dead_letters: str | Path | None = None,
         progress: Progress | None = None,
+        complain: Complain | None = None,
     ) -> Summary:
         """Read files, folders and globs into the store; what is unchanged is passed over.
 
@@ -127,6 +139,7 @@ class Corpus:
             read_as: format of every file; None goes by the name's ending.
             dead_letters: a file for records that cannot be used; beside the store by default.
             progress: told of every source and document.
+            complain: told of every record that cannot be used.
 
         Raises:
             InputError: where a path does not exist.
@@ -139,6 +152,7 @@ class Corpus:
             options=options or ReadOptions(),
             dead_letters=Path(dead_letters or self.default_dead_letters),
             progress=progress,
+            complain=complain,
         )
 
     def search(
@@ -150,6 +164,7 @@ class Corpus:
         threshold: float | None = None,
         where: Filter | None = None,
         fusion: str = "convex",
+        depth: int = RANK_DEPTH,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
@@ -159,11 +174,23 @@ class Corpus:
             offset: hits to pass over first, for the next page.
             threshold: least cosine of a hit; None for any.
             where: metadata fields with the value, or the values, that they may have.
-            fusion: ``convex``, ``rrf`` or ``cosine``.
+            fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
+                of an OpenSearch with the neural-search plugin.
+            depth: passages that an index in OpenSearch proposes by vector, and as many by
+                BM25; all pages of a search need the same. Local stores know all passages.
+
+        Raises:
+            InputError: on a page beyond the depth, an unknown fusion, or no phrase.
         """
-        query = make_query(self.encoder, phrases, _where(where))
+        query = make_query(self.encoder, phrases, filter_values(where))
         return search(
-            self.store, query, top_k=top_k, offset=offset, threshold=threshold, fusion=fusion
+            self.store,
+            query,
+            top_k=top_k,
+            offset=offset,
+            threshold=threshold,
+            fusion=fusion,
+            depth=depth,
         )
 
     def mine(
@@ -172,6 +199,7 @@ class Corpus:
         *,
         threshold: float | None = None,
         where: Filter | None = None,
+        exhaustive: bool = True,
     ) -> Hits:
         """Every span of every document at or above the threshold, without overlaps.
 
@@ -179,9 +207,12 @@ class Corpus:
             phrases: origin phrases; each is mined for itself.
             threshold: least cosine of a hit; None for the model's own.
             where: metadata fields with the value, or the values, that they may have.
+            exhaustive: score every passage and so miss none; else only those that an index in
+                OpenSearch proposes. Local stores always score all.
         """
         least = self.encoder.card.threshold if threshold is None else threshold
-        return Hits(tuple(self.iter_mine(phrases, threshold=least, where=where)), least)
+        hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
+        return Hits(tuple(hits), least)
 
     def iter_mine(
         self,
@@ -189,11 +220,12 @@ class Corpus:
         *,
         threshold: float | None = None,
         where: Filter | None = None,
+        exhaustive: bool = True,
     ) -> Iterator[Hit]:
         """The hits of `mine` one by one, for more than fit into memory."""
-        query = make_query(self.encoder, phrases, _where(where))
+        query = make_query(self.encoder, phrases, filter_values(where))
         least = self.encoder.card.threshold if threshold is None else threshold
-        yield from mine(self.store, query, threshold=least)
+        yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
     def text(self, doc_id: str) -> str:
         """The text of a document, exactly as given; hits' offsets count its code points.
@@ -213,15 +245,17 @@ class Corpus:
     @property
     def default_dead_letters(self) -> Path:
         """Where records that cannot be used go unless a file is named."""
-        if is_remote(self._location):
-            return Path("dead-letters.jsonl")
-        return Path(self._location) / "dead-letters.jsonl"
+        if isinstance(self._source, LocalStore):
+            return self._source.folder / "dead-letters.jsonl"
+        if isinstance(self._source, (str, Path)) and not is_remote(self._source):
+            return Path(self._source) / "dead-letters.jsonl"
+        return Path("dead-letters.jsonl")
 
     def close(self) -> None:
-        """Close the store, if it was opened."""
-        if "store" in self.__dict__:
-            self.store.close()
-            del self.__dict__["store"]
+        """Close the store, if the corpus opened it."""
+        store = self.__dict__.pop("store", None)
+        if store is not None and store is not self._source:
+            store.close()
 
     def __enter__(self) -> Corpus:
         return self
@@ -234,30 +268,43 @@ class Corpus:
     ) -> None:
         self.close()
 
+    @property
+    def _location(self) -> str:
+        if isinstance(self._source, (str, Path)):
+            return str(self._source)
+        return self._source.info().location
+
+    def _exists(self) -> bool:
+        return not isinstance(self._source, (str, Path)) or store_exists(self._source)
+
     def _for_writing(self) -> Store:
-        if not store_exists(self._location):
+        if isinstance(self._source, (str, Path)) and not store_exists(self._source):
             max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
             create_store(
-                self._location, self.encoder.card, max_pieces, self._index, self.encoder.axes
+                self._source, self.encoder.card, max_pieces, self._index, self.encoder.axes
             )
         return self.store
 
 
-def _where(where: Filter | None) -> dict[str, list[str]]:
-    return {
-        field: [values] if isinstance(values, str) else list(values)
-        for field, values in (where or {}).items()
-    }
+def filter_values(where: Filter | None) -> dict[str, list[str]]:
+    """Filters with their values as text."""
+    named = {}
+    for field, wanted in (where or {}).items():
+        values = [wanted] if isinstance(wanted, (str, int, float)) else wanted
+        named[field] = [field_text(value) for value in values]
+    return named
 
 
-def _bundled_model(store: Store) -> Path:
-    """The bundled model that made a store."""
-    made_with = store.info()
-    store.close()
+def bundled_model(card: ModelCard, location: str) -> Path:
+    """The bundled model that made the store at some place.
+
+    Raises:
+        StoreError: where another model made it.
+    """
     for folder in sorted(BUNDLED.iterdir()):
-        if folder.is_dir() and read_card(folder).encoder_id == made_with.encoder.encoder_id:
+        if folder.is_dir() and read_card(folder).encoder_id == card.encoder_id:
             return folder
     raise StoreError(
-        f"{made_with.location}: made with {made_with.encoder.name} "
-        f"({made_with.encoder.encoder_id}), which is not bundled; name its folder as the model"
+        f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
+        "name its folder as the model"
     )

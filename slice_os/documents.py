@@ -6,8 +6,10 @@ Offsets everywhere are Unicode code points of ``Document.text``, half-open.
 from __future__ import annotations
 
 import hashlib
+import reprlib
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
+from math import isfinite
 from typing import TypeAlias
 
 import orjson
@@ -51,7 +53,8 @@ class Document:
         source: the file it came from; empty for a document that a program made.
 
     Raises:
-        InputError: on an empty id, a lone surrogate, or segments that overlap or leave the text.
+        InputError: on an empty id, a lone surrogate, metadata other than strings, booleans and
+            numbers that JSON can carry, or segments that overlap or leave the text.
     """
 
     id: str
@@ -70,15 +73,25 @@ class Document:
     def __post_init__(self) -> None:
         if not self.id:
             raise InputError("a document needs an id that is not empty")
-        check_text(self.text, where=f"document {self.id!r}")
+        where = f"document {self.id!r}"
+        check_text(self.id, f"id of {where}")
+        check_text(self.text, where)
+        for name, value in self.metadata.items():
+            _check_field(name, value, where)
         position = 0
         for segment in self.segments:
+            check_text(segment.speaker or "", f"speaker in {where}")
             if not position <= segment.start <= segment.end <= len(self.text):
                 raise InputError(
-                    f"document {self.id!r}: segment {segment.start}..{segment.end} overlaps "
+                    f"{where}: segment {segment.start}..{segment.end} overlaps "
                     f"the one before it or leaves the text of {len(self.text)} characters"
                 )
             position = segment.end
+
+
+def field_text(value: Scalar) -> str:
+    """A metadata value as filters name it: strings as they are, the rest as JSON has it."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def check_text(text: str, where: str) -> None:
@@ -94,3 +107,13 @@ def check_text(text: str, where: str) -> None:
             f"{where}: lone surrogate U+{ord(text[error.start]):04X} at character {error.start}; "
             "decode the text as valid Unicode first"
         ) from None
+
+
+def _check_field(name: str, value: Scalar, where: str) -> None:
+    plain = type(value) in (str, bool) or (type(value) is int and -(2**63) <= value < 2**63)
+    if not isinstance(name, str) or not (plain or (type(value) is float and isfinite(value))):
+        raise InputError(
+            f"{where}: metadata field {name!r} is {reprlib.repr(value)}; "
+            "give a string, a boolean, a finite number or an integer of 64 bits"
+        )
+    check_text(f"{name}{value}", f"metadata field {name!r} of {where}")

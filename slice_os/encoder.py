@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.alignment import AlignedText, Aligner, Window, plan_windows
+from slice_os.documents import check_text
 from slice_os.engines import Engine, FloatArray, open_engine
 from slice_os.errors import InputError, ModelError
 from slice_os.model import (
@@ -87,14 +88,23 @@ class SpanEncoder:
     def encode(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
         """Token vectors of piece ranges, in their order, reading only a little ahead.
 
-        A range's vectors depend on its text alone, never on the ranges beside it.
+        A range's vectors depend on its text alone, never on the ranges beside it. While the
+        caller works on some, the next are encoded.
 
         Yields:
             ``(end - start, dimension)`` float32 for each range.
         """
-        with ThreadPoolExecutor(self._engine.workers) as executor:
+        executor = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="encode")
+        try:
+            ahead: Callable[[], list[FloatArray]] | None = None
             for pool in _pools(ranges):
-                yield from self._encode_pool(pool, executor)
+                ready, ahead = ahead, self._start(pool, executor)
+                if ready is not None:
+                    yield from ready()
+            if ahead is not None:
+                yield from ahead()
+        finally:
+            executor.shutdown(cancel_futures=True)
 
     def encode_text(self, text: str) -> tuple[AlignedText, FloatArray]:
         """A whole text aligned, and its ``(n_pieces, dimension)`` token vectors."""
@@ -111,6 +121,8 @@ class SpanEncoder:
         Raises:
             InputError: on a phrase without a word, or with a lone surrogate.
         """
+        for phrase in phrases:
+            check_text(phrase, where=f"phrase {phrase!r}")
         aligned = [self.align(phrase) for phrase in phrases]
         for phrase, text in zip(phrases, aligned, strict=True):
             if not len(text.words):
@@ -119,11 +131,13 @@ class SpanEncoder:
         means = [vectors.mean(axis=0) for vectors in self.encode(ranges)]
         matrix = np.array(means, dtype=np.float32).reshape(-1, self.card.dimension)
         lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-        return (matrix / lengths).astype(np.float32)
+        units: FloatArray = (matrix / lengths).astype(np.float32)
+        return units
 
-    def _encode_pool(
+    def _start(
         self, pool: list[PieceRange], executor: ThreadPoolExecutor
-    ) -> Iterator[FloatArray]:
+    ) -> Callable[[], list[FloatArray]]:
+        """Begin to encode a pool; the function returned waits for its vectors."""
         results = [
             np.empty((piece_range.end - piece_range.start, self.card.dimension), np.float32)
             for piece_range in pool
@@ -150,9 +164,14 @@ class SpanEncoder:
                     window.keep_start - pool[index].start : window.keep_end - pool[index].start
                 ] = vectors[row, window.keep_start + offset : window.keep_end + offset]
 
-        for _ in executor.map(run, batches):
-            pass
-        yield from results
+        futures = [executor.submit(run, batch) for batch in batches]
+
+        def wait() -> list[FloatArray]:
+            for future in futures:
+                future.result()
+            return results
+
+        return wait
 
     def _pad(self, batch: list[tuple[PieceRange, Window]]) -> tuple[np.ndarray, np.ndarray]:
         prefix, suffix = self._aligner.prefix, self._aligner.suffix

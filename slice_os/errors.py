@@ -26,6 +26,10 @@ class StoreError(SliceError):
     """A store that cannot be opened, read or written."""
 
 
+class UnavailableError(StoreError):
+    """A store whose server does not answer, or is too busy; it may do better later."""
+
+
 class EncoderMismatchError(StoreError):
     """A store whose vectors were made by another encoder."""
 

@@ -64,7 +64,7 @@ def fusion_named(name: str) -> Fusion:
         InputError: where there is none.
     """
     if name not in FUSIONS:
-        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}")
+        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}, server")
     return FUSIONS[name]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,9 +13,22 @@ from slice_os.passages import EncodedPassage
 from slice_os.results import Context, Hit, Hits
 from slice_os.scoring import best_spans
 from slice_os.spans import FloatArray, ScoredSpan
-from slice_os.stores.base import Evidence, Phrases, Query, Store, StoredPassage, Where
+from slice_os.stores.base import (
+    Evidence,
+    FusingStore,
+    PassageKey,
+    Phrases,
+    Query,
+    Store,
+    StoredPassage,
+    Where,
+)
 
-RANK_DEPTH = 200
+RANK_DEPTH = 300
+DEEPEST = 10_000
+SERVER = "server"
+
+Load = Callable[[Sequence[PassageKey]], dict[PassageKey, StoredPassage]]
 
 
 def make_query(
@@ -45,6 +58,7 @@ def search(
     offset: int = 0,
     threshold: float | None = None,
     fusion: str = "convex",
+    depth: int = RANK_DEPTH,
 ) -> Hits:
     """The best passages for any of the phrases, each with its best span.
 
@@ -57,28 +71,27 @@ def search(
         top_k: hits wanted.
         offset: hits to pass over first.
         threshold: least cosine of a hit; None for any.
-        fusion: how cosine and BM25 make a score: ``convex``, ``rrf`` or ``cosine``.
+        fusion: how cosine and BM25 make a score: ``convex``, ``rrf``, ``cosine``, or
+            ``server`` to leave it to a store that can.
+        depth: passages that a store with an index proposes by vector, and as many by BM25;
+            pages of one depth belong together.
 
     Raises:
-        InputError: on an unknown fusion, or a top_k or offset below zero.
+        InputError: on an unknown fusion, a top_k or offset below zero, or a page beyond the
+            depth.
     """
-    if top_k < 0 or offset < 0:
-        raise InputError("top_k and offset must not be negative")
-    evidence = store.rank(query, max(RANK_DEPTH, offset + top_k))
-    scores = _fused(evidence, fusion_named(fusion))
-    if threshold is not None:
-        scores = np.where(evidence.cosines >= threshold, scores, -np.inf)
-    best = scores.max(axis=0, initial=-np.inf)
-    order = np.argsort(-best, kind="stable")[offset : offset + top_k]
-    order = order[np.isfinite(best[order])]
-    loaded = store.load([evidence.keys[column] for column in order])
-    hits: list[Hit] = []
-    for column in order:
-        passage = loaded.get(evidence.keys[column])
-        if passage is not None:
-            row = int(scores[:, column].argmax())
-            hits += _hits(passage, query, row, evidence, int(column), scores, limit=1)
-    return Hits(tuple(hits), threshold)
+    check_page(top_k, offset, None if store.exhaustive else depth)
+    if fusion != SERVER:
+        fuse = fusion_named(fusion)
+        evidence = store.rank(query, depth)
+        scores = fused(evidence, fuse)
+    elif isinstance(store, FusingStore):
+        evidence, scores = store.rank_fused(query, depth)
+    else:
+        raise InputError("fusion 'server' needs a store in OpenSearch; use convex, rrf or cosine")
+    return best_hits(
+        evidence, scores, query, store.load, top_k=top_k, offset=offset, threshold=threshold
+    )
 
 
 def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
@@ -97,27 +110,93 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
         Hits by document, passage, phrase and place; their score is that of convex fusion.
     """
     for evidence in store.sweep(query, threshold, exhaustive):
-        scores = _fused(evidence, convex)
-        loaded = store.load(evidence.keys)
-        for column, key in enumerate(evidence.keys):
-            passage = loaded.get(key)
-            if passage is None:
-                continue
-            for row in np.flatnonzero(evidence.cosines[:, column] >= threshold):
-                yield from _hits(
-                    passage, query, int(row), evidence, column, scores, threshold=threshold
-                )
+        yield from all_hits(evidence, query, store.load, threshold)
+
+
+def check_page(top_k: int, offset: int, depth: int | None) -> None:
+    """Refuse pages that cannot be had, or that would not fit the pages before.
+
+    Args:
+        top_k: hits wanted.
+        offset: hits to pass over first.
+        depth: passages that a store proposes; None where it knows them all.
+
+    Raises:
+        InputError: saying what to ask for.
+    """
+    if top_k < 0 or offset < 0:
+        raise InputError("top_k and offset must not be negative")
+    if depth is None:
+        return
+    if not 1 <= depth <= DEEPEST:
+        raise InputError(f"depth {depth}: give 1 to {DEEPEST:,}")
+    if offset + top_k > depth:
+        raise InputError(
+            f"hits {offset + 1} to {offset + top_k} lie beyond depth {depth}: ask for every page "
+            f"with a depth of {offset + top_k} or more, or mine with a threshold"
+        )
+
+
+def fused(evidence: Evidence, fuse: Fusion) -> FloatArray:
+    """``(n_phrases, n_passages)`` scores of the evidence."""
+    rows = zip(evidence.cosines, evidence.bm25, evidence.bm25_best.tolist(), strict=True)
+    return np.stack([fuse(*row) for row in rows])
+
+
+def best_hits(
+    evidence: Evidence,
+    scores: FloatArray,
+    query: Query,
+    load: Load,
+    *,
+    top_k: int,
+    offset: int,
+    threshold: float | None,
+) -> Hits:
+    """A page of the passages with the highest scores; see `search`.
+
+    Args:
+        evidence: what a store knows of passages.
+        scores: ``(n_phrases, n_passages)``.
+        query: what to look for.
+        load: gives passages by key.
+        top_k: hits wanted.
+        offset: hits to pass over first.
+        threshold: least cosine of a hit; None for any.
+    """
+    if threshold is not None:
+        scores = np.where(evidence.cosines >= threshold, scores, -np.inf)
+    best = scores.max(axis=0, initial=-np.inf)
+    order = np.argsort(-best, kind="stable")[offset : offset + top_k]
+    order = order[np.isfinite(best[order])]
+    loaded = load([evidence.keys[column] for column in order])
+    hits: list[Hit] = []
+    for column in order:
+        passage = loaded.get(evidence.keys[column])
+        if passage is not None:
+            row = int(scores[:, column].argmax())
+            hits += _hits(passage, query, row, evidence, int(column), scores, limit=1)
+    return Hits(tuple(hits), threshold)
+
+
+def all_hits(evidence: Evidence, query: Query, load: Load, threshold: float) -> Iterator[Hit]:
+    """Every hit in the passages of some evidence; see `mine`."""
+    scores = fused(evidence, convex)
+    loaded = load(evidence.keys)
+    for column, key in enumerate(evidence.keys):
+        passage = loaded.get(key)
+        if passage is None:
+            continue
+        for row in np.flatnonzero(evidence.cosines[:, column] >= threshold):
+            yield from _hits(
+                passage, query, int(row), evidence, column, scores, threshold=threshold
+            )
 
 
 def place(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:
     """Code points of a span in the document's text."""
     words = passage.words[span.word : span.word + span.words]
     return int(words[0, 0]), int(words[-1, 1])
-
-
-def _fused(evidence: Evidence, fuse: Fusion) -> FloatArray:
-    rows = zip(evidence.cosines, evidence.bm25, evidence.bm25_best.tolist(), strict=True)
-    return np.stack([fuse(*row) for row in rows])
 
 
 def _hits(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import orjson
 
@@ -87,7 +87,8 @@ def read_card(folder: Path) -> ModelCard:
     """Read and check ``model.json``.
 
     Raises:
-        ModelError: on a missing file, unknown or missing fields, or pooling other than ``mean``.
+        ModelError: on a missing file, fields that are unknown, missing or of another type, or
+            pooling other than ``mean``.
     """
     path = folder / CARD_FILE
     try:
@@ -103,6 +104,9 @@ def read_card(folder: Path) -> ModelCard:
         raise ModelError(
             f"{path}: missing fields {missing}, unknown fields {unknown}; export again"
         )
+    for name, kind in get_type_hints(ModelCard).items():
+        if not isinstance(raw[name], (int, float) if kind is float else kind):
+            raise ModelError(f"{path}: field {name!r} is {raw[name]!r}, not {kind.__name__}")
     if raw["pooling"] != "mean":
         raise ModelError(f"{path}: pooling {raw['pooling']!r} is not supported; only 'mean' is")
     for name in (MODEL_FILE, TOKENIZER_FILE):

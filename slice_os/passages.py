@@ -30,8 +30,8 @@ class EncodedPassage:
 
     @property
     def layout(self) -> SpanLayout:
-        """The span layout of this passage alone."""
-        return SpanLayout.of_passage(self.words[:, 2], self.words[:, 3])
+        """Its words over its vectors."""
+        return SpanLayout(self.words[:, 2], self.words[:, 3])
 
 
 @dataclass(frozen=True, slots=True)

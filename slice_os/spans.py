@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from slice_os.words import IntArray
 
@@ -22,22 +23,15 @@ TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class SpanLayout:
-    """The words of passages laid end to end over their word pieces.
+    """The words of a passage, or of several laid end to end, over their word pieces.
 
     Attributes:
         first: ``(n_words,)`` first piece of each word.
         last: ``(n_words,)`` one past its last piece.
-        room: ``(n_words,)`` words from this one to the end of its passage, itself included.
     """
 
     first: IntArray
     last: IntArray
-    room: IntArray
-
-    @classmethod
-    def of_passage(cls, first: IntArray, last: IntArray) -> SpanLayout:
-        """The layout of a single passage."""
-        return cls(first=first, last=last, room=np.arange(len(first), 0, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +44,9 @@ class ScoredSpan:
 
 
 def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> FloatArray:
-    """Lengths of the summed vectors of all spans: the denominators of the cosines.
+    """Lengths of the summed vectors of a passage's spans: the denominators of the cosines.
 
-    Memory grows with the square of the pieces, so this takes a passage at a time.
+    Memory grows with the square of the words.
 
     Args:
         vectors: ``(n_pieces, dimension)``.
@@ -61,19 +55,22 @@ def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> Float
 
     Returns:
         ``(n_words, max_words)``; column k holds spans of k + 1 words, 0 where the passage is
-        too short for one.
+        too short for one, more than 0 elsewhere.
     """
     # ‖C_j - C_i‖² is a block of the Gram matrix, whose two-dimensional prefix sums give every
     # span at once: far fewer operations than summing vectors span by span.
-    blocks = np.zeros((len(vectors) + 1, len(vectors) + 1), dtype=np.float64)
-    blocks[1:, 1:] = (vectors @ vectors.T).cumsum(axis=0, dtype=np.float64).cumsum(axis=1)
+    edges = np.unique(np.concatenate([layout.first, layout.last]))
+    stretches = np.add.reduceat(vectors[: edges[-1]], edges[:-1], axis=0)
+    blocks = np.zeros((len(edges), len(edges)), dtype=np.float64)
+    blocks[1:, 1:] = (stretches @ stretches.T).cumsum(axis=0, dtype=np.float64).cumsum(axis=1)
     diagonal = blocks.diagonal()
-    ends = np.arange(len(layout.first))[:, None] + np.arange(max_words)
-    last = layout.last[np.minimum(ends, len(layout.first) - 1)]
-    first = layout.first[:, None]
+    n_words = len(layout.first)
+    ends = np.arange(n_words)[:, None] + np.arange(max_words)
+    last = np.searchsorted(edges, layout.last)[np.minimum(ends, n_words - 1)]
+    first = np.searchsorted(edges, layout.first)[:, None]
     squares = diagonal[last] - 2 * blocks[first, last] + diagonal[first]
-    fits = layout.room[:, None] > np.arange(max_words)
-    return np.sqrt(np.where(fits, np.maximum(squares, 0), 0)).astype(np.float32)
+    norms = np.sqrt(np.maximum(squares, TINY**2))
+    return np.where(ends < n_words, norms, 0).astype(np.float32)
 
 
 def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) -> FloatArray:
@@ -82,7 +79,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     Args:
         products: ``(n_pieces,)`` inner products of token vectors and the unit phrase vector.
         layout: the words over these pieces.
-        norms: what `span_norms` gave for them.
+        norms: what `span_norms` gave for each passage, one after the other.
 
     Returns:
         ``(n_words, max_words)``; column k holds spans of k + 1 words, ``-inf`` where the
@@ -90,14 +87,14 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])
-    starts, ends = sums[layout.first], sums[layout.last]
-    n_words, max_words = norms.shape
-    cosines = np.full((n_words, max_words), -np.inf, dtype=np.float32)
-    for extra in range(min(max_words, n_words)):
-        count = n_words - extra
-        column = (ends[extra:] - starts[:count]) / np.maximum(norms[:count, extra], TINY)
-        fits = layout.room[:count] > extra
-        cosines[:count, extra][fits] = np.clip(column[fits], -1.0, 1.0)
+    padding = np.zeros(norms.shape[1] - 1)
+    ends = sliding_window_view(np.concatenate([sums[layout.last], padding]), norms.shape[1])
+    cosines = np.empty(norms.shape, dtype=np.float32)
+    np.subtract(ends, sums[layout.first][:, None], out=cosines, casting="same_kind")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.divide(cosines, norms, out=cosines)
+    np.clip(cosines, -1, 1, out=cosines)
+    np.copyto(cosines, -np.inf, where=norms == 0)
     return cosines
 
 

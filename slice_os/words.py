@@ -10,15 +10,16 @@ IntArray = npt.NDArray[np.int64]
 
 # A word begins with a letter or digit and goes on with letters, marks, digits and joiners; a
 # single connector between two such runs keeps them together ("non-refundable", "and/or",
-# "O'Neill", "a@b.org", "3,000"). Scripts written without spaces give a word a character, an
-# emoji sequence or a symbol is a word. White space and other punctuation stand between words.
+# "O'Neill", "a@b.org", "3,000", "snake_case"). Scripts written without spaces give a word a
+# character, an emoji sequence or a symbol is a word. White space and other punctuation stand
+# between words. Runs and their number are bounded, so that no word outgrows a passage.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_FIRST = rf"[[\p{{L}}\p{{N}}_]--[{_UNSPACED}]]"
-_RUN = rf"{_FIRST}[[\p{{L}}\p{{M}}\p{{N}}_\u200C\u200D]--[{_UNSPACED}]]*"
+_FIRST = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
+_RUN = rf"{_FIRST}[[\p{{L}}\p{{M}}\p{{N}}\u200C\u200D]--[{_UNSPACED}]]{{0,99}}"
 _WORD = regex.compile(
     rf"""
-      [[{_UNSPACED}]&&\p{{L}}][\p{{M}}\u200D]*
-    | {_RUN} (?: (?: ['’.\-‐‑/&@·] | (?<=\p{{N}})[,:](?=\p{{N}}) ) {_RUN} )*
+      [[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][\p{{M}}\u200D]*
+    | {_RUN} (?: (?: ['’.\-‐‑/&@·_] | (?<=\p{{N}})[,:](?=\p{{N}}) ) {_RUN} ){{0,15}}
     | (?= \p{{Extended_Pictographic}} | \p{{Regional_Indicator}} ) \X
     | [\p{{S}}--[`^~<>|=+]]
     """,

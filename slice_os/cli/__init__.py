@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -19,6 +20,8 @@ COMMANDS = {
     "scan": "slice_os.cli.asking",
     "info": "slice_os.cli.store",
     "delete": "slice_os.cli.store",
+    "query": "slice_os.cli.query",
+    "index": "slice_os.cli.index",
     "export": "slice_os.cli.export",
 }
 
@@ -36,15 +39,30 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough; keep the interpreter from flushing into it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="slice-os")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Find every passage that says a phrase in other words.
 
     Ingest documents into a store, then search or mine it: hits have exact character offsets, a
     similarity that can be thresholded, and BM25 beside it.
     """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,11 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         _complain("stopped")
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; keep the interpreter from flushing into it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except OSError as error:
+        _complain(str(error))
+        sys.exit(1)
 
 
 def _complain(message: str) -> None:
-    click.echo(f"slice-os: {' '.join(message.split())}", err=True)
+    from slice_os.cli.render import printable
+
+    click.echo(f"slice-os: {printable(' '.join(message.split()))}", err=True)

@@ -47,10 +47,17 @@ _phrases = click.option(
 @where_option
 @click.option(
     "--fusion",
-    type=click.Choice(["convex", "rrf", "cosine"]),
+    type=click.Choice(["convex", "rrf", "cosine", "server"]),
     default="convex",
     show_default=True,
-    help="How cosine and BM25 make the score that ranks.",
+    help="How cosine and BM25 make the score that ranks; server: OpenSearch's hybrid query.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1, 10_000),
+    default=300,
+    show_default=True,
+    help="OpenSearch: passages to score, by vector and by BM25 each; the same for every page.",
 )
 @output_option
 @encoder_options
@@ -63,6 +70,7 @@ def search(
     threshold: float | None,
     filters: tuple[str, ...],
     fusion: str,
+    depth: int,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -85,6 +93,7 @@ def search(
             threshold=threshold,
             where=where,
             fusion=fusion,
+            depth=depth,
         )
     _show(hits, as_json, first=offset + 1)
 
@@ -94,6 +103,11 @@ def search(
 @store_option
 @_threshold
 @where_option
+@click.option(
+    "--candidates",
+    is_flag=True,
+    help="OpenSearch: score only the passages that the index proposes; quicker, may miss some.",
+)
 @output_option
 @encoder_options
 def mine(
@@ -101,6 +115,7 @@ def mine(
     store: str,
     threshold: float | None,
     filters: tuple[str, ...],
+    candidates: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -109,13 +124,17 @@ def mine(
 ) -> None:
     """Find every span in a store that says one of the phrases, document by document.
 
-    No passage is passed over. Hits of one phrase never overlap; each phrase is mined for itself.
+    No passage is passed over, unless --candidates says so. Hits of one phrase never overlap;
+    each phrase is mined for itself.
     """
     from slice_os.corpus import Corpus
 
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        _show(corpus.iter_mine(phrases, threshold=threshold, where=where), as_json)
+        hits = corpus.iter_mine(
+            phrases, threshold=threshold, where=where, exhaustive=not candidates
+        )
+        _show(hits, as_json)
 
 
 @click.command()
@@ -150,6 +169,7 @@ def scan(
     A record that cannot be used is reported on standard error, the rest goes on, and the exit
     status is 1.
     """
+    from slice_os.cli.render import complaint
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions, read
     from slice_os.ingest.sources import Format, find_sources
@@ -167,8 +187,7 @@ def scan(
             for record in read(source, options):
                 if isinstance(record, BadRecord):
                     bad += 1
-                    place = record.source + (f":{record.line}" if record.line else "")
-                    click.echo(f"slice-os: {place}: {record.reason}", err=True)
+                    click.echo(complaint(record), err=True)
                 else:
                     yield record
 

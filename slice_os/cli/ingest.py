@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from slice_os.cli.options import chosen_encoder, encoder_options, store_option
+from slice_os.cli.options import (
+    chosen_encoder,
+    chosen_index,
+    connect,
+    encoder_options,
+    index_options,
+    store_option,
+)
 from slice_os.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from slice_os.ingest.pipeline import Summary
+    from slice_os.stores.opensearch.settings import IndexOptions
 
 
 @click.command()
@@ -36,13 +44,17 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--max-pieces",
-    type=click.IntRange(min=8),
+    type=click.IntRange(8, 1024),
     help="Word pieces that a passage of a new store holds.  [default: 128]",
 )
 @click.option(
     "--dead-letters",
     type=click.Path(dir_okay=False),
     help="File for records that cannot be used.  [default: dead-letters.jsonl in the store]",
+)
+@index_options
+@click.option(
+    "--force-merge", is_flag=True, help="Index: merge it when all is read; quicker to search."
 )
 @encoder_options
 def ingest(
@@ -54,10 +66,12 @@ def ingest(
     format_name: str | None,
     max_pieces: int | None,
     dead_letters: str | None,
+    force_merge: bool,
     model: str | None,
     engine: str,
     providers: tuple[str, ...],
     threads: int | None,
+    **index_choices: Any,
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
@@ -65,15 +79,19 @@ def ingest(
     read is passed over, what has changed is replaced, and a run that was cut off goes on where
     it stopped. A record that cannot be used goes to the dead letters with its reason; the
     rest goes on, and the exit status is 1.
+
+    What is chosen of an index in OpenSearch holds when it is made; `slice-os index reindex`
+    changes it later.
     """
     from slice_os.corpus import Corpus
     from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.sources import Format
 
     options = ReadOptions(id_field, text_field, metadata_fields or None)
+    index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)
     read_as = Format(format_name) if format_name else None
-    with Corpus(store, encoder, max_pieces) as corpus, ProgressBar(paths, read_as) as bar:
+    with Corpus(store, encoder, max_pieces, index) as corpus, ProgressBar(paths, read_as) as bar:
         letters = dead_letters or corpus.default_dead_letters
         summary = corpus.ingest(
             paths,
@@ -81,7 +99,10 @@ def ingest(
             read_as=read_as,
             dead_letters=letters,
             progress=bar.update,
+            complain=bar.complain,
         )
+    if force_merge:
+        _force_merge(store)
     if sys.stdout.isatty():
         click.echo(describe(summary))
     else:
@@ -102,3 +123,21 @@ def describe(summary: Summary) -> str:
         f"{summary.sources_unchanged:,} unchanged; {summary.pieces:,} word pieces in "
         f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
     )
+
+
+def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
+    """Options for a new index; refused for a local store and for an index that has others."""
+    if not wanted and not force_merge:
+        return None
+    from slice_os.stores.opensearch.manage import check_options
+    from slice_os.stores.opensearch.settings import IndexOptions
+
+    check_options(*connect(store), wanted)
+    return IndexOptions(**wanted)
+
+
+def _force_merge(store: str) -> None:
+    from slice_os.stores.opensearch.indices import force_merge
+
+    click.echo("merging …", err=True)
+    force_merge(*connect(store))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from opensearchpy import OpenSearch
+
     from slice_os.encoder import SpanEncoder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -17,7 +19,7 @@ store_option = click.option(
     required=True,
     envvar="SLICE_OS_STORE",
     metavar="STORE",
-    help="Folder of the local store (or set SLICE_OS_STORE).",
+    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
 )
 
 output_option = click.option(
@@ -62,6 +64,74 @@ def encoder_options(command: Command) -> Command:
     return command
 
 
+def index_options(command: Command) -> Command:
+    """Options of how an index in OpenSearch is made, for `chosen_index`."""
+    for option in reversed(
+        [
+            click.option(
+                "--policy",
+                help="Index: spans that have a vector: all, grid:SIZE[,SIZE...] or cover:COSINE.",
+            ),
+            click.option(
+                "--vectors",
+                type=click.Choice(["byte", "float"]),
+                help="Index: numbers of a span vector.",
+            ),
+            click.option(
+                "--dimensions",
+                type=click.IntRange(min=1),
+                help="Index: principal axes of a span vector.",
+            ),
+            click.option("--analyzer", help="Index: text analyser, by its name in OpenSearch."),
+            click.option(
+                "--field",
+                "fields",
+                multiple=True,
+                metavar="NAME=TYPE",
+                help="Index: type of a metadata field; repeatable.",
+            ),
+            click.option("--shards", type=click.IntRange(min=1), help="Index: primary shards."),
+            click.option(
+                "--replicas", type=click.IntRange(min=0), help="Index: copies of a shard."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """Those of the index options that were given, as `IndexOptions` takes them.
+
+    Raises:
+        click.UsageError: on a field without a type.
+        InputError: on a value that no index has.
+    """
+    from slice_os.stores.opensearch.settings import IndexOptions
+
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if fields:
+        chosen["fields"] = dict(_pair("--field", text, "NAME=TYPE") for text in fields)
+    IndexOptions(**chosen)
+    return chosen
+
+
+def connect(store: str) -> tuple[OpenSearch, str, str]:
+    """A client for a store in OpenSearch, the name of its index, and how messages call it.
+
+    Raises:
+        click.UsageError: where the store is a local one.
+        StoreError: on an address without an index, or with a password in it.
+    """
+    from slice_os.stores import is_remote
+    from slice_os.stores.opensearch.connection import parse_location
+
+    if not is_remote(store):
+        raise click.UsageError(f"{store}: this is for stores in OpenSearch (http://HOST/INDEX)")
+    connection = parse_location(store)
+    return connection.client(), connection.index, connection.location
+
+
 def chosen_encoder(
     model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder | str | None:
@@ -86,8 +156,13 @@ def parse_filters(filters: tuple[str, ...]) -> dict[str, list[str]]:
     """
     where: dict[str, list[str]] = {}
     for text in filters:
-        field, equals, value = text.partition("=")
-        if not equals or not field:
-            raise click.UsageError(f"--filter {text!r} is not of the form FIELD=VALUE")
+        field, value = _pair("--filter", text, "FIELD=VALUE")
         where.setdefault(field, []).append(value)
     return where
+
+
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"{option} {text!r} is not of the form {form}")
+    return name, value

@@ -1,4 +1,4 @@
-"""The progress bar of an ingest: bytes of the sources done, rate and time left."""
+"""What an ingest shows on standard error: a progress bar, and records that cannot be used."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import click
+
+from slice_os.cli.render import complaint
+
 if TYPE_CHECKING:
     from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.readers import BadRecord
     from slice_os.ingest.sources import Format
+
+SHOWN_BAD_RECORDS = 20
 
 
 class ProgressBar:
@@ -31,6 +38,7 @@ class ProgressBar:
             disable=not on_terminal,
             dynamic_ncols=True,
         )
+        self._bad = 0
 
     def update(self, summary: Summary) -> None:
         """Show the state of the run."""
@@ -42,6 +50,13 @@ class ProgressBar:
             shown += f", {summary.bad_records:,} bad"
         self._bar.set_postfix_str(shown, refresh=False)
         self._bar.update(summary.bytes - self._bar.n)
+
+    def complain(self, record: BadRecord) -> None:
+        """Name a record that cannot be used; all after the first few are only counted."""
+        self._bad += 1
+        if self._bad <= SHOWN_BAD_RECORDS:
+            with self._bar.external_write_mode(file=sys.stderr):
+                click.echo(complaint(record), err=True)
 
     def __enter__(self) -> ProgressBar:
         return self

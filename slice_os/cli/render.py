@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from slice_os.results import Hit
+if TYPE_CHECKING:
+    from slice_os.ingest.readers import BadRecord
+    from slice_os.results import Hit
 
 CONTEXT_CHARACTERS = 160
 
@@ -31,6 +35,12 @@ def render(hit: Hit, number: int) -> str:
         head += f"  {click.style(fields, dim=True)}"
     span = click.style(printable(hit.text), fg="green", bold=True, underline=True)
     return f"{head}\n     {printable(before)}{span}{printable(after)}\n"
+
+
+def complaint(record: BadRecord) -> str:
+    """A record that cannot be used, by file and line, on one line."""
+    line = f":{record.line}" if record.line else ""
+    return printable(f"slice-os: {record.source}{line}: {record.reason}")
 
 
 def printable(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from slice_os.documents import Document
 from slice_os.model import ModelCard
@@ -165,6 +165,19 @@ class Writer(Protocol):
 class Store(Protocol):
     """A place that passages are written to and evidence is read from."""
 
+    @property
+    def exhaustive(self) -> bool:
+        """Whether `rank` gives evidence of every passage, whatever the depth."""
+        ...
+
+    def check_encoder(self, card: ModelCard) -> None:
+        """Refuse another encoder than the one that made the store's vectors.
+
+        Raises:
+            EncoderMismatchError: naming both.
+        """
+        ...
+
     def info(self) -> StoreInfo:
         """Counts and encoder."""
         ...
@@ -210,4 +223,18 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files or connections."""
+        ...
+
+
+@runtime_checkable
+class FusingStore(Protocol):
+    """A store that can also fuse cosine and BM25 by itself."""
+
+    def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
+        """Evidence of the ``depth`` passages that its own fusion puts first, and its scores.
+
+        Returns:
+            Evidence, and ``(n_phrases, n_passages)`` scores, ``-inf`` for those that the store
+            did not rank for a phrase.
+        """
         ...

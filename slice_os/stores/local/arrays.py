@@ -26,7 +26,7 @@ class ArrayFile:
         self._dtype = np.dtype(dtype)
         self._shape = (columns,) if columns else ()
         self._row_bytes = self._dtype.itemsize * max(columns, 1)
-        self._view: np.ndarray[Any, np.dtype[Any]] = self._empty()
+        self._view: np.ndarray[Any, np.dtype[Any]] = np.empty((0, *self._shape), self._dtype)
         self._stream: Any = None
 
     def append(self, rows: npt.NDArray[Any]) -> None:
@@ -42,8 +42,13 @@ class ArrayFile:
             os.fsync(self._stream.fileno())
 
     def truncate(self, rows: int) -> None:
-        """Forget what was appended after so many rows."""
+        """Forget what was appended after so many rows.
+
+        Raises:
+            StoreError: where the file is shorter than that.
+        """
         self.close()
+        self._check(rows)
         if self.path.exists():
             os.truncate(self.path, rows * self._row_bytes)
 
@@ -53,16 +58,10 @@ class ArrayFile:
         Raises:
             StoreError: where the file is shorter than that.
         """
-        if rows == 0:
-            return self._empty()
-        if len(self._view) < rows:
-            have = self.path.stat().st_size if self.path.exists() else 0
-            if have < rows * self._row_bytes:
-                raise StoreError(
-                    f"{self.path}: {have} bytes where {rows * self._row_bytes} belong; "
-                    "the store is damaged, ingest again into a new one"
-                )
-            self._view = np.memmap(self.path, self._dtype, "r", shape=(rows, *self._shape))
+        if rows > len(self._view):
+            self._check(rows)
+            mapped = np.memmap(self.path, self._dtype, "r", shape=(rows, *self._shape))
+            self._view = mapped.view(np.ndarray)
         return self._view[:rows]
 
     def close(self) -> None:
@@ -71,5 +70,10 @@ class ArrayFile:
             self._stream.close()
             self._stream = None
 
-    def _empty(self) -> np.ndarray[Any, np.dtype[Any]]:
-        return np.empty((0, *self._shape), dtype=self._dtype)
+    def _check(self, rows: int) -> None:
+        have = self.path.stat().st_size if self.path.exists() else 0
+        if have < rows * self._row_bytes:
+            raise StoreError(
+                f"{self.path}: {have} bytes where {rows * self._row_bytes} belong; "
+                "the store is damaged, ingest again into a new one"
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,6 +45,18 @@ CREATE TABLE passages (
     metadata TEXT NOT NULL
 );
 CREATE INDEX passages_document ON passages (document);
+CREATE TABLE labels (
+    id INTEGER PRIMARY KEY,
+    field TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (field, value)
+);
+CREATE TABLE passage_labels (
+    label INTEGER NOT NULL REFERENCES labels (id),
+    passage INTEGER NOT NULL REFERENCES passages (id),
+    PRIMARY KEY (label, passage)
+) WITHOUT ROWID;
+CREATE INDEX passage_labels_passage ON passage_labels (passage);
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
     text, tokenize = 'porter unicode61 remove_diacritics 2'
 );
@@ -106,13 +118,6 @@ def create(folder: Path, settings: Settings) -> None:
     Raises:
         StoreError: where the folder is a file, cannot be made, or holds other things.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be a store ({error.strerror}); name a folder") from None
-    if others:
-        raise StoreError(f"{folder}: holds other files ({others[0]}, …); name an empty folder")
     values = {
         "schema_version": SCHEMA_VERSION,
         "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
@@ -121,52 +126,52 @@ def create(folder: Path, settings: Settings) -> None:
         "words": 0,
         "pieces": 0,
     }
-    connection = connect(folder)
-    with transaction(connection):
-        for statement in _SCHEMA.strip().split(";\n"):
-            connection.execute(statement)
-        connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
-    connection.close()
+    with errors_explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
+        if others:
+            raise StoreError(f"{folder}: holds other files ({others[0]}, …); name an empty folder")
+        with closing(connect(folder)) as connection:
+            # Lets many read while one writes; a property of the file from now on.
+            connection.execute("PRAGMA journal_mode = WAL")
+            with transaction(connection):
+                for statement in _SCHEMA.strip().split(";\n"):
+                    connection.execute(statement)
+                connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """A connection in WAL mode, which lets many read while one writes.
-
-    Raises:
-        StoreError: where SQLite cannot open the file.
-    """
-    try:
-        connection = sqlite3.connect(
-            folder / DATABASE, isolation_level=None, check_same_thread=False, timeout=30
-        )
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-    except sqlite3.Error as error:
-        raise StoreError(f"{folder / DATABASE}: SQLite cannot open it ({error})") from None
+    """A connection to the store's database, usable from any thread, one at a time."""
+    connection = sqlite3.connect(
+        folder / DATABASE, isolation_level=None, check_same_thread=False, timeout=30
+    )
+    connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 
 def exists(folder: Path) -> bool:
-    """Whether a store was made in this folder to the end."""
-    if not (folder / DATABASE).is_file():
-        return False
-    connection = connect(folder)
-    try:
-        found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'").fetchone()
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"{folder / DATABASE}: no SQLite database ({error})") from None
-    finally:
-        connection.close()
-    return found is not None
+    """Whether a store was made in this folder to the end.
+
+    Raises:
+        StoreError: where its database cannot be read.
+    """
+    with errors_explained(folder):
+        if not (folder / DATABASE).is_file():
+            return False
+        with closing(connect(folder)) as connection:
+            found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'")
+            return found.fetchone() is not None
 
 
 def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
     """What the store was made with.
 
     Raises:
-        StoreError: where a newer version made it.
+        StoreError: where a newer version made it, or it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
+    if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
+        raise StoreError(f"{folder}: its settings are damaged; ingest again into a new store")
     version = int(values["schema_version"])
     if version != SCHEMA_VERSION:
         raise StoreError(
@@ -201,3 +206,19 @@ def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iter
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+@contextmanager
+def errors_explained(folder: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system raise into one line about the store.
+
+    Raises:
+        StoreError: naming the folder and what went wrong.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder}: its database says: {error}") from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise StoreError(f"{folder}: cannot be used as a store folder ({reason})") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.engines import usable_cores
+from slice_os.quantisation import Int8Array
 from slice_os.spans import FloatArray, SpanLayout, span_cosines
 from slice_os.stores.base import Query
 from slice_os.stores.local.files import Arrays
 from slice_os.words import IntArray
 
-CHUNK_PIECES = 16_384
+CHUNK_PIECES = 8_192
+BLOCK_PIECES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,55 +50,59 @@ class PassageTable:
             self.n_pieces[rows],
         )
 
-    def chunks(self) -> Iterator[PassageTable]:
-        """Consecutive passages of about `CHUNK_PIECES` pieces each."""
-        if not len(self):
-            return
+    def chunks(self) -> Iterator[slice]:
+        """Consecutive rows of about `CHUNK_PIECES` pieces each."""
         number = np.cumsum(self.n_pieces) // CHUNK_PIECES
         edges = np.flatnonzero(np.diff(number)) + 1
-        for start, end in zip([0, *edges], [*edges, len(self)], strict=True):
-            yield self[start:end]
+        return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
 
 
 def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatArray:
     """The best cosine of each phrase over all spans of each passage.
 
     Returns:
-        ``(n_phrases, n_passages)``.
+        ``(n_phrases, n_passages)``; ``-inf`` where a passage is shorter than any span asked for.
     """
     phrases = query.phrases.vectors
+    best = np.empty((len(phrases), len(table)), dtype=np.float32)
     if not len(table):
-        return np.empty((len(phrases), 0), dtype=np.float32)
+        return best
     end_piece = int((table.first_piece + table.n_pieces).max())
     end_word = int((table.first_word + table.n_words).max())
     vectors, scales = (file.view(end_piece) for file in arrays.by_piece)
     words, norms = (file.view(end_word) for file in arrays.by_word)
 
-    def score(chunk: PassageTable) -> FloatArray:
+    def score(rows: slice) -> None:
+        chunk = table[rows]
         pieces = _rows(chunk.first_piece, chunk.n_pieces)
         word_rows = _rows(chunk.first_word, chunk.n_words)
-        products = vectors[pieces].astype(np.float32) @ phrases.T * scales[pieces][:, None]
+        products = _products(vectors[pieces], phrases) * scales[pieces]
         layout = _layout(words[word_rows], chunk)
         spans = norms[word_rows, : query.max_words]
         starts = np.cumsum(chunk.n_words) - chunk.n_words
-        best = np.empty((len(phrases), len(chunk)), dtype=np.float32)
         for index in range(len(phrases)):
-            cosines = span_cosines(products[:, index], layout, spans)[:, query.min_words - 1 :]
-            best[index] = np.maximum.reduceat(cosines.max(axis=1), starts)
-        return best
+            cosines = span_cosines(products[index], layout, spans)[:, query.min_words - 1 :]
+            best[index, rows] = np.maximum.reduceat(cosines.ravel(), starts * cosines.shape[1])
 
     with ThreadPoolExecutor(usable_cores()) as executor:
-        return np.concatenate(list(executor.map(score, table.chunks())), axis=1)
+        for _ in executor.map(score, table.chunks()):
+            pass
+    return best
+
+
+def _products(vectors: Int8Array, phrases: FloatArray) -> FloatArray:
+    """``(n_phrases, n_pieces)`` inner products, a block at a time that fits the cache."""
+    products = np.empty((len(phrases), len(vectors)), dtype=np.float32)
+    for start in range(0, len(vectors), BLOCK_PIECES):
+        block = slice(start, start + BLOCK_PIECES)
+        np.matmul(phrases, vectors[block].astype(np.float32).T, out=products[:, block])
+    return products
 
 
 def _layout(words: IntArray, chunk: PassageTable) -> SpanLayout:
     """Words of several passages over their pieces laid end to end."""
     shift = np.repeat(np.cumsum(chunk.n_pieces) - chunk.n_pieces, chunk.n_words)
-    ends = np.repeat(np.cumsum(chunk.n_words), chunk.n_words)
-    pieces = words[:, 2:].astype(np.int64)
-    return SpanLayout(
-        first=pieces[:, 0] + shift, last=pieces[:, 1] + shift, room=ends - np.arange(len(words))
-    )
+    return SpanLayout(first=words[:, 2] + shift, last=words[:, 3] + shift)
 
 
 def _rows(first: IntArray, counts: IntArray) -> slice | IntArray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
@@ -33,13 +32,15 @@ from slice_os.stores.local.files import (
     check_encoder,
     connect,
     create,
+    errors_explained,
     exists,
     read_settings,
     transaction,
 )
 from slice_os.stores.local.scoring import PassageTable, passage_cosines
+from slice_os.stores.local.terms import any_term
 from slice_os.stores.local.writer import LocalWriter
-from slice_os.words import find_words
+from slice_os.words import IntArray
 
 SWEEP_PASSAGES = 8_192
 
@@ -50,12 +51,15 @@ class LocalStore:
     Many processes may read while one writes. Use `LocalStore.open` or `LocalStore.create`.
     """
 
+    exhaustive = True
+
     def __init__(self, folder: Path) -> None:
         if not exists(folder):
             raise StoreError(f"{folder}: no store here; make one with `slice-os ingest`")
         self.folder = folder
-        self._connection = connect(folder)
-        self.settings: Settings = read_settings(self._connection, folder)
+        with errors_explained(folder):
+            self._connection = connect(folder)
+            self.settings: Settings = read_settings(self._connection, folder)
         self._arrays = Arrays(folder, self.settings)
         self._lock = RLock()
         self._revision = ""
@@ -71,7 +75,7 @@ class LocalStore:
         """
         store = cls(folder)
         if card is not None:
-            check_encoder(folder, store.settings, card)
+            store.check_encoder(card)
         return store
 
     @classmethod
@@ -83,6 +87,10 @@ class LocalStore:
         """
         create(folder, Settings(card, max_pieces))
         return cls(folder)
+
+    def check_encoder(self, card: ModelCard) -> None:
+        """Refuse another encoder than the store's; see `Store.check_encoder`."""
+        check_encoder(self.folder, self.settings, card)
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
@@ -100,7 +108,7 @@ class LocalStore:
             passages=passages,
             words=words,
             pieces=pieces,
-            size_bytes=sum(path.stat().st_size for path in self.folder.iterdir()),
+            size_bytes=_size(self.folder),
         )
 
     @contextmanager
@@ -111,22 +119,19 @@ class LocalStore:
             StoreError: where another process is writing.
         """
         lock = FileLock(self.folder / "writer.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise StoreError(
-                f"{self.folder}: another process is writing to it; wait for it to end"
-            ) from None
-        connection = connect(self.folder)
-        try:
-            writer = LocalWriter(connection, Arrays(self.folder, self.settings), self.settings)
+        with errors_explained(self.folder):
+            try:
+                held = lock.acquire()
+            except Timeout:
+                raise StoreError(
+                    f"{self.folder}: another process is writing to it; wait for it to end"
+                ) from None
+        with held, closing(connect(self.folder)) as connection:
+            writer = LocalWriter(connection, self.folder, self.settings)
             try:
                 yield writer
             finally:
                 writer.close()
-        finally:
-            connection.close()
-            lock.release()
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored; see `Store.documents`."""
@@ -184,16 +189,22 @@ class LocalStore:
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
         """The passages of these keys; one deleted meanwhile is left out."""
         loaded: dict[PassageKey, StoredPassage] = {}
+        document: tuple[int, str, str, str] | None = None
         with self._snapshot():
-            for key in keys:
+            # In stored order, so that the text of a long document is read once.
+            for key in sorted(key for key in keys if isinstance(key, int)):
                 row = self._connection.execute(
-                    'SELECT d.doc_id, d.text, d.metadata, p.start, p."end", p.first_word, '
-                    "p.n_words, p.first_piece, p.n_pieces, p.metadata FROM passages p "
-                    "JOIN documents d ON d.id = p.document WHERE p.id = ?",
+                    'SELECT document, start, "end", first_word, n_words, first_piece, n_pieces, '
+                    "metadata FROM passages WHERE id = ?",
                     (key,),
                 ).fetchone()
-                if row is not None:
-                    loaded[key] = self._passage(*row)
+                if row is None:
+                    continue
+                if document is None or document[0] != row[0]:
+                    document = self._connection.execute(
+                        "SELECT id, doc_id, text, metadata FROM documents WHERE id = ?", row[:1]
+                    ).fetchone()
+                loaded[key] = self._passage(*document[1:], *row[1:])
         return loaded
 
     def close(self) -> None:
@@ -238,12 +249,10 @@ class LocalStore:
             bm25_best=bm25.max(axis=1, initial=0.0),
         )
 
-    def _bm25(self, phrase: str, ids: np.ndarray) -> FloatArray:
-        terms = [phrase[start:end] for start, end in find_words(phrase)]
-        match = " OR ".join(f'"{term}"' for term in dict.fromkeys(terms))
+    def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
         rows = self._connection.execute(
             "SELECT rowid, -bm25(passage_terms) FROM passage_terms WHERE passage_terms MATCH ?",
-            (match,),
+            (any_term(phrase),),
         ).fetchall()
         scores = np.zeros(len(ids), dtype=np.float32)
         if rows and len(ids):
@@ -256,22 +265,16 @@ class LocalStore:
     def _admitted(self, where: Where) -> PassageTable:
         """The passages that have one of the wanted values in every field."""
         table = self._passages()
-        if not where:
-            return table
-        conditions, values = [], []
         for field, wanted in where.items():
-            path = '$."' + field.replace('"', '\\"') + '"'
             marks = ", ".join("?" * len(wanted))
-            conditions.append(f"(coalesce({_as_text('p')}, {_as_text('d')}) IN ({marks}))")
-            values += [path] * 4 + list(wanted)
-        rows = self._connection.execute(
-            "SELECT p.id FROM passages p JOIN documents d ON d.id = p.document WHERE "  # noqa: S608
-            + " AND ".join(conditions)
-            + " ORDER BY p.id",
-            values,
-        ).fetchall()
-        wanted_ids = np.array([row[0] for row in rows], dtype=np.int64)
-        return table[np.flatnonzero(np.isin(table.ids, wanted_ids))]
+            rows = self._connection.execute(
+                "SELECT passage FROM passage_labels WHERE label IN "  # noqa: S608
+                f"(SELECT id FROM labels WHERE field = ? AND value IN ({marks}))",
+                (field, *wanted),
+            ).fetchall()
+            labelled = np.array(rows, dtype=np.int64).ravel()
+            table = table[np.flatnonzero(np.isin(table.ids, labelled))]
+        return table
 
     def _passages(self) -> PassageTable:
         """Where all passages lie, read again only after a commit."""
@@ -286,23 +289,25 @@ class LocalStore:
             self._table, self._revision = PassageTable(*columns), revision
         return self._table
 
-    def _select(self, statement: str, *values: str) -> list[tuple[str]]:
-        with self._lock:
-            return self._connection.execute(statement, values).fetchall()
+    def _select(self, statement: str, value: str) -> list[tuple[str]]:
+        with self._snapshot():
+            return self._connection.execute(statement, (value,)).fetchall()
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
         """One consistent state of the database, whatever a writer commits meanwhile."""
-        try:
-            with self._lock, transaction(self._connection, "DEFERRED"):
-                yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.folder}: SQLite says {error}") from None
+        with (
+            self._lock,
+            errors_explained(self.folder),
+            transaction(self._connection, "DEFERRED"),
+        ):
+            yield
 
 
-def _as_text(table: str) -> str:
-    """SQL for a metadata field as text, booleans as they stand in JSON."""
-    return (
-        f"CASE json_type({table}.metadata, ?) WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' "
-        f"ELSE CAST(json_extract({table}.metadata, ?) AS TEXT) END"
-    )
+def _size(folder: Path) -> int:
+    """Bytes of the files in a folder; SQLite may remove some of its own meanwhile."""
+    size = 0
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size
+    return size

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 import orjson
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import StoreError
-from slice_os.stores.opensearch.connection import explain, is_blocked
+from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.connection import explain
+from slice_os.stores.opensearch.patience import given_up, patience_seconds, pauses
 
 CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
 WORKERS = 2
-WAITING_CHUNKS = 2
-PATIENCE_SECONDS = 300.0
-LONGEST_PAUSE_SECONDS = 15.0
+CHUNKS_UNDER_WAY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,35 +59,36 @@ class BulkSender:
     """Sends actions to one index; encoding goes on while chunks are under way.
 
     An item refused with 429 or 5xx is sent again, by itself, after a pause that doubles and
-    varies; so is a request that nobody answered. Other refusals are outcomes.
+    varies; so is a request that nobody answered. What the index refuses for good is an outcome.
+
+    Args:
+        client: where to.
+        index: name of the concrete index.
+        location: for messages.
+        patience: seconds to go on trying while nothing is taken; see `patience_seconds`.
 
     Attributes:
         retries: chunks sent again, whole or in part.
     """
 
     def __init__(
-        self,
-        client: OpenSearch,
-        index: str,
-        location: str,
-        patience: float = PATIENCE_SECONDS,
+        self, client: OpenSearch, index: str, location: str, patience: float | None = None
     ) -> None:
         self.retries = 0
         self._client = client
         self._index = index
         self._location = location
-        self._patience = patience
+        self._patience = patience_seconds() if patience is None else patience
         self._chunk: list[Action] = []
         self._bytes = 0
-        self._under_way: list[Future[list[Outcome]]] = []
+        self._under_way: deque[Future[list[Outcome]]] = deque()
+        self._room = BoundedSemaphore(CHUNKS_UNDER_WAY)
+        self._counting = Lock()
+        self._closed = Event()
         self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="bulk")
 
     def add(self, action: Action) -> None:
-        """Queue an action; waits while too much is under way.
-
-        Raises:
-            StoreError: where an earlier chunk could not be sent at all.
-        """
+        """Queue an action; waits while too much is under way."""
         self._chunk.append(action)
         self._bytes += len(action.lines)
         if self._bytes >= CHUNK_BYTES or len(self._chunk) >= CHUNK_ACTIONS:
@@ -98,79 +98,93 @@ class BulkSender:
         """What became of actions since the last call.
 
         Args:
-            wait: send what is queued, and wait until everything is answered.
+            wait: send what is queued, also what is added meanwhile, and wait until everything
+                is answered.
 
         Raises:
             StoreError: where a chunk could not be sent at all.
         """
-        if wait:
-            self._send()
-        kept = WAITING_CHUNKS + WORKERS
-        while self._under_way and (
-            wait or self._under_way[0].done() or len(self._under_way) > kept
-        ):
-            yield from self._under_way.pop(0).result()
+        while True:
+            if wait:
+                self._send()
+            if not self._under_way or not (wait or self._under_way[0].done()):
+                return
+            yield from self._under_way.popleft().result()
+
+    def deliver(self, actions: Sequence[Action]) -> list[Outcome]:
+        """Send actions now, past the queue, and wait until they are answered.
+
+        Raises:
+            StoreError: where they could not be sent at all.
+        """
+        starts = range(0, len(actions), CHUNK_ACTIONS)
+        chunks = (actions[start : start + CHUNK_ACTIONS] for start in starts)
+        return [outcome for chunk in chunks for outcome in self._deliver(list(chunk))]
 
     def close(self) -> None:
-        """Give up what is still queued."""
+        """Give up what is not sent yet."""
+        self._closed.set()
         self._executor.shutdown(cancel_futures=True)
 
     def _send(self) -> None:
-        if self._chunk:
-            self._under_way.append(self._executor.submit(self._deliver, self._chunk))
-            self._chunk, self._bytes = [], 0
+        if not self._chunk:
+            return
+        self._room.acquire()
+        future = self._executor.submit(self._deliver, self._chunk)
+        future.add_done_callback(lambda _: self._room.release())
+        self._under_way.append(future)
+        self._chunk, self._bytes = [], 0
 
     def _deliver(self, chunk: list[Action]) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        began = time.monotonic()
-        attempt = 0
+        waits = pauses(self._patience)
         while True:
-            chunk, trouble = self._attempt(chunk, outcomes)
-            if not chunk:
+            left, trouble = self._attempt(chunk, outcomes)
+            if not left:
                 return outcomes
-            if time.monotonic() - began > self._patience:
-                raise StoreError(
-                    f"{self._location}: {len(chunk)} items not taken for {self._patience:.0f} s "
-                    f"({trouble}); run the same command again to go on"
-                )
-            self.retries += 1
-            pause = min(LONGEST_PAUSE_SECONDS, 0.1 * 2**attempt)
-            time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311  jitter, no secret
-            attempt += 1
+            if len(left) < len(chunk):
+                waits = pauses(self._patience)
+            pause = next(waits, None)
+            if pause is None or self._closed.wait(pause):
+                raise given_up(trouble, self._patience)
+            with self._counting:
+                self.retries += 1
+            chunk = left
 
-    def _attempt(self, chunk: list[Action], outcomes: list[Outcome]) -> tuple[list[Action], str]:
+    def _attempt(
+        self, chunk: list[Action], outcomes: list[Outcome]
+    ) -> tuple[list[Action], UnavailableError]:
         """Send a chunk once; returns what has to be sent again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
             items = self._client.bulk(body=body, index=self._index)["items"]
-        except exceptions.TransportError as error:
-            if is_blocked(error) or not _passing(error.status_code):
-                raise explain(error, self._location) from None
-            return chunk, str(explain(error, self._location))
-        again, trouble = [], ""
+        except exceptions.OpenSearchException as error:
+            explained = explain(error, self._location)
+            if isinstance(explained, UnavailableError):
+                return chunk, explained
+            raise explained from None
+        again: list[Action] = []
+        trouble = UnavailableError(self._location)
         for action, item in zip(chunk, items, strict=True):
             ((kind, answer),) = item.items()
-            status = answer["status"]
-            cause = answer.get("error", {})
-            reason = f"{cause.get('type', '')}: {_reason(cause)}"
+            status, cause = answer["status"], answer.get("error", {})
             if status < 300 or (kind == "delete" and status == 404):
                 outcomes.append(Outcome(action.owner, ""))
-            elif cause.get("type") == "cluster_block_exception":
-                raise explain(
-                    exceptions.TransportError(status, cause["type"], {"error": cause}),
-                    self._location,
-                )
-            elif _passing(status):
+                continue
+            refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})
+            explained = explain(refusal, self._location)
+            if isinstance(explained, UnavailableError):
                 again.append(action)
-                trouble = reason
+                trouble = explained
+            elif kind == "index" and status == 400 and cause["type"] not in _NO_FAULT_OF_ITS_OWN:
+                outcomes.append(Outcome(action.owner, f"{cause['type']}: {_reason(cause)}"))
             else:
-                outcomes.append(Outcome(action.owner, reason))
+                raise explained
         return again, trouble
 
 
-def _passing(status: int | str) -> bool:
-    """Whether trouble may pass: too many requests, a server's fault, or no answer at all."""
-    return not isinstance(status, int) or status == 429 or status >= 500
+# Refusals that the next document would meet as well.
+_NO_FAULT_OF_ITS_OWN = ("index_closed_exception",)
 
 
 def _reason(cause: dict[str, Any]) -> str:

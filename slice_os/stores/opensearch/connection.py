@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import textwrap
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +15,16 @@ from urllib.parse import unquote, urlsplit
 
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import MissingExtraError, StoreError
+from slice_os.errors import MissingExtraError, StoreError, UnavailableError
+from slice_os.stores.opensearch.settings import check_name
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
 
 TIMEOUT_SECONDS = 120
+LONGEST_REASON = 300
 PREFIX = "SLICE_OS_"
+_FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +61,50 @@ class Connection:
         return f"{self.url}/{self.index}"
 
     def client(self) -> OpenSearch:
-        """A client for this connection."""
-        return OpenSearch(**self._options(asynchronous=False))
+        """A client for this connection.
+
+        Raises:
+            StoreError: on a certificate that cannot be read, or no AWS credentials.
+            MissingExtraError: where signing for AWS needs boto3 and it is not installed.
+        """
+        with self._problems_explained():
+            return OpenSearch(**self._options(asynchronous=False))
 
     def async_client(self) -> AsyncOpenSearch:
         """An asyncio client for this connection.
 
         Raises:
+            StoreError: on a certificate that cannot be read, or no AWS credentials.
             MissingExtraError: where aiohttp is not installed.
         """
         try:
             from opensearchpy import AsyncOpenSearch
         except ImportError:
             raise MissingExtraError("The asyncio client", "async") from None
-        return AsyncOpenSearch(**self._options(asynchronous=True))
+        with self._problems_explained():
+            return AsyncOpenSearch(**self._options(asynchronous=True))
+
+    @contextmanager
+    def _problems_explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            files = ", ".join(filter(None, (self.ca_certs, self.client_cert, self.client_key)))
+            reason = error.strerror or type(error).__name__
+            raise StoreError(f"{self.location}: cannot use {files} ({reason})") from None
+        except exceptions.ImproperlyConfigured as error:
+            raise StoreError(f"{self.location}: {_line(error)}") from None
 
     def _options(self, asynchronous: bool) -> dict[str, Any]:
         options: dict[str, Any] = {"hosts": [self.url], "timeout": TIMEOUT_SECONDS}
         if self.aws_region:
             options |= _aws(self.aws_region, self.aws_service, asynchronous)
         elif self.token:
-            options["headers"] = {"Authorization": f"Bearer {self.token}"}
+            options["headers"] = {"authorization": f"Bearer {self.token}"}
         elif self.user:
-            options["http_auth"] = (self.user, self.password or "")
+            # The client itself would take Latin-1, and trip over other passwords.
+            pair = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
+            options["headers"] = {"authorization": f"Basic {pair}"}
         for name in ("ca_certs", "client_cert", "client_key"):
             if value := getattr(self, name):
                 options[name] = value
@@ -92,21 +120,27 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
     ``SLICE_OS_AWS_REGION`` and ``SLICE_OS_AWS_SERVICE``.
 
     Raises:
-        StoreError: on a location without an index, or with a password in it.
+        StoreError: on a location of another form, or with a password in it; and where a secret
+            cannot be read, or not be sent.
+        InputError: on a name that no index can have.
     """
-    parts = urlsplit(location)
+    # A location that cannot be read may have a password anywhere, so none is ever repeated.
+    try:
+        parts = urlsplit(location)
+        port = parts.port
+    except ValueError:
+        raise StoreError(f"the store's address is {_FORM}") from None
     if parts.password is not None:
         raise StoreError(
-            "a password does not belong into the address; set SLICE_OS_PASSWORD or "
+            "a password does not belong into the store's address; set SLICE_OS_PASSWORD or "
             "SLICE_OS_PASSWORD_FILE"
         )
     index = parts.path.strip("/")
-    if not parts.hostname or not index or "/" in index:
-        raise StoreError(
-            f"{location}: not of the form http(s)://[user@]host[:port]/index; name the index"
-        )
+    if not parts.hostname or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
+        raise StoreError(f"the store's address is {_FORM}")
+    check_name(index)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = port or (443 if parts.scheme == "https" else 80)
     return Connection(
         url=f"{parts.scheme}://{host}:{port}",
         index=index,
@@ -122,48 +156,90 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
 
 
 def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
-    """A client's exception as one line that says what to do; never with a secret."""
+    """A client's exception as one line that says what to do; never with a secret.
+
+    Returns:
+        An `UnavailableError` for trouble that may pass.
+    """
     if isinstance(error, exceptions.AuthenticationException):
-        return StoreError(f"{location}: not let in (401); check user and SLICE_OS_PASSWORD")
-    if isinstance(error, exceptions.AuthorizationException) and not is_blocked(error):
-        return StoreError(f"{location}: not allowed (403): {_reason(error)}")
+        return StoreError(
+            f"{location}: not let in (401); check the user and SLICE_OS_PASSWORD, or SLICE_OS_TOKEN"
+        )
     if is_blocked(error):
         return StoreError(
             f"{location}: the index is read-only ({_reason(error)}); free disk space or lift the "
             "block, then run the same command again to go on"
         )
+    if isinstance(error, exceptions.AuthorizationException):
+        return StoreError(f"{location}: not allowed (403): {_reason(error)}")
     if isinstance(error, exceptions.SSLError):
-        return StoreError(f"{location}: TLS failed ({error.error}); set SLICE_OS_CA_CERTS")
+        return StoreError(
+            f"{location}: TLS failed ({_line(error.error)}); check SLICE_OS_CA_CERTS, and "
+            "SLICE_OS_CLIENT_CERT where the server asks for one"
+        )
+    kind = UnavailableError if is_passing(error) else StoreError
     if isinstance(error, exceptions.ConnectionError):
-        return StoreError(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
-    return StoreError(f"{location}: OpenSearch says {_reason(error)}")
+        return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
+    return kind(f"{location}: OpenSearch says {_reason(error)}")
 
 
 def is_blocked(error: exceptions.OpenSearchException) -> bool:
-    """Whether a block on the index, such as that of a full disk, refused a request."""
-    return isinstance(error, exceptions.TransportError) and (
-        "cluster_block_exception" in str(error.error)
+    """Whether a block on the index, such as that of a full disk, refused a request.
+
+    A block of the whole cluster that is just starting has a status of 500 or more.
+    """
+    return (
+        isinstance(error, exceptions.TransportError)
+        and "cluster_block_exception" in str(error.error)
+        and error.status_code in (403, 429)
     )
+
+
+def is_passing(error: exceptions.OpenSearchException) -> bool:
+    """Whether trouble may pass: too many requests, a server's fault, or no answer at all."""
+    if not isinstance(error, exceptions.TransportError) or is_blocked(error):
+        return False
+    status = error.status_code
+    if not isinstance(status, int):
+        return not isinstance(error, exceptions.SSLError)
+    return status == 429 or status >= 500
 
 
 def _reason(error: exceptions.OpenSearchException) -> str:
     if not isinstance(error, exceptions.TransportError):
-        return str(error)
-    info = error.info
-    cause = info.get("error") if isinstance(info, dict) else None
+        return _line(error)
+    info = error.info if isinstance(error.info, dict) else {}
+    cause = info.get("error")
     if isinstance(cause, dict):
         roots = cause.get("root_cause") or [cause]
-        return str(roots[0].get("reason") or cause.get("reason") or error.error)
-    return f"{error.status_code} {error.error}"
+        return _line(roots[0].get("reason") or cause.get("reason") or error.error)
+    # Anything else may be a page of a proxy in between.
+    return _line(f"{error.status_code} {info.get('Message') or info.get('message') or ''}")
+
+
+def _line(text: object) -> str:
+    """A text as one line of bearable length."""
+    return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
 
 
 def _secret(name: str, environ: Mapping[str, str]) -> str | None:
-    if file := environ.get(f"{PREFIX}{name}_FILE"):
+    """A secret from the environment or the file that it names.
+
+    Raises:
+        StoreError: without the secret, where it cannot be read, or not be sent in a header.
+    """
+    variable, secret = PREFIX + name, environ.get(PREFIX + name)
+    if file := environ.get(f"{variable}_FILE"):
+        variable = f"{variable}_FILE: {file}"
         try:
-            return Path(file).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise StoreError(f"{PREFIX}{name}_FILE: {file}: {error.strerror}") from None
-    return environ.get(PREFIX + name)
+            secret = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+            raise StoreError(f"{variable}: {reason}") from None
+    secret = secret.strip("\r\n") if secret else None
+    if secret and name == "TOKEN" and not (secret.isascii() and secret.isprintable()):
+        raise StoreError(f"{variable}: has characters that no token has")
+    return secret
 
 
 def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
@@ -179,6 +255,11 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
     )
 
     credentials = boto3.Session().get_credentials()
+    if credentials is None:
+        raise StoreError(
+            f"{PREFIX}AWS_REGION is set, but there are no AWS credentials; set AWS_ACCESS_KEY_ID "
+            "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
     if asynchronous:
         return {
             "http_auth": AWSV4SignerAsyncAuth(credentials, region, service),

@@ -1,9 +1,9 @@
-"""Indices behind an alias: making, resolving, loading, swapping and deleting them."""
+"""Indices behind an alias: making, resolving and swapping them."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ from slice_os.stores.opensearch.settings import (
 
 MERGE_TIMEOUT_SECONDS = 3600
 AXES_KEY = "axes"
-PASSAGES = {"query": {"term": {"kind": "passage"}}}
+UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,18 @@ class Index:
 
     name: str
     settings: IndexSettings
+
+    @property
+    def needs_axes(self) -> bool:
+        """Whether its vectors are projected on axes that lie in a record of their own."""
+        return self.settings.dimensions < self.settings.encoder.dimension
+
+    def with_axes(self, record: Mapping[str, Any]) -> Index:
+        """With the axes from the record with the id `AXES_KEY`."""
+        full = self.settings.encoder.dimension
+        packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
+        axes = packed.reshape(full, full).astype(np.float32)
+        return replace(self, settings=replace(self.settings, axes=axes))
 
 
 @contextmanager
@@ -58,17 +70,28 @@ def resolve(client: OpenSearch, name: str, location: str) -> Index | None:
             found = client.indices.get_mapping(index=name)
         except exceptions.NotFoundError:
             return None
+    index = the_index(found, location)
+    if not index.needs_axes:
+        return index
+    with errors_explained(location):
+        return index.with_axes(client.get(index=index.name, id=AXES_KEY))
+
+
+def no_index(location: str) -> StoreError:
+    """What to say where there is no index."""
+    return StoreError(f"{location}: no index here; make one with `slice-os ingest`")
+
+
+def the_index(found: Mapping[str, Any], location: str) -> Index:
+    """The one index in an answer of ``_mapping``, without axes as yet.
+
+    Raises:
+        StoreError: where there are several, or it is not one of ours.
+    """
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
     ((concrete, body),) = found.items()
-    settings = settings_of(body["mappings"], location)
-    full = settings.encoder.dimension
-    if settings.dimensions < full:
-        with errors_explained(location):
-            packed = client.get(index=concrete, id=AXES_KEY)["_source"]["axes"]
-        axes = np.frombuffer(b64decode(packed), "<f2").reshape(full, full).astype(np.float32)
-        settings = replace(settings, axes=axes)
-    return Index(concrete, settings)
+    return Index(concrete, settings_of(body["mappings"], location))
 
 
 def create(
@@ -91,20 +114,39 @@ def create(
         max_pieces: word pieces that a passage holds.
         location: for messages.
         axes: principal axes of the encoder's span vectors, if it has them.
-        point_alias: let the alias stand for the new index.
+        point_alias: let the alias stand for the new index; else it stays noted as unfinished,
+            which `finish` undoes.
     """
     check_name(alias)
     settings = choose(options, card, max_pieces, axes)
-    name = f"{alias}-{_last_number(client, alias) + 1:06d}"
     with errors_explained(location):
+        name = f"{alias}-{_last_number(client, alias) + 1:06d}"
         body = template(f"{alias}-0*", options, settings)
-        client.indices.put_index_template(name=f"slice-os-{alias}", body=body)
-        aliases: dict[str, Any] = {alias: {}} if point_alias else {}
-        client.indices.create(index=name, body={"aliases": aliases})
+        client.indices.put_index_template(name=template_name(alias), body=body)
+        unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
+        client.indices.create(index=name, body={"mappings": {"_meta": unfinished}})
         if settings.axes is not None:
             packed = b64encode(settings.axes.astype("<f2").tobytes()).decode()
             client.index(index=name, id=AXES_KEY, body={"kind": "axes", "axes": packed})
+    # Last, so that an alias never stands for an index without its axes.
+    if point_alias:
+        finish(client, name, location)
+        with errors_explained(location):
+            client.indices.put_alias(index=name, name=alias)
     return Index(name, settings)
+
+
+def finish(client: OpenSearch, index: str, location: str) -> None:
+    """Note that an index is complete, so that an alias may stand for it."""
+    with errors_explained(location):
+        mapping = client.indices.get_mapping(index=index)[index]["mappings"]
+        meta = {key: value for key, value in mapping["_meta"][META].items() if key != UNFINISHED}
+        client.indices.put_mapping(index=index, body={"_meta": {META: meta}})
+
+
+def template_name(alias: str) -> str:
+    """Of the index template of an alias."""
+    return f"slice-os-{alias}"
 
 
 def versions(client: OpenSearch, alias: str) -> list[str]:
@@ -129,58 +171,12 @@ def swap(client: OpenSearch, alias: str, index: str, location: str) -> list[str]
     return [name for name in before if name != index]
 
 
-@contextmanager
-def loading(client: OpenSearch, index: str, location: str) -> Iterator[bool]:
-    """Settings for a bulk load: no refresh, and no replicas while the index is empty.
-
-    What they were is noted in the mapping first, so that a load that was cut off, even by
-    SIGKILL, is put right by the next one.
-
-    Yields:
-        Whether an earlier load was cut off.
-    """
-    with errors_explained(location):
-        mapping = client.indices.get_mapping(index=index)[index]["mappings"]
-        former = mapping["_meta"][META].get("restore")
-        restore = former or _load_settings(client, index)
-        _note(client, index, mapping, restore)
-        client.indices.refresh(index=index)
-        empty = client.count(index=index, body=PASSAGES)["count"] == 0
-        settings = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
-        client.indices.put_settings(index=index, body={"index": settings})
-    try:
-        yield former is not None
-    finally:
-        with errors_explained(location):
-            client.indices.put_settings(index=index, body={"index": restore})
-            client.indices.refresh(index=index)
-            _note(client, index, mapping, None)
-
-
 def force_merge(client: OpenSearch, index: str, location: str) -> None:
     """Merge the index into one segment a shard: faster searches, space of deletions freed."""
     with errors_explained(location):
         client.indices.forcemerge(
             index=index, max_num_segments=1, request_timeout=MERGE_TIMEOUT_SECONDS
         )
-
-
-def _load_settings(client: OpenSearch, index: str) -> dict[str, Any]:
-    current = client.indices.get_settings(index=index)[index]["settings"]["index"]
-    return {
-        "refresh_interval": current.get("refresh_interval"),
-        "number_of_replicas": current["number_of_replicas"],
-    }
-
-
-def _note(
-    client: OpenSearch, index: str, mapping: dict[str, Any], restore: dict[str, Any] | None
-) -> None:
-    """Write the mapping's ``_meta`` with the settings to restore, or without any."""
-    meta = {key: value for key, value in mapping["_meta"][META].items() if key != "restore"}
-    if restore is not None:
-        meta["restore"] = restore
-    client.indices.put_mapping(index=index, body={"_meta": {META: meta}})
 
 
 def _last_number(client: OpenSearch, alias: str) -> int:

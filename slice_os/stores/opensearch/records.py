@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slice_os.documents import Document
@@ -14,6 +14,9 @@ from slice_os.stores.base import StoredPassage
 from slice_os.stores.opensearch.codec import pack, unpack
 from slice_os.stores.opensearch.requests import index_vectors
 from slice_os.stores.opensearch.settings import IndexSettings
+
+# Keywords take 32,766 bytes, a code point at most four of them; see "ignore_above" in the mapping.
+LONGEST_ID = 8_191
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,10 +62,6 @@ def passage_source(
             the document can be had again.
         settings: of the index.
     """
-    stored = dequantise(*quantise(passage.vectors))
-    layout = passage.layout
-    spans = settings.span_policy.select(stored, layout, settings.encoder.max_words)
-    vectors = index_vectors(span_vectors(stored, layout, spans), settings)
     return {
         "kind": "passage",
         "doc_id": document.id,
@@ -75,15 +74,31 @@ def passage_source(
         "text": document.text[passage.start : passage.end],
         "metadata": {**document.metadata, **passage.metadata},
         "tokens": pack(passage),
-        "spans": [
-            {
-                "start": int(passage.words[first, 0]),
-                "end": int(passage.words[end - 1, 1]),
-                "vec": vector,
-            }
-            for (first, end), vector in zip(spans, vectors, strict=True)
-        ],
+        "spans": span_entries(
+            replace(passage, vectors=dequantise(*quantise(passage.vectors))), settings
+        ),
     }
+
+
+def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:
+    """The spans of a passage that its index holds.
+
+    Args:
+        passage: with its vectors as they are after quantisation, so that the same spans come
+            of a passage that is read back.
+        settings: of the index.
+    """
+    layout = passage.layout
+    spans = settings.span_policy.select(passage.vectors, layout, settings.encoder.max_words)
+    vectors = index_vectors(span_vectors(passage.vectors, layout, spans), settings)
+    return [
+        {
+            "start": int(passage.words[first, 0]),
+            "end": int(passage.words[end - 1, 1]),
+            "vec": vector,
+        }
+        for (first, end), vector in zip(spans, vectors, strict=True)
+    ]
 
 
 def document_source(document: Document, passages: int, tail: str) -> dict[str, Any]:
@@ -102,6 +117,11 @@ def document_source(document: Document, passages: int, tail: str) -> dict[str, A
         "passages": passages,
         "gap": tail,
     }
+
+
+def source_record(source: str, signature: str) -> dict[str, Any]:
+    """The record of a source that has been read to its end in the state of the signature."""
+    return {"kind": "source", "source": source, "signature": signature}
 
 
 def fetched(hit: dict[str, Any]) -> FetchedPassage:

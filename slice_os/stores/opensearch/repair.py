@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from opensearchpy import OpenSearch
-from opensearchpy.helpers import bulk
 
+from slice_os.stores.opensearch.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.indices import errors_explained
 from slice_os.stores.opensearch.records import passage_key
 
 PAGE = 1_000
+KEEP_ALIVE = "5m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +60,14 @@ def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault
 
 def repair(client: OpenSearch, index: str, location: str) -> int:
     """Delete the passages that no record speaks of; returns how many there were."""
-    actions = [
-        {"_op_type": "delete", "_index": index, "_id": passage_key(fault.doc_id, ordinal)}
+    surplus = [
+        delete_action(0, passage_key(fault.doc_id, ordinal))
         for fault in find_faults(client, index, location)
         for ordinal in fault.surplus
     ]
-    with errors_explained(location):
-        client.indices.refresh(index=index)
-        bulk(client, actions, refresh=True, ignore_status=(404,))
-    return len(actions)
+    with closing(BulkSender(client, index, location)) as sender:
+        sender.deliver(surplus)
+    return len(surplus)
 
 
 def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str, Any]]:
@@ -76,13 +77,21 @@ def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
     }
+    # Half an answer would make good passages look as if no record spoke of them.
+    whole = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
     with errors_explained(location):
         client.indices.refresh(index=index)
-        point = client.create_pit(index=index, params={"keep_alive": "5m"})["pit_id"]
+        point = client.create_pit(index=index, params=whole)["pit_id"]
         try:
-            body["pit"] = {"id": point, "keep_alive": "5m"}
-            while hits := client.search(body=body)["hits"]["hits"]:
+            body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
+            while hits := _page(client, body):
                 yield from (hit["_source"] for hit in hits)
                 body["search_after"] = hits[-1]["sort"]
         finally:
             client.delete_pit(body={"pit_id": [point]})
+
+
+def _page(client: OpenSearch, body: dict[str, Any]) -> list[dict[str, Any]]:
+    params = {"allow_partial_search_results": "false"}
+    hits: list[dict[str, Any]] = client.search(body=body, params=params)["hits"]["hits"]
+    return hits

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy.typing as npt
 
 from slice_os.quantisation import quantise
 from slice_os.spans import FloatArray
-from slice_os.stores.base import Where
+from slice_os.stores.base import Query, Where
 from slice_os.stores.opensearch.settings import IndexSettings
 
 PHRASE_SLOP = 2
+STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
+WALK_PASSAGES = 100
+FETCHED_PASSAGES = 500
+GRAPH_WIDTH = 10_000
+NEAREST = (200, 1_000, 10_000)
+PROPOSAL_MARGIN = 0.1
+KEEP_ALIVE = "5m"
+NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
+ALL_SHARDS = {"allow_partial_search_results": "false"}
+NAMED_SCORES = {"include_named_queries_score": "true"}
 
 Body = dict[str, Any]
+Answer = dict[str, Any]
 
 
 def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:
@@ -39,21 +51,39 @@ def conditions(where: Where) -> list[Body]:
 
 
 def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """The ``k`` passages with the span nearest to a phrase; ids and scores only."""
-    clause: Body = {"vector": _vector(vector, settings), "k": k}
+    """The ``k`` passages with the span nearest to a phrase; ids and scores only.
+
+    Lucene looks at as much of its graph as k is large. Where spans crowd together, as in
+    dialogues, looking no further than the passages wanted misses a quarter of the best ones;
+    see "Measurements" in docs/opensearch.md.
+    """
+    clause: Body = {"vector": _vector(vector, settings), "k": max(k, GRAPH_WIDTH)}
     return {"size": k, "_source": False, "query": _nested(clause, where)}
 
 
-def radial(vector: FloatArray, settings: IndexSettings, where: Where, cosine: float) -> Body:
-    """Passages with a span at or above a cosine, by the index's own radial search.
+def nearest(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
+    """As `dense`, with a place in stored order for each."""
+    return dense(vector, settings, where, k) | {"sort": STORED_ORDER, "track_scores": True}
 
-    Lucene scores cosine similarity as (1 + cosine) / 2.
+
+def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
+    """A page of passages with an indexed span at or above a score, ids only, in stored order.
+
+    The radial search follows the graph only while it meets spans of about that score, and so
+    misses whole regions where they are few; see "Mining" in docs/opensearch.md.
     """
-    clause: Body = {
-        "vector": _vector(vector, settings),
-        "min_score": (1 + cosine) / 2,
-    }
-    return {"size": 10_000, "_source": False, "query": _nested(clause, where)}
+    clause: Body = {"vector": _vector(vector, settings), "min_score": least}
+    query = _nested(clause, where)
+    return {"size": NEAREST[-1], "_source": False, "query": query, "sort": STORED_ORDER}
+
+
+def proposal_score(threshold: float) -> float:
+    """The score from which an indexed span proposes its passage for a threshold.
+
+    The margin is for spans at the threshold that are not indexed, but lie near one that is.
+    Lucene scores a cosine as (1 + cosine) / 2.
+    """
+    return (1 + threshold - PROPOSAL_MARGIN) / 2
 
 
 def bm25(phrase: str, where: Where, size: int) -> Body:
@@ -69,22 +99,61 @@ def evidence(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     )
 
 
-def walk(phrases: Sequence[str], where: Where, size: int) -> Body:
+def pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Ids, some at a time, so that answers stay small."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def walk(query: Query) -> Body:
     """A page of all passages in stored order, with vectors and the BM25 of each phrase."""
-    passages = {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(where)]}}
+    passages = {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(query.where)]}}
     body: Body = {
-        "size": size,
-        "query": _scored(passages, phrases),
-        "sort": [{"doc_id": "asc"}, {"ordinal": "asc"}],
+        "size": WALK_PASSAGES,
+        "query": _scored(passages, query.phrases.texts),
+        "sort": STORED_ORDER,
         "track_scores": True,
     }
     return _with_content(body)
 
 
+def ranking(query: Query, settings: IndexSettings, depth: int) -> list[Body]:
+    """Two searches a phrase: the ``depth`` passages that are best by vector, and by BM25."""
+    return [
+        body
+        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
+        for body in (
+            dense(vector, settings, query.where, depth),
+            bm25(text, query.where, depth),
+        )
+    ]
+
+
+def best(query: Query) -> list[Body]:
+    """A search a phrase for its highest BM25."""
+    return [bm25(text, query.where, 1) for text in query.phrases.texts]
+
+
 def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
     """The server's own ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
-    queries = [bm25(phrase, where, k)["query"], dense(vector, settings, where, k)["query"]]
+    queries = [dense(vector, settings, where, k)["query"], bm25(phrase, where, k)["query"]]
     return {"size": k, "_source": False, "query": {"hybrid": {"queries": queries}}}
+
+
+def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
+    """Lines of a multi-search: a header before every body."""
+    return [line for body in bodies for line in ({"index": index, **steady(query)}, body)]
+
+
+def steady(query: Query) -> dict[str, str]:
+    """The same copies of the shards for the same question, so that pages agree, and all shards."""
+    digest = hashlib.sha256("\0".join(query.phrases.texts).encode()).hexdigest()
+    return {"preference": digest[:16], **ALL_SHARDS}
+
+
+def from_point(body: Body, point: str, after: Sequence[Answer] = ()) -> Body:
+    """The body of a page in one state of the index, after the page before."""
+    page = body | {"pit": {"id": point, "keep_alive": KEEP_ALIVE}}
+    return page | {"search_after": after[-1]["sort"]} if after else page
 
 
 def _vector(vector: FloatArray, settings: IndexSettings) -> list[float]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager
 
-import numpy as np
 from opensearchpy import OpenSearch
 
-from slice_os.errors import EncoderMismatchError, StoreError
+from slice_os.encoder import SpanEncoder
+from slice_os.ingest.passages import DEFAULT_MAX_PIECES
 from slice_os.model import ModelCard
-from slice_os.scoring import best_cosines
+from slice_os.spans import FloatArray
 from slice_os.stores.base import (
     Evidence,
     PassageKey,
@@ -21,21 +19,17 @@ from slice_os.stores.base import (
     StoredPassage,
     StoreInfo,
 )
-from slice_os.stores.opensearch import requests
-from slice_os.stores.opensearch.indices import Index, errors_explained, loading, resolve
-from slice_os.stores.opensearch.records import (
-    FetchedPassage,
-    document_key,
-    fetched,
-    source_key,
-)
-from slice_os.stores.opensearch.repair import repair
-from slice_os.stores.opensearch.settings import SCHEMA_VERSION
-from slice_os.stores.opensearch.writer import OpenSearchWriter
+from slice_os.stores.opensearch import answers, hybrid, requests
+from slice_os.stores.opensearch.indices import Index, create, errors_explained, no_index, resolve
+from slice_os.stores.opensearch.lookup import find_records
+from slice_os.stores.opensearch.paging import pages
+from slice_os.stores.opensearch.patience import patient
+from slice_os.stores.opensearch.records import document_key, source_key
+from slice_os.stores.opensearch.requests import Answer, Body
+from slice_os.stores.opensearch.settings import SCHEMA_VERSION, IndexOptions
+from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
 
-WALK_PASSAGES = 100
 WALK_RECORDS = 1_000
-KEEP_ALIVE = "5m"
 
 
 class OpenSearchStore:
@@ -53,12 +47,14 @@ class OpenSearchStore:
         StoreError: where there is no such index, or not one of ours.
     """
 
+    exhaustive = False
+
     def __init__(self, client: OpenSearch, name: str, location: str | None = None) -> None:
         self.location = location or name
         self.client = client
         index = resolve(client, name, self.location)
         if index is None:
-            raise StoreError(f"{self.location}: no index here; make one with `slice-os ingest`")
+            raise no_index(self.location)
         self.name = name
         self.index: Index = index
         self.settings = index.settings
@@ -69,13 +65,28 @@ class OpenSearchStore:
         Raises:
             EncoderMismatchError: naming both.
         """
-        stored = self.settings.encoder
-        if stored.encoder_id != card.encoder_id:
-            raise EncoderMismatchError(
-                f"{self.location}: its vectors were made by {stored.name} {stored.precision} "
-                f"({stored.encoder_id}), not by {card.name} {card.precision} "
-                f"({card.encoder_id}); use that model, or ingest into a new index"
-            )
+        self.settings.check_encoder(card, self.location)
+
+    @classmethod
+    def create(
+        cls,
+        client: OpenSearch,
+        name: str,
+        encoder: SpanEncoder,
+        *,
+        max_pieces: int = DEFAULT_MAX_PIECES,
+        options: IndexOptions | None = None,
+    ) -> OpenSearchStore:
+        """Make an empty index behind an alias, and open it.
+
+        Raises:
+            InputError: on options that do not fit the encoder.
+            StoreError: where OpenSearch refuses.
+        """
+        create(
+            client, name, options or IndexOptions(), encoder.card, max_pieces, name, encoder.axes
+        )
+        return cls(client, name)
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
@@ -97,33 +108,20 @@ class OpenSearchStore:
             size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
         )
 
-    @contextmanager
-    def writer(self) -> Iterator[OpenSearchWriter]:
+    def writer(self) -> AbstractContextManager[OpenSearchWriter]:
         """A writer; refresh is off while it is open, and what changed is searchable after."""
-        name = self.index.name
-        with loading(self.client, name, self.location) as cut_off:
-            writer = OpenSearchWriter(self.client, name, self.location, self.settings)
-            try:
-                yield writer
-                writer.flush()
-            finally:
-                writer.close()
-            if cut_off:
-                repair(self.client, name, self.location)
+        return writing(self.client, self.index.name, self.location, self.settings)
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored, refreshed or not."""
         keys = [document_key(doc_id) for doc_id in doc_ids]
-        if not keys:
-            return {}
-        with errors_explained(self.location):
-            found = self.client.mget(index=self.index.name, body={"ids": keys})["docs"]
-        records = [answer["_source"] for answer in found if answer.get("found")]
+        records = find_records(self.client, self.index.name, keys, self.location)
         return {
             record["doc_id"]: StoredDocument(record["source"], record["fingerprint"])
             for record in records
         }
 
+    @patient
     def documents_of(self, source: str) -> set[str]:
         """Ids of the documents that came from a source."""
         terms = [{"term": {"kind": "document"}}, {"term": {"source": source}}]
@@ -135,6 +133,7 @@ class OpenSearchStore:
         }
         return {hit["_source"]["doc_id"] for page in self._pages(body) for hit in page}
 
+    @patient
     def source_signature(self, source: str) -> str | None:
         """The signature under which a source was last read to its end, if it was."""
         with errors_explained(self.location):
@@ -163,126 +162,74 @@ class OpenSearchStore:
 
     def rank(self, query: Query, depth: int) -> Evidence:
         """Evidence of the ``depth`` passages that the index proposes by vector, and by BM25."""
-        searches = [
-            body
-            for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
-            for body in (
-                requests.dense(vector, self.settings, query.where, depth),
-                requests.bm25(text, query.where, depth),
-            )
-        ]
-        answers = self._msearch(searches, query)
-        found = [hit["_id"] for answer in answers for hit in answer["hits"]["hits"]]
-        return self._evidence(query, list(dict.fromkeys(found)), _best(answers[1::2]))
+        found = self._msearch(requests.ranking(query, self.settings, depth), query)
+        return self._evidence(query, answers.ids_of(found), answers.best_bm25(found[1::2]))
+
+    def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
+        """Evidence of the passages that the server's own fusion puts first, and its scores."""
+        with errors_explained(self.location):
+            hybrid.require(self.client.cat.plugins(format="json"), self.location)
+        found = self._msearch(hybrid.bodies(query, self.settings, depth), query)
+        best = answers.best_bm25(self._msearch(requests.best(query), query))
+        evidence = self._evidence(query, answers.ids_of(found), best)
+        return evidence, hybrid.scores(found, evidence)
 
     def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
         """Evidence of passages with a span at or above the threshold; see `Store.sweep`."""
-        best = _best(
-            self._msearch(
-                [requests.bm25(text, query.where, 1) for text in query.phrases.texts], query
-            )
-        )
-        if exhaustive:
-            body = requests.walk(query.phrases.texts, query.where, WALK_PASSAGES)
-            pages = self._pages(body, include_named_queries_score=True)
-            found = (_read(page, query, best) for page in pages)
-        else:
-            proposed = self._proposed(query, threshold)
-            starts = range(0, len(proposed), WALK_PASSAGES)
-            found = (
-                self._evidence(query, proposed[start : start + WALK_PASSAGES], best)
-                for start in starts
-            )
-        for evidence in found:
-            kept = np.flatnonzero((evidence.cosines >= threshold).any(axis=0))
-            if len(kept):
-                yield Evidence(
-                    keys=[evidence.keys[column] for column in kept.tolist()],
-                    cosines=evidence.cosines[:, kept],
-                    bm25=evidence.bm25[:, kept],
-                    bm25_best=best,
-                )
+        best = answers.best_bm25(self._msearch(requests.best(query), query))
+        pages = self._walk(query, best) if exhaustive else self._proposed(query, threshold, best)
+        for page in pages:
+            if kept := answers.at_least(page, threshold):
+                yield kept
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
         """The passages of these keys, which came with the evidence."""
-        return {key: key.passage for key in keys if isinstance(key, FetchedPassage)}
+        return answers.passages(keys)
 
     def close(self) -> None:
         """Close the client."""
         self.client.close()
 
-    def _proposed(self, query: Query, threshold: float) -> list[str]:
-        """Ids of passages that the index's radial search proposes, in stored order."""
-        bodies = [
-            requests.radial(vector, self.settings, query.where, threshold)
-            for vector in query.phrases.vectors
-        ]
-        answers = self._msearch(bodies, query)
-        return sorted({hit["_id"] for answer in answers for hit in answer["hits"]["hits"]})
+    def _walk(self, query: Query, best: FloatArray) -> Iterator[Evidence]:
+        for hits in self._pages(requests.walk(query), with_bm25=True):
+            yield answers.evidence(hits, query, best)
 
-    def _evidence(self, query: Query, ids: list[str], best: Any) -> Evidence:
-        """Fetch passages by id and score them; they come in the order of their ids."""
-        hits: list[dict[str, Any]] = []
-        if ids:
-            body = requests.evidence(ids, query.phrases.texts)
+    def _proposed(self, query: Query, threshold: float, best: FloatArray) -> Iterator[Evidence]:
+        """Evidence of the passages that the index proposes for a threshold."""
+        least = requests.proposal_score(threshold)
+        vectors = query.phrases.vectors
+        hits = (hit for vector in vectors for hit in self._near(vector, query, least))
+        for ids in requests.pieces(answers.in_stored_order(hits), requests.WALK_PASSAGES):
+            yield self._evidence(query, ids, best)
+
+    def _near(self, vector: FloatArray, query: Query, least: float) -> Iterator[Answer]:
+        """Passages with an indexed span at or above a score."""
+        for k in requests.NEAREST:
+            body = requests.nearest(vector, self.settings, query.where, k)
+            hits = answers.near(self._msearch([body], query)[0], least)
+            if len(hits) < k:
+                yield from hits
+                return
+        yield from hits
+        for page in self._pages(requests.radial(vector, self.settings, query.where, least)):
+            yield from page
+
+    def _evidence(self, query: Query, ids: Sequence[str], best: FloatArray) -> Evidence:
+        """Fetch passages by id and score them."""
+        hits: list[Answer] = []
+        for some in requests.pieces(ids, requests.FETCHED_PASSAGES):
+            body = requests.evidence(some, query.phrases.texts)
+            params = requests.NAMED_SCORES | requests.steady(query)
             with errors_explained(self.location):
-                answer = self.client.search(
-                    index=self.index.name,
-                    body=body,
-                    params={"include_named_queries_score": "true", **_steady(query)},
-                )
-            hits = sorted(answer["hits"]["hits"], key=lambda hit: str(hit["_id"]))
-        return _read(hits, query, best)
+                answer = self.client.search(index=self.index.name, body=body, params=params)
+            hits += answer["hits"]["hits"]
+        return answers.evidence(hits, query, best)
 
-    def _msearch(self, bodies: Sequence[dict[str, Any]], query: Query) -> list[dict[str, Any]]:
-        lines: list[dict[str, Any]] = []
-        for body in bodies:
-            lines += [{"index": self.index.name, **_steady(query)}, body]
+    def _msearch(self, bodies: Sequence[Body], query: Query) -> list[Answer]:
+        lines = requests.msearch(self.index.name, bodies, query)
         with errors_explained(self.location):
-            answers: list[dict[str, Any]] = self.client.msearch(body=lines)["responses"]
-        for answer in answers:
-            if "error" in answer:
-                cause = (answer["error"].get("root_cause") or [answer["error"]])[0]
-                raise StoreError(f"{self.location}: OpenSearch says {cause.get('reason')}")
-        return answers
+            answer = self.client.msearch(body=lines)
+        return answers.each(answer, self.location)
 
-    def _pages(
-        self, body: dict[str, Any], include_named_queries_score: bool = False
-    ) -> Iterator[list[dict[str, Any]]]:
-        """All hits of a sorted query, page by page, in one state of the index."""
-        params = {"include_named_queries_score": str(include_named_queries_score).lower()}
-        with errors_explained(self.location):
-            point = self.client.create_pit(
-                index=self.index.name, params={"keep_alive": KEEP_ALIVE}
-            )["pit_id"]
-            try:
-                body = body | {"pit": {"id": point, "keep_alive": KEEP_ALIVE}}
-                while hits := self.client.search(body=body, params=params)["hits"]["hits"]:
-                    yield hits
-                    body = body | {"search_after": hits[-1]["sort"]}
-            finally:
-                self.client.delete_pit(body={"pit_id": [point]})
-
-
-def _read(hits: Sequence[dict[str, Any]], query: Query, best: Any) -> Evidence:
-    found = [fetched(hit) for hit in hits]
-    rows = range(len(query.phrases.texts))
-    shape = (len(query.phrases.texts), len(found))
-    bm25 = np.array([[item.bm25.get(row, 0.0) for item in found] for row in rows], np.float32)
-    cosines = [best_cosines(item.passage.encoded, query) for item in found]
-    return Evidence(
-        keys=found,
-        cosines=np.array(cosines, np.float32).reshape(shape[::-1]).T,
-        bm25=bm25.reshape(shape),
-        bm25_best=best,
-    )
-
-
-def _best(answers: Sequence[dict[str, Any]]) -> Any:
-    """The highest BM25 of each phrase."""
-    return np.array([answer["hits"]["max_score"] or 0.0 for answer in answers], np.float32)
-
-
-def _steady(query: Query) -> dict[str, str]:
-    """The same copies of the shards for the same question, so that pages agree."""
-    return {"preference": hashlib.sha256("\0".join(query.phrases.texts).encode()).hexdigest()[:16]}
+    def _pages(self, body: Body, with_bm25: bool = False) -> Iterator[list[Answer]]:
+        return pages(self.client, self.index.name, body, self.location, with_bm25)

@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 from opensearchpy import OpenSearch
 
 from slice_os.documents import Document
+from slice_os.errors import StoreError
 from slice_os.passages import DocumentPart
 from slice_os.stores.base import Rejection
-from slice_os.stores.opensearch.bulk import BulkSender, Outcome, delete_action, index_action
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.bulk import (
+    Action,
+    BulkSender,
+    Outcome,
+    delete_action,
+    index_action,
+)
+from slice_os.stores.opensearch.loading import Load, loading
+from slice_os.stores.opensearch.lookup import find_records
 from slice_os.stores.opensearch.records import (
+    LONGEST_ID,
     document_key,
     document_source,
     passage_key,
     passage_source,
     source_key,
+    source_record,
 )
+from slice_os.stores.opensearch.repair import repair
 from slice_os.stores.opensearch.settings import IndexSettings
 
 LOOKUP_DOCUMENTS = 64
 LOOKUP_PIECES = 8_192
+NOBODY = -1
+
+
+@contextmanager
+def writing(
+    client: OpenSearch, index: str, location: str, settings: IndexSettings
+) -> Iterator[OpenSearchWriter]:
+    """A writer, with the index set up for a load; what changed is searchable after.
+
+    What an earlier load left unfinished is taken away at the end, when this one has had the
+    chance to finish it.
+
+    Raises:
+        StoreError: where another process is writing.
+    """
+    with loading(client, index, location) as load:
+        sender = BulkSender(client, index, location)
+        with closing(sender):
+            writer = OpenSearchWriter(client, index, location, settings, sender, load)
+            yield writer
+            writer.flush()
+        if load.cut_off:
+            repair(client, index, location)
 
 
 @dataclass(slots=True)
@@ -34,22 +68,22 @@ class _Open:
     Attributes:
         document: the document.
         former: passages that a former version has.
+        reason: why the index would not take it; empty where it does.
         passages: passages queued so far.
         position: end of the last of them.
         whole: whether all passages are queued.
-        unanswered: actions queued and not answered.
-        reason: why an action was refused.
         recorded: whether the record that makes it count is queued.
+        unanswered: actions queued and not answered.
     """
 
     document: Document
     former: int
+    reason: str = ""
     passages: int = 0
     position: int = 0
     whole: bool = False
-    unanswered: int = 0
-    reason: str = ""
     recorded: bool = False
+    unanswered: int = 0
 
 
 @dataclass(slots=True)
@@ -62,23 +96,32 @@ class _Finished:
 
 
 class OpenSearchWriter:
-    """The writer of an OpenSearch store; made by `OpenSearchStore.writer`.
+    """The writer of an OpenSearch store; made by `writing`.
 
-    Passages go first, under ids that the next run would use again; the record that makes the
-    document count goes when all of them are stored, and with it go the passages that only the
-    former version had.
+    A document counts by its record. The record of a former version goes before any of its
+    passages is touched; then come the new passages, under ids that the next run would use
+    again; and the new record comes when all of them are stored. So whatever happens, a record
+    speaks of passages that are there, and what has no record can be deleted.
     """
 
     def __init__(
-        self, client: OpenSearch, index: str, location: str, settings: IndexSettings
+        self,
+        client: OpenSearch,
+        index: str,
+        location: str,
+        settings: IndexSettings,
+        sender: BulkSender,
+        load: Load,
     ) -> None:
         self._client = client
         self._index = index
         self._location = location
         self._settings = settings
-        self._sender = BulkSender(client, index, location)
+        self._sender = sender
+        self._load = load
         self._parts: list[DocumentPart] = []
         self._open: dict[int, _Open] = {}
+        self._ids: set[str] = set()
         self._current: int | None = None
         self._number = 0
         self._finished: list[_Finished] = []
@@ -92,6 +135,11 @@ class OpenSearchWriter:
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document; see `Writer.write`."""
+        self._load.check()
+        begins = self._parts[-1].last if self._parts else self._current is None
+        if begins:
+            self._settle_ids([part.document.id])
+            self._ids.add(part.document.id)
         self._parts.append(part)
         pieces = sum(len(p.vectors) for waiting in self._parts for p in waiting.passages)
         if pieces >= LOOKUP_PIECES or len(self._parts) >= LOOKUP_DOCUMENTS:
@@ -101,22 +149,26 @@ class OpenSearchWriter:
 
     def flush(self) -> Sequence[Rejection]:
         """Wait until all that was written is stored; see `Writer.flush`."""
-        self._queue_parts()
-        while self._unanswered():
-            self._settle(self._sender.outcomes(wait=True))
-        self._settle(self._sender.outcomes(wait=True))
+        self._load.check()
+        self._wait()
         return self._take_rejections()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many there were."""
+        self._load.check()
         deleted = 0
         remaining = iter(doc_ids)
         while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
-            for doc_id, passages in self._former(batch).items():
-                for ordinal in range(passages):
-                    self._sender.add(delete_action(-1, passage_key(doc_id, ordinal)))
-                self._sender.add(delete_action(-1, document_key(doc_id)))
-                deleted += 1
+            self._settle_ids(batch)
+            former = self._withdraw(batch)
+            self._sender.deliver(
+                [
+                    delete_action(NOBODY, passage_key(doc_id, ordinal))
+                    for doc_id, passages in former.items()
+                    for ordinal in range(passages)
+                ]
+            )
+            deleted += len(former)
         return deleted
 
     def finish_source(self, source: str, signature: str) -> None:
@@ -128,32 +180,38 @@ class OpenSearchWriter:
         self._finished.append(_Finished(source, signature, waiting))
         self._finish_sources()
 
-    def close(self) -> None:
-        """Give up what is not complete."""
-        self._sender.close()
+    def _settle_ids(self, doc_ids: Sequence[str]) -> None:
+        """Wait for documents under way, lest one request overtakes another of the same id."""
+        if not self._ids.isdisjoint(doc_ids):
+            self._wait()
+
+    def _wait(self) -> None:
+        self._queue_parts()
+        self._settle(self._sender.outcomes(wait=True))
 
     def _queue_parts(self) -> None:
-        fresh = [
-            part.document.id
-            for position, part in enumerate(self._parts)
-            if (position == 0 and self._current is None)
-            or (position > 0 and self._parts[position - 1].last)
-        ]
-        former = self._former(fresh) if fresh else {}
+        starts = [self._current is None, *(part.last for part in self._parts)]
+        fresh = [part.document.id for part, new in zip(self._parts, starts, strict=False) if new]
+        former = self._withdraw(fresh)
         for part in self._parts:
             if self._current is None:
-                self._number += 1
-                self._current = self._number
-                self._open[self._current] = _Open(part.document, former.get(part.document.id, 0))
+                self._current = self._begin(part.document, former.get(part.document.id, 0))
             self._queue(self._current, part)
             if part.last:
                 self._current = None
         self._parts = []
 
+    def _begin(self, document: Document, former: int) -> int:
+        self._number += 1
+        state = self._open[self._number] = _Open(document, former)
+        if len(document.id) > LONGEST_ID:
+            state.reason = f"its id has {len(document.id)} characters; {LONGEST_ID} are possible"
+        return self._number
+
     def _queue(self, number: int, part: DocumentPart) -> None:
         state = self._open[number]
         text = part.document.text
-        for passage in part.passages:
+        for passage in () if state.reason else part.passages:
             gap = text[state.position : passage.start]
             source = passage_source(part.document, state.passages, passage, gap, self._settings)
             key = passage_key(part.document.id, state.passages)
@@ -162,77 +220,74 @@ class OpenSearchWriter:
             state.position = passage.end
         if part.last:
             state.whole = True
-            self._complete(number)
+            self._go_on(number)
 
-    def _add(self, number: int, action: Any) -> None:
+    def _add(self, number: int, action: Action) -> None:
         self._open[number].unanswered += 1
         self._sender.add(action)
 
     def _settle(self, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
-            state = self._open.get(outcome.owner)
-            if state is None:
+            if outcome.owner == NOBODY:
+                if outcome.reason:
+                    raise StoreError(f"{self._location}: OpenSearch says {outcome.reason}")
                 continue
+            state = self._open[outcome.owner]
             state.unanswered -= 1
             state.reason = state.reason or outcome.reason
-            self._complete(outcome.owner)
+            self._go_on(outcome.owner)
 
-    def _complete(self, number: int) -> None:
+    def _go_on(self, number: int) -> None:
         """Take a document one step on, once everything so far is answered."""
         state = self._open[number]
         if state.unanswered or not state.whole:
             return
-        doc_id = state.document.id
-        if state.recorded:
-            del self._open[number]
-            self._finish_sources(number)
-        elif state.reason:
-            for ordinal in range(max(state.passages, state.former)):
-                self._sender.add(delete_action(-1, passage_key(doc_id, ordinal)))
-            self._sender.add(delete_action(-1, document_key(doc_id)))
+        if state.reason:
+            self._take_back(number, state)
+        elif not state.recorded:
+            self._record(number, state)
+        if not state.unanswered:
+            self._close(number, state)
+
+    def _record(self, number: int, state: _Open) -> None:
+        """The record, and the end of passages that only the former version had."""
+        state.recorded = True
+        doc_id, tail = state.document.id, state.document.text[state.position :]
+        record = document_source(state.document, state.passages, tail)
+        self._add(number, index_action(number, document_key(doc_id), record))
+        for ordinal in range(state.passages, state.former):
+            self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
+
+    def _take_back(self, number: int, state: _Open) -> None:
+        """Delete what is there of a document that the index would not take as a whole."""
+        for ordinal in range(max(state.passages, state.former)):
+            self._add(number, delete_action(number, passage_key(state.document.id, ordinal)))
+        state.passages = state.former = 0
+
+    def _close(self, number: int, state: _Open) -> None:
+        del self._open[number]
+        self._ids.discard(state.document.id)
+        if state.reason:
             self._rejections.append(Rejection(state.document, state.reason))
             self._failed_sources.add(state.document.source)
-            del self._open[number]
-            self._finish_sources(number)
-        else:
-            state.recorded = True
-            for ordinal in range(state.passages, state.former):
-                self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
-            tail = state.document.text[state.position :]
-            record = document_source(state.document, state.passages, tail)
-            self._add(number, index_action(number, document_key(doc_id), record))
-
-    def _finish_sources(self, number: int | None = None) -> None:
-        waiting = []
         for finished in self._finished:
-            finished.waiting_for.discard(number or 0)
-            if finished.waiting_for:
-                waiting.append(finished)
-            elif finished.source not in self._failed_sources:
-                record = {
-                    "kind": "source",
-                    "source": finished.source,
-                    "signature": finished.signature,
-                }
-                self._sender.add(index_action(-1, source_key(finished.source), record))
-        self._finished = waiting
+            finished.waiting_for.discard(number)
+        self._finish_sources()
 
-    def _former(self, doc_ids: Sequence[str]) -> dict[str, int]:
-        """Passages of those documents that are stored; read by id, so refreshed or not."""
-        with errors_explained(self._location):
-            found = self._client.mget(
-                index=self._index,
-                body={"ids": [document_key(doc_id) for doc_id in doc_ids]},
-                _source=["doc_id", "passages"],
-            )["docs"]
-        return {
-            answer["_source"]["doc_id"]: answer["_source"]["passages"]
-            for answer in found
-            if answer.get("found")
-        }
+    def _finish_sources(self) -> None:
+        for finished in self._finished:
+            if not finished.waiting_for and finished.source not in self._failed_sources:
+                record = source_record(finished.source, finished.signature)
+                self._sender.add(index_action(NOBODY, source_key(finished.source), record))
+        self._finished = [finished for finished in self._finished if finished.waiting_for]
 
-    def _unanswered(self) -> bool:
-        return any(state.unanswered for state in self._open.values())
+    def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
+        """Delete the records of those documents that have one; returns passages of each."""
+        keys = [document_key(doc_id) for doc_id in doc_ids]
+        records = find_records(self._client, self._index, keys, self._location)
+        former = {record["doc_id"]: record["passages"] for record in records}
+        self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
+        return former
 
     def _take_rejections(self) -> Sequence[Rejection]:
         taken, self._rejections = self._rejections, []

@@ -1,0 +1,120 @@
+"""What `mine --candidates` misses, and what radial search alone would miss, on the demo documents.
+
+    python benchmarks/mine_recall.py --url http://127.0.0.1:9200
+
+Ingests demo/ into the index `mine-recall` unless it is there, mines it exhaustively for 30
+phrases, and prints for each threshold the share of those hits that lie in passages which the
+index proposes; as it was loaded, and again when it is merged into one segment. Milliseconds
+are those of proposing passages, without scoring them, a phrase.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from slice_os.corpus import Corpus
+from slice_os.mining import make_query
+from slice_os.stores.base import Query
+from slice_os.stores.opensearch import answers, requests
+from slice_os.stores.opensearch.indices import force_merge
+from slice_os.stores.opensearch.paging import pages
+from slice_os.stores.opensearch.store import OpenSearchStore
+
+DEMO = Path(__file__).parents[1] / "demo"
+THRESHOLDS = (0.6, 0.7, 0.8)
+PHRASES = """
+I want to cancel my booking; my phone screen is broken; I lost my card;
+what is my account balance; please change my seat; the internet is very slow; I need a refund;
+this is too expensive; when will my order arrive; I forgot my password; thank you for your help;
+speak to a manager; my bill is wrong; I want to upgrade my plan;
+transfer money to another account; the software keeps crashing;
+either party may terminate this agreement; this agreement is governed by the laws of New York;
+shall not be liable for indirect damages; confidential information must be returned;
+the contract renews automatically each year; payment is due within thirty days;
+neither party may assign this agreement; best efforts to promote the product;
+exclusive right to distribute; independent contractor and not an employee; non compete;
+written notice; force majeure; intellectual property belongs to the company
+"""
+
+Place = tuple[str, int]
+Propose = Callable[[OpenSearchStore, Query, float], set[str]]
+
+
+def nearest(store: OpenSearchStore, query: Query, least: float) -> set[str]:
+    """Ids that the store proposes."""
+    (vector,) = query.phrases.vectors
+    return set(answers.in_stored_order(store._near(vector, query, least)))
+
+
+def radial(store: OpenSearchStore, query: Query, least: float) -> set[str]:
+    """Ids that radial search finds."""
+    (vector,) = query.phrases.vectors
+    body = requests.radial(vector, store.settings, query.where, least)
+    found = pages(store.client, store.index.name, body, store.location)
+    return {hit["_id"] for page in found for hit in page}
+
+
+def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str) -> None:
+    """Mine exhaustively, then see what each way of proposing finds."""
+    began = time.perf_counter()
+    hits = list(corpus.iter_mine(phrases, threshold=min(THRESHOLDS)))
+    print(f"\n{how}: {len(hits)} hits by scoring all, {time.perf_counter() - began:.0f} s")
+    ids = _ids(store)
+    cosines: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for hit in hits:
+        cosines[hit.phrase].append((ids[hit.doc_id, hit.context.start], hit.cosine))
+    ways: dict[str, Propose] = {"candidates": nearest, "radial": radial}
+    for threshold in THRESHOLDS:
+        for name, propose in ways.items():
+            found = wanted = proposed = 0
+            began = time.perf_counter()
+            for phrase in phrases:
+                query = make_query(corpus.encoder, phrase)
+                there = propose(store, query, requests.proposal_score(threshold))
+                proposed += len(there)
+                those = [key for key, cosine in cosines[phrase] if cosine >= threshold]
+                wanted += len(those)
+                found += sum(key in there for key in those)
+            took = 1000 * (time.perf_counter() - began) / len(phrases)
+            print(
+                f"{threshold}  {name:10}  hits {found}/{wanted} = {found / max(wanted, 1):.3f}  "
+                f"passages proposed a phrase {proposed / len(phrases):.0f}  {took:.0f} ms",
+                flush=True,
+            )
+
+
+def _ids(store: OpenSearchStore) -> dict[Place, str]:
+    body = {
+        "size": 1_000,
+        "query": {"term": {"kind": "passage"}},
+        "sort": requests.STORED_ORDER,
+        "_source": ["doc_id", "start"],
+    }
+    found = pages(store.client, store.index.name, body, store.location)
+    sources = ((hit["_source"], hit["_id"]) for page in found for hit in page)
+    return {(source["doc_id"], source["start"]): key for source, key in sources}
+
+
+def main() -> None:
+    """Ingest, then measure twice."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--url", required=True)
+    url = parser.parse_args().url
+    phrases = [phrase.strip() for phrase in PHRASES.split(";")]
+    with Corpus(f"{url}/mine-recall") as corpus:
+        corpus.ingest([DEMO / "contracts", DEMO / "dialogues.jsonl"])
+        store = corpus.store
+        assert isinstance(store, OpenSearchStore)
+        info = store.info()
+        print(f"{info.passages} passages, {info.pieces} token vectors, {store.settings.policy}")
+        measure(corpus, store, phrases, "as loaded")
+        force_merge(store.client, store.index.name, store.location)
+        measure(corpus, store, phrases, "merged")
+
+
+if __name__ == "__main__":
+    main()

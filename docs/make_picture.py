@@ -1,0 +1,106 @@
+"""Writes docs/answer.svg: real answers of `slice-os search`, as a terminal shows them.
+
+`make docs` runs it in the root of the repository, where the store of the demo documents is.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import shlex
+import subprocess
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+COMMANDS = [
+    'slice-os search "the contract renews by itself each year" --store demo.slice -k 2',
+    'slice-os search "someone used my card without permission" --store demo.slice -k 2',
+]
+WIDTH = 124
+THEME = TerminalTheme(
+    background=(24, 27, 33),
+    foreground=(208, 212, 220),
+    normal=[
+        (60, 64, 72),
+        (224, 108, 117),
+        (126, 211, 133),
+        (229, 192, 123),
+        (97, 175, 239),
+        (198, 120, 221),
+        (86, 182, 194),
+        (208, 212, 220),
+    ],
+)
+# The window of rich's own template, without the fonts that it loads from the web.
+TEMPLATE = """\
+<svg class="{unique_id}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
+<title>Answers of slice-os search on the demo documents</title>
+<style>
+.{unique_id}-matrix {{
+  font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  font-size: {char_height}px;
+  line-height: {line_height}px;
+}}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+  <rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def answer(command: str) -> str:
+    """What a command writes on a terminal, colours included."""
+    ours, terminal = pty.openpty()
+    with subprocess.Popen(shlex.split(command), stdout=terminal, close_fds=True) as process:
+        os.close(terminal)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 65_536)
+            except OSError:  # how Linux says that the other end is closed
+                part = b""
+            if not part:
+                break
+            parts.append(part)
+    os.close(ours)
+    if process.returncode:
+        raise SystemExit(f"{command}: exit status {process.returncode}")
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def picture() -> str:
+    """The commands and their answers as SVG."""
+    with Path(os.devnull).open("w") as nowhere:
+        console = Console(width=WIDTH, record=True, file=nowhere, force_terminal=True)
+        for number, command in enumerate(COMMANDS):
+            if number:
+                console.print()
+            console.print(Text(f"$ {command}\n", style="bold"))
+            for line in answer(command).rstrip().split("\n"):
+                text = Text.from_ansi(line)
+                indent = len(text.plain) - len(text.plain.lstrip())
+                # Terminals break long lines at the margin; an indent is easier to read.
+                console.print(Padding(text[indent:], (0, 2, 0, min(indent, 5))))
+        return console.export_svg(
+            title="slice-os", theme=THEME, code_format=TEMPLATE, unique_id="answer"
+        )
+
+
+if __name__ == "__main__":
+    Path("docs/answer.svg").write_text(picture(), encoding="utf-8")

@@ -1,0 +1,226 @@
+"""`slice-os index`: the versions of an index in OpenSearch."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from slice_os.cli.options import chosen_index, connect, index_options, store_option
+
+if TYPE_CHECKING:
+    from slice_os.model import ModelCard
+    from slice_os.spans import FloatArray
+    from slice_os.stores.opensearch.manage import Version
+    from slice_os.stores.opensearch.repair import Fault
+
+
+@click.group()
+def index() -> None:
+    """Look after an index in OpenSearch: its versions behind the alias that STORE names."""
+
+
+@index.command()
+@store_option
+def info(store: str) -> None:
+    """Show every version: what it holds, how it was made, and what state it is in."""
+    from slice_os.stores.opensearch.manage import versions
+
+    client, alias, location = connect(store)
+    there = versions(client, alias, location)
+    if not sys.stdout.isatty():
+        click.echo(orjson.dumps({"alias": alias, "versions": list(map(as_json, there))}))
+        return
+    for version in there:
+        click.echo(describe(version))
+
+
+@index.command()
+@store_option
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Delete passages without a document, and documents that lack passages.",
+)
+def verify(store: str, repair: bool) -> int:
+    """Compare every document with its passages; STORE may also name one version.
+
+    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 where there is
+    one, unless --repair has put all right. A document that lacks passages is deleted by
+    --repair, and stored again by the next ingest of its source.
+    """
+    from slice_os.stores.opensearch import manage
+    from slice_os.stores.opensearch.indices import no_index, resolve
+    from slice_os.stores.opensearch.repair import find_faults
+    from slice_os.stores.opensearch.repair import repair as delete_surplus
+
+    client, name, location = connect(store)
+    found = resolve(client, name, location)
+    if found is None:
+        raise no_index(location)
+    faults = list(find_faults(client, found.name, location))
+    for fault in faults:
+        click.echo(describe_fault(fault) if sys.stdout.isatty() else orjson.dumps(asdict(fault)))
+    if not faults:
+        click.echo(f"{found.name}: every document has its passages", err=True)
+        return 0
+    if not repair:
+        click.echo(f"{found.name}: {len(faults)} faults; --repair mends them", err=True)
+        return 1
+    lacking = manage.forget(client, found.name, faults, location)
+    surplus = delete_surplus(client, found.name, location)
+    click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
+    if lacking:
+        click.echo(f"deleted, to be ingested again: {', '.join(lacking)}", err=True)
+    return 1 if lacking else 0
+
+
+@index.command()
+@click.argument("version", required=False)
+@store_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(version: str | None, store: str, yes: bool) -> None:
+    """Delete VERSION, or all versions with the alias and the template."""
+    from slice_os.stores.opensearch import manage
+
+    client, alias, location = connect(store)
+    there = manage.versions(client, alias, location)
+    doomed = [v for v in there if version in (None, v.index)]
+    names = ", ".join(v.index for v in doomed)
+    if doomed and not yes:
+        documents = sum(v.documents for v in doomed)
+        click.confirm(f"Delete {names} with {documents:,} documents?", abort=True, err=True)
+    manage.delete(client, alias, location, version)
+    click.echo(f"deleted {names}", err=True)
+
+
+@index.command()
+@store_option
+@index_options
+@click.option("--model", help="Model folder, for --dimensions where the index has all.")
+@click.option("--swap", is_flag=True, help="Let the alias stand for the new version.")
+def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
+    """Make the next version from what is stored; nothing is encoded again.
+
+    What is not chosen stays as it is. Searches go on in the old version until the swap. Do not
+    ingest meanwhile. A run that was cut off is begun again.
+    """
+    from tqdm import tqdm
+
+    from slice_os.stores.opensearch import manage
+    from slice_os.stores.opensearch.indices import no_index, resolve
+    from slice_os.stores.opensearch.reindexing import reindex as make
+
+    changes = chosen_index(**index_choices)
+    client, alias, location = connect(store)
+    source = resolve(client, alias, location)
+    if source is None:
+        raise no_index(location)
+    axes = _axes(source.settings.encoder, model) if "dimensions" in changes else None
+    on_terminal = sys.stderr.isatty()
+    with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        target = make(client, alias, location, changes, axes=axes, progress=show)
+    click.echo(f"made {target.name} from {source.name}", err=True)
+    if swap:
+        _tell_swap(alias, *manage.swap(client, alias, location, target.name))
+    else:
+        click.echo(f"now try it, then: slice-os index swap --store {location}", err=True)
+
+
+@index.command()
+@click.argument("version", required=False)
+@store_option
+@click.option("--delete-old", is_flag=True, help="Delete what the alias stood for before.")
+def swap(version: str | None, store: str, delete_old: bool) -> None:
+    """Let the alias stand for VERSION, or for the newest one, all at once."""
+    from slice_os.stores.opensearch import manage
+
+    client, alias, location = connect(store)
+    chosen, before = manage.swap(client, alias, location, version)
+    _tell_swap(alias, chosen, before)
+    if delete_old and before:
+        manage.drop(client, before, location)
+        click.echo(f"deleted {', '.join(before)}", err=True)
+
+
+def as_json(version: Version) -> dict[str, Any]:
+    """A version as plain values."""
+    encoder = version.settings.encoder
+    counts = {
+        name: getattr(version, name)
+        for name in (
+            "index",
+            "current",
+            "unfinished",
+            "loading",
+            "documents",
+            "passages",
+            "pieces",
+            "size_bytes",
+            "refresh_interval",
+        )
+    }
+    return {
+        **counts,
+        **asdict(version.options),
+        "max_pieces": version.settings.max_pieces,
+        "encoder": {
+            "name": encoder.name,
+            "precision": encoder.precision,
+            "encoder_id": encoder.encoder_id,
+        },
+    }
+
+
+def describe(version: Version) -> str:
+    """A version as a few lines of text."""
+    options, encoder = version.options, version.settings.encoder
+    state = f"  ({version.state})" if version.state else ""
+    fields = ", ".join(f"{name} {kind}" for name, kind in options.fields.items())
+    lines = [
+        click.style(version.index, bold=True) + state,
+        f"  {version.documents:,} documents, {version.passages:,} passages, "
+        f"{version.pieces:,} token vectors; {version.size_bytes / 1e6:,.1f} MB",
+        f"  policy {options.policy}, {options.dimensions} dimensions as {options.vectors}, "
+        f"analyzer {options.analyzer}" + (f"; {fields}" if fields else ""),
+        f"  {encoder.name} {encoder.precision} ({encoder.encoder_id}), passages of "
+        f"{version.settings.max_pieces} word pieces",
+        f"  {options.shards} shards, {options.replicas} replicas, refreshed every "
+        f"{version.refresh_interval or '1s'}",
+    ]
+    return "\n".join(lines)
+
+
+def describe_fault(fault: Fault) -> str:
+    """A fault as a sentence."""
+    return (
+        f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
+        f"{len(fault.surplus)} too many"
+    )
+
+
+def _tell_swap(alias: str, chosen: Version, before: list[str]) -> None:
+    former = f", no longer for {', '.join(before)}" if before else ""
+    click.echo(f"{alias} stands for {chosen.index}{former}", err=True)
+
+
+def _axes(card: ModelCard, model: str | None) -> FloatArray | None:
+    """The principal axes of the model that made an index, where it is at hand."""
+    from slice_os.corpus import bundled_model
+    from slice_os.encoder import SpanEncoder
+    from slice_os.errors import StoreError
+
+    try:
+        folder = model or bundled_model(card, "index")
+    except StoreError:
+        return None
+    encoder = SpanEncoder(folder)
+    return encoder.axes if encoder.card.encoder_id == card.encoder_id else None

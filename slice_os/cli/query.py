@@ -1,0 +1,71 @@
+"""`slice-os query`."""
+
+from __future__ import annotations
+
+import click
+import orjson
+
+from slice_os.cli.options import (
+    chosen_encoder,
+    connect,
+    encoder_options,
+    parse_filters,
+    store_option,
+    where_option,
+)
+
+
+@click.command()
+@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE...")
+@store_option
+@click.option(
+    "-k",
+    "--depth",
+    type=click.IntRange(1, 5_000),
+    default=200,
+    show_default=True,
+    help="Passages to ask for by vector, and by BM25.",
+)
+@where_option
+@click.option(
+    "--msearch", "lines_only", is_flag=True, help="Only the lines for _msearch, as curl sends them."
+)
+@encoder_options
+def query(
+    phrases: tuple[str, ...],
+    store: str,
+    depth: int,
+    filters: tuple[str, ...],
+    lines_only: bool,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Print the requests that find PHRASE in OpenSearch, for an application in any language.
+
+    One object of JSON with the vectors and the bodies to send: a multi-search by vector and
+    BM25, a search that brings the token vectors of what it found, and, where OpenSearch has the
+    neural-search plugin, its hybrid query. docs/opensearch.md says how to read the answers.
+    """
+    from slice_os.corpus import Corpus
+    from slice_os.mining import make_query
+    from slice_os.stores.opensearch import hybrid
+    from slice_os.stores.opensearch.handout import handout
+    from slice_os.stores.opensearch.indices import errors_explained
+    from slice_os.stores.opensearch.store import OpenSearchStore
+
+    where = parse_filters(filters)
+    client, index, location = connect(store)
+    remote = OpenSearchStore(client, index, location)
+    encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
+    remote.check_encoder(encoder.card)
+    with errors_explained(location):
+        fuses = hybrid.installed(client.cat.plugins(format="json"))
+    asked = make_query(encoder, phrases, where)
+    printed = handout(asked, index, remote.settings, depth, fuses)
+    if lines_only:
+        for line in printed["msearch"]["lines"]:
+            click.echo(orjson.dumps(line))
+    else:
+        click.echo(orjson.dumps(printed, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -1,0 +1,91 @@
+"""Reading OpenSearch's answers, as pure functions; `requests` has what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from slice_os.errors import StoreError
+from slice_os.scoring import best_cosines
+from slice_os.spans import FloatArray
+from slice_os.stores.base import Evidence, PassageKey, Query, StoredPassage
+from slice_os.stores.opensearch.records import FetchedPassage, fetched
+from slice_os.stores.opensearch.requests import Answer
+
+
+def each(answer: Answer, location: str) -> list[Answer]:
+    """The answers of a multi-search.
+
+    Raises:
+        StoreError: where one of the searches failed.
+    """
+    answers: list[Answer] = answer["responses"]
+    for one in answers:
+        if "error" in one:
+            cause = (one["error"].get("root_cause") or [one["error"]])[0]
+            raise StoreError(f"{location}: OpenSearch says {cause.get('reason')}")
+    return answers
+
+
+def ids_of(answers: Sequence[Answer]) -> list[str]:
+    """Ids of the passages that searches found, each once."""
+    return list(dict.fromkeys(hit["_id"] for answer in answers for hit in answer["hits"]["hits"]))
+
+
+def near(answer: Answer, least: float) -> list[Answer]:
+    """The hits at or above a score."""
+    return [hit for hit in answer["hits"]["hits"] if hit["_score"] >= least]
+
+
+def in_stored_order(hits: Iterable[Answer]) -> list[str]:
+    """Ids of hits of `requests.nearest` and `requests.radial`, each once."""
+    places = {tuple(hit["sort"]): hit["_id"] for hit in hits}
+    return [places[place] for place in sorted(places)]
+
+
+def best_bm25(answers: Sequence[Answer]) -> FloatArray:
+    """``(n_phrases,)``, the highest BM25 of each phrase, from a `requests.bm25` for each."""
+    best = [answer["hits"]["max_score"] or 0.0 for answer in answers]
+    return np.array(best, dtype=np.float32)
+
+
+def evidence(hits: Sequence[Answer], query: Query, best: FloatArray) -> Evidence:
+    """Score the passages that `requests.evidence` or `requests.walk` found, in stored order.
+
+    Args:
+        hits: of the search.
+        query: what is looked for.
+        best: what `best_bm25` gave.
+    """
+    found = sorted(
+        map(fetched, hits), key=lambda item: (item.passage.doc_id, item.passage.encoded.start)
+    )
+    rows = range(len(query.phrases.texts))
+    cosines = [best_cosines(item.passage.encoded, query) for item in found]
+    bm25 = [[item.bm25.get(row, 0.0) for row in rows] for item in found]
+    shape = (len(found), len(rows))
+    return Evidence(
+        keys=found,
+        cosines=np.array(cosines, dtype=np.float32).reshape(shape).T,
+        bm25=np.array(bm25, dtype=np.float32).reshape(shape).T,
+        bm25_best=best,
+    )
+
+
+def at_least(found: Evidence, threshold: float) -> Evidence | None:
+    """The evidence of passages with a span at or above a cosine; None where there is no one."""
+    kept = np.flatnonzero((found.cosines >= threshold).any(axis=0))
+    if not len(kept):
+        return None
+    return Evidence(
+        keys=[found.keys[column] for column in kept.tolist()],
+        cosines=found.cosines[:, kept],
+        bm25=found.bm25[:, kept],
+        bm25_best=found.bm25_best,
+    )
+
+
+def passages(keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
+    """The passages of these keys, which came with the evidence."""
+    return {key: key.passage for key in keys if isinstance(key, FetchedPassage)}

@@ -1,0 +1,70 @@
+"""Fusion on the server: the ``hybrid`` query and its pipeline, of the neural-search plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from slice_os.errors import StoreError
+from slice_os.fusion import BM25_WEIGHT
+from slice_os.spans import FloatArray
+from slice_os.stores.base import Evidence, Query
+from slice_os.stores.opensearch import requests
+from slice_os.stores.opensearch.records import FetchedPassage
+from slice_os.stores.opensearch.requests import Answer, Body
+from slice_os.stores.opensearch.settings import IndexSettings
+
+PLUGIN = "neural-search"
+
+
+def installed(plugins: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any node has the plugin, from the answer of ``_cat/plugins?format=json``."""
+    return any(PLUGIN in plugin["component"] for plugin in plugins)
+
+
+def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
+    """Refuse to go on without the plugin.
+
+    Raises:
+        StoreError: where no node has it.
+    """
+    if not installed(plugins):
+        raise StoreError(
+            f"{location}: fusion 'server' needs OpenSearch's {PLUGIN} plugin, which is not "
+            "installed there; use convex, rrf or cosine"
+        )
+
+
+def pipeline() -> dict[str, Any]:
+    """A search pipeline that goes with the request: scores from 0 to 1, then a weighted mean."""
+    processor = {
+        "normalization": {"technique": "min_max"},
+        "combination": {
+            "technique": "arithmetic_mean",
+            "parameters": {"weights": [1 - BM25_WEIGHT, BM25_WEIGHT]},
+        },
+    }
+    return {"phase_results_processors": [{"normalization-processor": processor}]}
+
+
+def bodies(query: Query, settings: IndexSettings, depth: int) -> list[Body]:
+    """A search a phrase for the ``depth`` passages that the server's fusion puts first."""
+    return [
+        requests.hybrid(text, vector, settings, query.where, depth)
+        | {"search_pipeline": pipeline()}
+        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
+    ]
+
+
+def scores(answers: Sequence[Answer], evidence: Evidence) -> FloatArray:
+    """The server's scores of the passages in evidence, from an answer a phrase.
+
+    Returns:
+        ``(n_phrases, n_passages)``, ``-inf`` where a phrase's answer lacks the passage.
+    """
+    ids = [key.key for key in evidence.keys if isinstance(key, FetchedPassage)]
+    by_id = [{hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
+    rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
+    return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))

@@ -1,0 +1,163 @@
+"""The right to write to an index, which one process at a time has."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Any, TypeAlias
+
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.indices import errors_explained
+
+LEASE_KEY = "writer"
+BEAT_SECONDS = 2.0
+SILENCE_SECONDS = 10.0
+REQUEST_SECONDS = 5.0
+
+Version: TypeAlias = dict[str, int]
+
+
+class Lease:
+    """A record in the index, written anew every few seconds by the process that holds it.
+
+    Who finds the record unchanged for longer than that takes it over, so that no clocks are
+    compared; on the same machine it is enough that the process has ended. Made by `leased`.
+
+    Attributes:
+        lost: whether another process has taken over.
+    """
+
+    def __init__(self, client: OpenSearch, index: str, location: str) -> None:
+        self.lost = False
+        self._client = client
+        self._index = index
+        self._location = location
+        self._record = {
+            "kind": "writer",
+            "source": socket.gethostname(),
+            "ordinal": os.getpid(),
+            "signature": uuid.uuid4().hex,
+        }
+        self._version = self._take()
+        self._ended = Event()
+        self._thread = Thread(target=self._beat, name="lease", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Make sure that nobody else writes.
+
+        Raises:
+            StoreError: where another process has taken over.
+        """
+        if self.lost:
+            raise StoreError(
+                f"{self._location}: another process has taken over writing to it; wait for it to "
+                "end, then run the same command again to go on"
+            )
+
+    def release(self) -> None:
+        """Let others write; where that cannot be said now, they find out by themselves."""
+        self._ended.set()
+        self._thread.join()
+        if not self.lost:
+            with suppress(exceptions.OpenSearchException):
+                self._client.delete(
+                    index=self._index,
+                    id=LEASE_KEY,
+                    params={**self._version, "request_timeout": REQUEST_SECONDS},
+                )
+
+    def _take(self) -> Version:
+        deadline = time.monotonic() + SILENCE_SECONDS
+        with errors_explained(self._location):
+            first = held = self._read()
+            while held and held["_seq_no"] == first["_seq_no"] and not _has_ended(held["_source"]):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(BEAT_SECONDS / 4)
+                held = self._read()
+            taken = None
+            if not held:
+                taken = self._put({"op_type": "create"})
+            elif held["_seq_no"] == first["_seq_no"]:
+                taken = self._put(_version(held))
+        if taken is None:
+            by = "process {ordinal} on {source}".format(**held["_source"]) if held else "just begun"
+            raise StoreError(
+                f"{self._location}: another process is writing to it ({by}); wait for it to end"
+            )
+        return taken
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_SECONDS):
+            # While the server is away the writer itself says so.
+            with suppress(exceptions.OpenSearchException):
+                version = self._put(self._version)
+                if version is None:
+                    self.lost = True
+                    return
+                self._version = version
+
+    def _put(self, condition: dict[str, Any]) -> Version | None:
+        """Write the record; None where another process was there first."""
+        try:
+            return _version(
+                self._client.index(
+                    index=self._index,
+                    id=LEASE_KEY,
+                    body=self._record,
+                    params={**condition, "request_timeout": REQUEST_SECONDS},
+                )
+            )
+        except exceptions.ConflictError:
+            # Also so where it was written and only the answer went missing.
+            held = self._read()
+            ours = held and held["_source"]["signature"] == self._record["signature"]
+            return _version(held) if ours else None
+
+    def _read(self) -> dict[str, Any]:
+        """The record as it is, empty where there is none."""
+        found: dict[str, Any] = self._client.get(
+            index=self._index,
+            id=LEASE_KEY,
+            params={"ignore": [404], "request_timeout": REQUEST_SECONDS},
+        )
+        return found if found.get("found") else {}
+
+
+@contextmanager
+def leased(client: OpenSearch, index: str, location: str) -> Iterator[Lease]:
+    """Hold the right to write to an index.
+
+    Raises:
+        StoreError: where another process has it.
+    """
+    lease = Lease(client, index, location)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+def _version(answer: dict[str, Any]) -> Version:
+    return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}
+
+
+def _has_ended(record: dict[str, Any]) -> bool:
+    """Whether the process is known to have ended."""
+    if os.name != "posix" or record["source"] != socket.gethostname():
+        return False
+    try:
+        os.kill(record["ordinal"], 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        pass
+    return False

@@ -1,0 +1,262 @@
+"""The versioned indices of an alias: what they are, and swapping, deleting and repairing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from opensearchpy import OpenSearch
+from opensearchpy.helpers import bulk
+
+from slice_os.errors import InputError, StoreError
+from slice_os.selection import SpanPolicy
+from slice_os.stores.opensearch import indices
+from slice_os.stores.opensearch.indices import UNFINISHED, errors_explained, no_index
+from slice_os.stores.opensearch.loading import RESTORE
+from slice_os.stores.opensearch.records import document_key, passage_key, source_key
+from slice_os.stores.opensearch.repair import Fault
+from slice_os.stores.opensearch.settings import (
+    FIELD_TYPES,
+    META,
+    IndexOptions,
+    IndexSettings,
+    settings_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One index of an alias.
+
+    Attributes:
+        index: its name.
+        current: whether the alias stands for it.
+        unfinished: whether the reindex that made it did not get to its end.
+        loading: whether a load is under way, or was cut off; then the next one puts it right.
+        documents: documents stored.
+        passages: passages stored.
+        pieces: token vectors stored.
+        size_bytes: what its primary shards take.
+        settings: what its mapping says of the vectors.
+        options: what an index like it is made with.
+        refresh_interval: how often what is written becomes searchable; None for the default.
+    """
+
+    index: str
+    current: bool
+    unfinished: bool
+    loading: bool
+    documents: int
+    passages: int
+    pieces: int
+    size_bytes: int
+    settings: IndexSettings
+    options: IndexOptions
+    refresh_interval: str | None
+
+    @property
+    def state(self) -> str:
+        """In a word or two: such as ``current``."""
+        words = {
+            "current": self.current,
+            "unfinished": self.unfinished,
+            "load under way or cut off": self.loading,
+        }
+        return ", ".join(word for word, holds in words.items() if holds)
+
+
+def versions(client: OpenSearch, alias: str, location: str) -> list[Version]:
+    """The versions of an alias, oldest first.
+
+    Raises:
+        StoreError: where there is none, or ``alias`` is one of them.
+    """
+    with errors_explained(location):
+        names = indices.versions(client, alias)
+        if not names:
+            if client.indices.exists(index=alias) and not client.indices.exists_alias(name=alias):
+                base = alias.rpartition("-")[0] or alias
+                raise StoreError(f"{location}: is one index; name its alias, such as {base}")
+            raise no_index(location)
+        standing = client.indices.get_alias(name=alias, ignore=[404])
+        return [describe(client, name, location, current=name in standing) for name in names]
+
+
+def describe(client: OpenSearch, index: str, location: str, current: bool = True) -> Version:
+    """What there is to say of one index.
+
+    Raises:
+        StoreError: where it is not one of ours.
+    """
+    aggregations = {
+        "kinds": {"terms": {"field": "kind"}},
+        "pieces": {"sum": {"field": "n_pieces"}},
+    }
+    with errors_explained(location):
+        found = client.indices.get(index=index)[index]
+        counted = client.search(index=index, body={"size": 0, "aggs": aggregations})
+        stats = client.indices.stats(index=index, metric="store")
+    mappings, live = found["mappings"], found["settings"]["index"]
+    meta = mappings.get("_meta", {}).get(META, {})
+    restore = meta.get(RESTORE)
+    lasting = live | (restore or {})
+    sums = counted["aggregations"]
+    kinds = {bucket["key"]: bucket["doc_count"] for bucket in sums["kinds"]["buckets"]}
+    settings = settings_of(mappings, location)
+    return Version(
+        index=index,
+        current=current,
+        unfinished=UNFINISHED in meta,
+        loading=restore is not None,
+        documents=kinds.get("document", 0),
+        passages=kinds.get("passage", 0),
+        pieces=int(sums["pieces"]["value"]),
+        size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
+        settings=settings,
+        options=IndexOptions(
+            policy=settings.policy,
+            vectors=settings.vectors,
+            dimensions=settings.dimensions,
+            analyzer=mappings["properties"]["text"].get("analyzer", "standard"),
+            fields=_declared(mappings["properties"]["metadata"].get("properties", {})),
+            shards=int(live["number_of_shards"]),
+            replicas=int(lasting["number_of_replicas"]),
+        ),
+        refresh_interval=lasting.get("refresh_interval"),
+    )
+
+
+def swap(
+    client: OpenSearch, alias: str, location: str, index: str | None = None
+) -> tuple[Version, list[str]]:
+    """Let the alias stand for another version, all at once.
+
+    Args:
+        client: where to.
+        alias: name that applications use.
+        location: for messages.
+        index: the version; None for the newest that is finished.
+
+    Returns:
+        The version, and the names of those that the alias stood for before.
+
+    Raises:
+        InputError: where there is no such version, or it is unfinished.
+        StoreError: where there is no version at all.
+    """
+    there = versions(client, alias, location)
+    finished = [version for version in there if not version.unfinished]
+    if index is not None:
+        _known(index, there, location)
+        finished = [version for version in finished if version.index == index]
+    if not finished:
+        raise InputError(
+            f"{location}: {index or there[-1].index} is unfinished; run `slice-os index reindex` "
+            "again"
+        )
+    return finished[-1], indices.swap(client, alias, finished[-1].index, location)
+
+
+def delete(client: OpenSearch, alias: str, location: str, index: str | None = None) -> None:
+    """Delete a version, or all of them with the alias and the template.
+
+    Args:
+        client: where to.
+        alias: name that applications use.
+        location: for messages.
+        index: the version; None for everything.
+
+    Raises:
+        InputError: where there is no such version, or the alias stands for it.
+        StoreError: where there is no version at all.
+    """
+    there = versions(client, alias, location)
+    if index is not None:
+        if _known(index, there, location).current:
+            raise InputError(
+                f"{location}: stands for {index}; swap to another version first, or delete all"
+            )
+        drop(client, [index], location)
+        return
+    drop(client, [version.index for version in there], location)
+    with errors_explained(location):
+        client.indices.delete_index_template(name=indices.template_name(alias), ignore=[404])
+
+
+def drop(client: OpenSearch, names: Sequence[str], location: str) -> None:
+    """Delete indices by name."""
+    with errors_explained(location):
+        for name in names:
+            client.indices.delete(index=name)
+
+
+def forget(client: OpenSearch, index: str, faults: Sequence[Fault], location: str) -> list[str]:
+    """Delete the documents that lack passages, so that the next ingest stores them again.
+
+    Returns:
+        Their ids.
+    """
+    lacking = [fault for fault in faults if fault.missing]
+    if not lacking:
+        return []
+    with errors_explained(location):
+        keys = [document_key(fault.doc_id) for fault in lacking]
+        records = client.mget(index=index, body={"ids": keys}, _source=["source"])["docs"]
+        sources = {record["_source"]["source"] for record in records if record.get("found")}
+        keys += [passage_key(f.doc_id, ordinal) for f in lacking for ordinal in f.ordinals]
+        keys += [source_key(source) for source in sources]
+        actions = [{"_op_type": "delete", "_index": index, "_id": key} for key in keys]
+        bulk(client, actions, refresh=True, ignore_status=(404,))
+    return [fault.doc_id for fault in lacking]
+
+
+def check_options(client: OpenSearch, name: str, location: str, wanted: Mapping[str, Any]) -> None:
+    """Refuse options other than those that an index was made with, if it is there.
+
+    Args:
+        client: where to.
+        name: of the index or alias.
+        location: for messages.
+        wanted: `IndexOptions` by name; of ``fields``, those that matter.
+
+    Raises:
+        StoreError: naming the first that differs.
+    """
+    index = indices.resolve(client, name, location)
+    if index is None or not wanted:
+        return
+    made = asdict(describe(client, index.name, location).options)
+    for option, value in _flat(wanted).items():
+        has = _flat(made).get(option)
+        if has != value:
+            raise StoreError(
+                f"{location}: {index.name} has {option} {has or 'undeclared'}, not {value}; leave "
+                "that out, or change it by `slice-os index reindex`"
+            )
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, str]:
+    """Options as text, each field under a name of its own, and policies in one spelling."""
+    fields = {f"field {name}": kind for name, kind in options.get("fields", {}).items()}
+    flat = {name: str(value) for name, value in options.items() if name != "fields"} | fields
+    if "policy" in flat:
+        flat["policy"] = str(SpanPolicy.parse(flat["policy"]))
+    return flat
+
+
+def _known(index: str, there: Sequence[Version], location: str) -> Version:
+    for version in there:
+        if version.index == index:
+            return version
+    names = ", ".join(version.index for version in there)
+    raise InputError(f"{location}: has no version {index!r}; there are {names}")
+
+
+def _declared(properties: dict[str, Any]) -> dict[str, str]:
+    """Types of metadata fields, without the strings that were taken as they came."""
+    return {
+        name: str(field["type"])
+        for name, field in properties.items()
+        if field.get("type") in FIELD_TYPES and "ignore_above" not in field
+    }

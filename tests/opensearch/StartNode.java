@@ -1,0 +1,83 @@
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.opensearch.Version;
+import org.opensearch.analysis.common.CommonAnalysisModulePlugin;
+import org.opensearch.common.logging.LogConfigurator;
+import org.opensearch.common.settings.Settings;
+import org.opensearch.env.Environment;
+import org.opensearch.index.mapper.MapperExtrasModulePlugin;
+import org.opensearch.index.reindex.ReindexModulePlugin;
+import org.opensearch.knn.plugin.KNNPlugin;
+import org.opensearch.node.InternalSettingsPreparer;
+import org.opensearch.node.Node;
+import org.opensearch.painless.PainlessModulePlugin;
+import org.opensearch.plugins.Plugin;
+import org.opensearch.plugins.PluginInfo;
+import org.opensearch.transport.Netty4ModulePlugin;
+
+/**
+ * Starts one OpenSearch node with the k-NN plugin: {@code java -cp CLASS_PATH StartNode HOME}.
+ *
+ * <p>Settings come from {@code HOME/config/opensearch.yml}. SIGTERM closes the node in order. The
+ * end of its standard input ends it at once, so it never outlives the process that started it.
+ */
+final class StartNode extends Node {
+
+    private static final List<PluginInfo> PLUGINS = List.of(
+            plugin("transport-netty4", Netty4ModulePlugin.class),
+            plugin("analysis-common", CommonAnalysisModulePlugin.class),
+            plugin("lang-painless", PainlessModulePlugin.class),
+            plugin("mapper-extras", MapperExtrasModulePlugin.class),
+            plugin("reindex", ReindexModulePlugin.class),
+            plugin("opensearch-knn", KNNPlugin.class, "lang-painless"));
+
+    private StartNode(Environment environment) {
+        super(environment, PLUGINS, true);
+    }
+
+    private static PluginInfo plugin(String name, Class<? extends Plugin> type, String... extended) {
+        String version = Version.CURRENT.toString();
+        String java = Integer.toString(Runtime.version().feature());
+        return new PluginInfo(
+                name, name, version, Version.CURRENT, java, type.getName(), null, List.of(extended), false);
+    }
+
+    private void stop() {
+        try {
+            close();
+            awaitClose(30, TimeUnit.SECONDS);
+        } catch (Exception error) {
+            error.printStackTrace();
+        }
+    }
+
+    /** Nothing is ever written to the standard input: it ends with the process that holds it. */
+    private static void endWithParent() {
+        try {
+            System.in.transferTo(OutputStream.nullOutputStream());
+        } catch (IOException error) {
+            error.printStackTrace();
+        }
+        Runtime.getRuntime().halt(1);
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Thread parent = Thread.ofPlatform().daemon().start(StartNode::endWithParent);
+
+        Path home = Path.of(arguments[0]).toAbsolutePath();
+        Settings settings = Settings.builder().put("path.home", home.toString()).build();
+        Environment environment = InternalSettingsPreparer.prepareEnvironment(
+                settings, Map.of(), home.resolve("config"), () -> "node");
+        LogConfigurator.configure(environment);
+
+        StartNode node = new StartNode(environment);
+        Runtime.getRuntime().addShutdownHook(new Thread(node::stop));
+        node.start();
+        // All threads of a node are daemons.
+        parent.join();
+    }
+}

@@ -1,0 +1,94 @@
+"""Fixtures that give a real OpenSearch node, or say in one line what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opensearchpy import OpenSearch
+
+from .node import Cluster, Node
+from .runtime import Runtime, RuntimeMissingError, find_runtime
+
+
+@pytest.fixture(scope="session")
+def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
+    """The JDK and the jars; skips where they cannot be had, and fails under CI=true."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+
+    def report(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            sys.stderr.write(f"\n{line}")
+            sys.stderr.flush()
+
+    try:
+        return find_runtime(report)
+    except RuntimeMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def opensearch_url(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one of our own."""
+    if url := os.environ.get("OPENSEARCH_URL"):
+        yield url
+        return
+    runtime: Runtime = request.getfixturevalue("opensearch_runtime")
+    home = tmp_path_factory.mktemp("opensearch")
+    with Node(runtime, home) as node:
+        yield node.url
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def opensearch(opensearch_url: str) -> Iterator[OpenSearch]:
+    """A client of the session's node."""
+    with OpenSearch(opensearch_url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def index_name(opensearch: OpenSearch) -> Iterator[str]:
+    """A name of this test's own; indices and templates that begin with it are deleted after."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    yield name
+    for index in opensearch.indices.get(index=f"{name}*", expand_wildcards="all"):
+        opensearch.indices.delete(index=index)
+    opensearch.indices.delete_index_template(name=f"{name}*", ignore=[404])
+
+
+@pytest.fixture
+def start_node(opensearch_runtime: Runtime, tmp_path: Path) -> Iterator[Callable[..., Node]]:
+    """Starts a node that the test may stop, kill and restart: ``start_node(settings={...})``."""
+    with ExitStack() as nodes:
+
+        def start(**options: Any) -> Node:
+            home = tmp_path / f"node-{uuid.uuid4().hex[:6]}"
+            nodes.callback(shutil.rmtree, home)
+            return nodes.enter_context(Node(opensearch_runtime, home, **options))
+
+        yield start
+
+
+@pytest.fixture
+def start_cluster(opensearch_runtime: Runtime, tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
+    """Starts several nodes: ``start_cluster(2, settings={...})``."""
+    with ExitStack() as clusters:
+
+        def start(size: int, **options: Any) -> Cluster:
+            home = tmp_path / f"cluster-{uuid.uuid4().hex[:6]}"
+            clusters.callback(shutil.rmtree, home)
+            return clusters.enter_context(Cluster(opensearch_runtime, home, size, **options))
+
+        yield start

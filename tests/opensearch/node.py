@@ -1,0 +1,291 @@
+"""Real OpenSearch nodes as child processes, for tests and benchmarks.
+
+``python -m tests.opensearch.node`` starts one and prints its address until Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .runtime import Runtime, find_runtime
+
+HEAP = os.environ.get("SLICE_OS_OPENSEARCH_HEAP", "2g")
+MANAGER = "node-1"
+START_SECONDS = 180
+STOP_SECONDS = 60
+
+_HOST = "127.0.0.1"
+_LOGGING = """\
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %-5p %c{1.} %m%n
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+"""
+
+
+class NodeError(Exception):
+    """A node that did not start; the message has the end of its log."""
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on.
+
+    It lies below the range that systems take for outgoing connections, so that none of those
+    takes it while a node is stopped.
+    """
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind((_HOST, port))
+            except OSError:
+                continue
+            return port
+    raise NodeError("no free port between 20000 and 32000")
+
+
+@dataclass(slots=True)
+class Node:
+    """One node in a JVM of its own; a restart keeps its folder, ports and data.
+
+    Attributes:
+        runtime: the JDK and the class path.
+        home: folder of the node's settings, data and ``node.log``.
+        name: unique in a cluster; the node named ``MANAGER`` is the cluster manager.
+        heap: heap size as the JVM takes it.
+        settings: entries of ``opensearch.yml``, which win over the usual ones.
+        seeds: transport addresses (``host:port``) of the cluster manager, for the other nodes.
+    """
+
+    runtime: Runtime
+    home: Path
+    _: KW_ONLY
+    name: str = MANAGER
+    heap: str = HEAP
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seeds: Sequence[str] = ()
+    http_port: int = field(default_factory=free_port, init=False)
+    transport_port: int = field(default_factory=free_port, init=False)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def url(self) -> str:
+        """Where the node answers."""
+        return f"http://{_HOST}:{self.http_port}"
+
+    @property
+    def transport_address(self) -> str:
+        """Where other nodes find this one."""
+        return f"{_HOST}:{self.transport_port}"
+
+    @property
+    def running(self) -> bool:
+        """Whether the JVM is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the node and wait until its primary shards are there.
+
+        Raises:
+            NodeError: where it ends or does not answer in time.
+        """
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the JVM and return at once."""
+        assert not self.running, f"{self.name} runs already"
+        config = self.home / "config"
+        config.mkdir(parents=True, exist_ok=True)
+        # JSON is YAML.
+        (config / "opensearch.yml").write_text(json.dumps(self._all_settings(), indent=1))
+        (config / "log4j2.properties").write_text(_LOGGING)
+        with (self.home / "node.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    self.runtime.java,
+                    f"-Xms{self.heap}",
+                    f"-Xmx{self.heap}",
+                    "--add-modules=jdk.incubator.vector",
+                    "--enable-native-access=ALL-UNNAMED",
+                    "-cp",
+                    self.runtime.class_path,
+                    "StartNode",
+                    self.home,
+                ],
+                # The node ends at the end of this pipe, so also when we are killed.
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                # A Ctrl-C is for us, who then stop the node in order.
+                start_new_session=True,
+            )
+
+    def wait(self, nodes: int = 1) -> None:
+        """Wait until the cluster has so many nodes and every primary shard is active.
+
+        Raises:
+            NodeError: where the node ends or does not get there in time.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        path = f"/_cluster/health?wait_for_status=yellow&wait_for_nodes=>={nodes}&timeout=10s"
+        while True:
+            try:
+                with urllib.request.urlopen(self.url + path, timeout=15) as response:
+                    response.read()
+                    return
+            except (urllib.error.URLError, OSError) as error:
+                problem = error
+            if not self.running:
+                raise NodeError(f"{self.name} ended while starting\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise NodeError(f"{self.name} is not ready: {problem}\n{self.log_tail()}")
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        """Close the node in order; its data stays."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the node as a power failure does; its data stays as it is on the disk."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Stop the node and start it again on the same data and ports."""
+        self.stop()
+        self.start()
+
+    def log_tail(self, lines: int = 30) -> str:
+        """The end of the node's log."""
+        text = (self.home / "node.log").read_text("utf-8", errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def __enter__(self) -> Node:
+        try:
+            self.start()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        with self._process as process:
+            process.send_signal(number)
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._process = None
+
+    def _all_settings(self) -> dict[str, Any]:
+        return {
+            "cluster.name": "slice-os-tests",
+            "node.name": self.name,
+            "node.roles": ["data", "ingest"] + ["cluster_manager"] * (self.name == MANAGER),
+            "network.host": _HOST,
+            "http.port": self.http_port,
+            "transport.port": self.transport_port,
+            "discovery.seed_hosts": list(self.seeds),
+            "cluster.initial_cluster_manager_nodes": [MANAGER] * (self.name == MANAGER),
+            # A full disk of a developer's machine must not make indices read-only.
+            "cluster.routing.allocation.disk.threshold_enabled": False,
+            **self.settings,
+        }
+
+
+class Cluster:
+    """Several nodes, each in a JVM of its own; any but the first can be stopped alone.
+
+    Attributes:
+        nodes: the first is the cluster manager.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        home: Path,
+        size: int,
+        *,
+        heap: str = "512m",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        first = Node(runtime, home / MANAGER, heap=heap, settings=settings or {})
+        others = (f"node-{number}" for number in range(2, size + 1))
+        self.nodes = [first] + [
+            Node(
+                runtime,
+                home / name,
+                name=name,
+                heap=heap,
+                settings=settings or {},
+                seeds=[first.transport_address],
+            )
+            for name in others
+        ]
+
+    @property
+    def urls(self) -> list[str]:
+        """Where the nodes answer."""
+        return [node.url for node in self.nodes]
+
+    def __enter__(self) -> Cluster:
+        with ExitStack() as started:
+            for node in self.nodes:
+                started.callback(node.stop)
+                node.launch()
+            for node in self.nodes:
+                node.wait(nodes=len(self.nodes))
+            started.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for node in reversed(self.nodes):
+            node.stop()
+
+
+def main() -> None:
+    """Run a node in a temporary folder until Ctrl-C."""
+    runtime = find_runtime(lambda line: print(line, file=sys.stderr))  # noqa: T201
+    with (
+        tempfile.TemporaryDirectory(prefix="slice-os-node-") as home,
+        Node(runtime, Path(home)) as node,
+        suppress(KeyboardInterrupt),
+    ):
+        print(node.url, flush=True)  # noqa: T201
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

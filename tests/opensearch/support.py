@@ -1,0 +1,105 @@
+"""What the tests of loading share: small corpora, and everything that lies in an index."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from opensearchpy import OpenSearch, helpers
+
+from slice_os import Document
+from slice_os.stores.opensearch.settings import META
+
+DEMO = Path(__file__).parents[2] / "demo"
+
+# Small requests, so that few documents make many of them.
+SMALL_REQUESTS = """
+from slice_os.stores.opensearch import bulk, writer
+bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
+from slice_os.cli import main
+main()
+"""
+
+
+def dialogues(count: int, first: int = 0) -> list[dict[str, Any]]:
+    """Demo dialogues as JSON lines have them."""
+    with (DEMO / "dialogues.jsonl").open(encoding="utf-8") as stream:
+        return [json.loads(line) for line in islice(stream, first, first + count)]
+
+
+def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
+    """Write records as JSON lines."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def documents(count: int, words: int = 30) -> list[Document]:
+    """Documents of one passage each, every one with a word of its own."""
+    return [
+        Document(f"doc-{number:03}", f"number{number} " + "please cancel my order " * (words // 4))
+        for number in range(count)
+    ]
+
+
+def concrete(client: OpenSearch, alias: str) -> str:
+    """The index behind an alias."""
+    (name,) = client.indices.get(index=alias)
+    return str(name)
+
+
+def contents(client: OpenSearch, index: str) -> dict[str, Any]:
+    """Everything that a load wrote, by id: sources, token vectors and where the spans lie."""
+    client.indices.refresh(index=index)
+    query = {
+        "query": {"terms": {"kind": ["passage", "document", "source"]}},
+        "docvalue_fields": ["tokens"],
+    }
+    found = {
+        hit["_id"]: (hit["_source"], hit.get("fields", {}).get("tokens"))
+        for hit in helpers.scan(client, query, index=index)
+    }
+    sums = {name: {"sum": {"field": f"spans.{name}"}} for name in ("start", "end")}
+    spans = {"spans": {"nested": {"path": "spans"}, "aggs": sums}}
+    ordinals = {"ordinals": {"terms": {"field": "ordinal", "size": 10_000}, "aggs": spans}}
+    by_document = {"terms": {"field": "doc_id", "size": 10_000}, "aggs": ordinals}
+    body = {"size": 0, "query": {"term": {"kind": "passage"}}, "aggs": {"ids": by_document}}
+    buckets = client.search(index=index, body=body)["aggregations"]["ids"]["buckets"]
+    return {"records": found, "spans": {bucket["key"]: bucket["ordinals"] for bucket in buckets}}
+
+
+def live_settings(client: OpenSearch, index: str) -> tuple[str | None, str]:
+    """Refresh interval and replicas."""
+    settings = client.indices.get_settings(index=index)[index]["settings"]["index"]
+    return settings.get("refresh_interval"), settings["number_of_replicas"]
+
+
+def meta(client: OpenSearch, index: str) -> dict[str, Any]:
+    """What the mapping says of the index."""
+    mappings = client.indices.get_mapping(index=index)[index]["mappings"]
+    found: dict[str, Any] = mappings["_meta"][META]
+    return found
+
+
+def start_cli(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[str]:
+    """`slice-os` with small requests, in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SMALL_REQUESTS, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_cli(*arguments: str | Path, cwd: Path, **environment: str) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error of `slice-os`."""
+    with start_cli(*arguments, cwd=cwd, **environment) as process:
+        output, errors = process.communicate()
+    return process.returncode, output, errors

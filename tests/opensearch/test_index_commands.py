@@ -1,0 +1,300 @@
+"""`slice-os index …` and the options of `slice-os ingest`, against a real node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, Document, SpanEncoder, StoreError
+from slice_os.cli import main
+from slice_os.stores.opensearch.records import passage_key
+from slice_os.stores.opensearch.reindexing import reindex
+
+from .texts import dialogues, write_dialogues
+
+COUNT = 12
+PHRASES = ["please change my seat", "I lost my card", "thank you for your help"]
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(*arguments: object) -> Done:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return Done(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def store(opensearch_url: str, index_name: str) -> str:
+    return f"{opensearch_url}/{index_name}"
+
+
+@pytest.fixture
+def calls(store: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    """An index with some dialogues."""
+    with Corpus(store, encoder) as corpus:
+        corpus.add(dialogues(COUNT))
+        yield corpus
+
+
+def mined(store: str, encoder: SpanEncoder) -> list[Any]:
+    with Corpus(store, encoder) as corpus:
+        return [hit.to_dict() for hit in corpus.mine(PHRASES, threshold=0.5)]
+
+
+def test_ingest_makes_the_index_as_chosen(run: Run, store: str, tmp_path: Path) -> None:
+    file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
+    chosen = (
+        "--policy=grid:4 --vectors=float --dimensions=96 --analyzer=standard --shards=2 "
+        "--field=number=integer --field=when=date --replicas=0 --force-merge"
+    ).split()
+    assert run("ingest", file, "--store", store, *chosen).json()["documents"] == COUNT
+    (version,) = run("index", "info", "--store", store).json()["versions"]
+    assert version["index"].endswith("-000001")
+    assert version["current"]
+    assert not version["loading"]
+    assert not version["unfinished"]
+    assert version["documents"] == COUNT
+    made = {name: version[name] for name in ("policy", "vectors", "dimensions", "analyzer")}
+    assert made == {
+        "policy": "grid:4",
+        "vectors": "float",
+        "dimensions": 96,
+        "analyzer": "standard",
+    }
+    assert (version["shards"], version["replicas"]) == (2, 0)
+    assert version["fields"] == {"number": "integer", "when": "date"}
+    again = run("ingest", file, "--store", store, *chosen)
+    assert (again.status, again.json()["sources_unchanged"]) == (0, 1)
+    found = run("search", "please change my seat", "--store", store, "-k", 3)
+    assert len(found.out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--policy=grid:8", "policy grid:1,6, not grid:8"),
+        ("--vectors=float", "vectors byte, not float"),
+        ("--dimensions=384", "dimensions 192, not 384"),
+        ("--analyzer=standard", "analyzer english, not standard"),
+        ("--field=age=integer", "field age undeclared, not integer"),
+        ("--replicas=2", "replicas 1, not 2"),
+    ],
+)
+@pytest.mark.usefixtures("calls")
+def test_another_choice_for_an_index_is_refused(
+    run: Run, store: str, option: str, says: str, tmp_path: Path
+) -> None:
+    file = write_dialogues(tmp_path / "calls.jsonl", 1)
+    done = run("ingest", file, "--store", store, option)
+    assert done.status == 1
+    assert says in done.err
+    assert "slice-os index reindex" in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--policy=all", "--force-merge", "--field=a=integer"])
+def test_index_options_are_not_for_folders(run: Run, tmp_path: Path, option: str) -> None:
+    file = write_dialogues(tmp_path / "calls.jsonl", 1)
+    done = run("ingest", file, "--store", tmp_path / "calls.slice", option)
+    assert done.status == 2
+    assert "OpenSearch" in done.err
+    assert not (tmp_path / "calls.slice").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--policy=some", "no span policy 'some'"),
+        ("--field=age", "NAME=TYPE"),
+        ("--field=age=whole", "no type 'whole'"),
+        ("--dimensions=385", "385 dimensions; the encoder has 384"),
+    ],
+)
+def test_choices_that_no_index_has_are_refused(
+    run: Run, store: str, opensearch: OpenSearch, tmp_path: Path, option: str, says: str
+) -> None:
+    file = write_dialogues(tmp_path / "calls.jsonl", 1)
+    done = run("ingest", file, "--store", store, option)
+    assert done.status in (1, 2)
+    assert says in done.err
+    assert not opensearch.indices.exists(index=store.rpartition("/")[2])
+
+
+def test_verify_finds_and_mends(
+    run: Run, store: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
+) -> None:
+    file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
+    run("ingest", file, "--store", store)
+    assert run("index", "verify", "--store", store).status == 0
+    doc_id = dialogues(1)[0].id
+    orphan = opensearch.get(index=index_name, id=passage_key(doc_id, 0))["_source"]
+    opensearch.delete(index=index_name, id=passage_key(doc_id, 0), refresh=True)
+    orphan |= {"doc_id": "orphan", "tokens": "", "spans": []}
+    opensearch.index(index=index_name, id=passage_key("orphan", 0), body=orphan, refresh=True)
+    faulty = run("index", "verify", "--store", store)
+    assert faulty.status == 1
+    faults = [json.loads(line) for line in faulty.out.splitlines()]
+    assert {(fault["doc_id"], fault["expected"]) for fault in faults} >= {("orphan", 0)}
+    assert {fault["doc_id"] for fault in faults} == {"orphan", doc_id}
+    mended = run("index", "verify", "--repair", "--store", store)
+    assert mended.status == 1
+    assert doc_id in mended.err
+    assert run("index", "verify", "--store", store).status == 0
+    again = run("ingest", file, "--store", store).json()
+    assert (again["documents"], again["documents_unchanged"]) == (1, COUNT - 1)
+    assert run("index", "verify", "--store", store).status == 0
+
+
+def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEncoder) -> None:
+    before = mined(store, encoder)
+    assert before
+    proposed = [hit.doc_id for hit in calls.search(PHRASES[0], depth=10)]
+
+    same = run("index", "reindex", "--store", store)
+    assert same.status == 0
+    versions = run("index", "info", "--store", store).json()["versions"]
+    assert [version["current"] for version in versions] == [True, False]
+    kept = [{**version, "index": "", "current": "", "size_bytes": 0} for version in versions]
+    assert kept[0] == kept[1]
+    assert mined(f"{store}-000002", encoder) == before
+    with Corpus(f"{store}-000002", encoder) as copy:
+        assert [hit.doc_id for hit in copy.search(PHRASES[0], depth=10)] == proposed
+
+    choice = ("--policy=cover:0.9", "--vectors=float", "--dimensions=384", "--field=number=long")
+    assert run("index", "reindex", "--store", store, *choice).status == 0
+    assert run("index", "swap", "--delete-old", "--store", store).status == 0
+    versions = run("index", "info", "--store", store).json()["versions"]
+    states = [(version["index"][-6:], version["current"]) for version in versions]
+    assert states == [("000002", False), ("000003", True)]
+    assert (versions[1]["policy"], versions[1]["dimensions"]) == ("cover:0.9", 384)
+    assert mined(store, encoder) == before
+    assert run("index", "verify", "--store", store).status == 0
+
+    back = run("index", "swap", versions[0]["index"], "--store", store)
+    assert back.status == 0
+    with Corpus(store, encoder) as corpus:
+        document = dialogues(COUNT)[3]
+        assert corpus.text(document.id) == document.text
+        corpus.add([Document("new", "Please change my seat.")])
+        assert corpus.search(PHRASES[0])[0].doc_id == "new"
+
+
+def test_reindexed_vectors_are_those_of_an_ingest(
+    run: Run, calls: Corpus, store: str, encoder: SpanEncoder, opensearch: OpenSearch
+) -> None:
+    run("index", "reindex", "--store", store)
+    lines = run("query", *PHRASES, "--store", store, "--msearch").out.splitlines()
+    answers = []
+    for version in ("000001", "000002"):
+        body = [json.loads(line) for line in lines]
+        for header in body[::2]:
+            header["index"] = f"{calls.store.name}-{version}"  # type: ignore[attr-defined]
+        found = opensearch.msearch(body=body)["responses"]
+        answers.append([{h["_id"]: h["_score"] for h in one["hits"]["hits"]} for one in found])
+    assert answers[0] == answers[1]
+
+
+def test_a_reindex_that_was_cut_off_is_begun_again(
+    run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
+) -> None:
+    class CutOffError(Exception):
+        pass
+
+    def cut_off(done: int, total: int) -> None:
+        assert total == COUNT
+        if done == COUNT // 2:
+            raise CutOffError
+
+    with pytest.raises(CutOffError):
+        reindex(opensearch, index_name, store, {}, progress=cut_off)
+    versions = run("index", "info", "--store", store).json()["versions"]
+    assert [version["unfinished"] for version in versions] == [False, True]
+    assert [version["current"] for version in versions] == [True, False]
+    refused = run("index", "swap", f"{index_name}-000002", "--store", store)
+    assert refused.status == 1
+    assert "unfinished" in refused.err
+    done = run("index", "reindex", "--swap", "--store", store)
+    assert done.status == 0
+    versions = run("index", "info", "--store", store).json()["versions"]
+    assert [version["unfinished"] for version in versions] == [False, False]
+    assert versions[1]["documents"] == COUNT
+
+
+def test_a_reindex_notices_writing_meanwhile(
+    run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
+) -> None:
+    def write(done: int, total: int) -> None:
+        if done == 3:
+            calls.add([Document("late", "Please change my seat.")])
+
+    with pytest.raises(StoreError, match="written to meanwhile"):
+        reindex(opensearch, index_name, store, {}, progress=write)
+    assert run("index", "info", "--store", store).json()["versions"][1]["unfinished"]
+    assert run("index", "swap", "--store", store).status == 0
+    assert run("index", "info", "--store", store).json()["versions"][0]["current"]
+
+
+def test_delete(
+    run: Run,
+    calls: Corpus,
+    store: str,
+    index_name: str,
+    opensearch: OpenSearch,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run("index", "reindex", "--store", store)
+    current = run("index", "delete", f"{index_name}-000001", "--yes", "--store", store)
+    assert (current.status, "swap to another version first" in current.err) == (1, True)
+    unknown = run("index", "delete", "nothing", "--store", store)
+    assert (unknown.status, "no version 'nothing'" in unknown.err) == (1, True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda prompt: "n")
+    declined = run("index", "delete", "--store", store)
+    assert declined.status == 130
+    assert len(run("index", "info", "--store", store).json()["versions"]) == 2
+    assert run("index", "delete", f"{index_name}-000002", "--yes", "--store", store).status == 0
+    assert len(run("index", "info", "--store", store).json()["versions"]) == 1
+    assert run("index", "delete", "--yes", "--store", store).status == 0
+    assert not opensearch.indices.exists(index=f"{index_name}*", allow_no_indices=False)
+    assert not opensearch.indices.exists_index_template(name=f"slice-os-{index_name}")
+    gone = run("index", "info", "--store", store)
+    assert (gone.status, "no index here" in gone.err) == (1, True)
+
+
+@pytest.mark.usefixtures("calls")
+def test_a_version_is_no_alias(run: Run, store: str, index_name: str) -> None:
+    done = run("index", "info", "--store", f"{store}-000001")
+    assert done.status == 1
+    assert f"name its alias, such as {index_name}\n" in done.err
+
+
+@pytest.mark.parametrize("command", ["info", "verify", "reindex", "swap", "delete"])
+def test_commands_on_nothing(run: Run, store: str, tmp_path: Path, command: str) -> None:
+    missing = run("index", command, "--store", store)
+    assert missing.status == 1
+    assert "no index here" in missing.err
+    local = run("index", command, "--store", tmp_path)
+    assert local.status == 2
+    assert "OpenSearch" in local.err

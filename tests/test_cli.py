@@ -1,0 +1,417 @@
+from __future__ import annotations
+
+import itertools
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.cli import COMMANDS, main
+
+REPOSITORY = Path(__file__).parents[1]
+COMMAND = [sys.executable, "-c", "from slice_os.cli import main; main()"]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    def hits(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        return Outcome(int(ended.value.code or 0), out, err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = str(tmp_path_factory.mktemp("cli") / "store")
+    clause = "Either party may end this agreement at any time. "
+    with Corpus(place, encoder) as corpus:
+        corpus.add(
+            [
+                *(Document(f"same {n}", clause, {"lang": "en", "n": n}) for n in range(7)),
+                Document("de", "Jede Partei kann den Vertrag kündigen.", {"lang": "de"}),
+                Document("long", "The weather is nice. " * 20 + clause + "Dogs bark. " * 40),
+                Document(
+                    "emoji", "Ich will 👩‍👩‍👧‍👦 kündigen e\u0301 我想取消订阅。", {"lang": "mix"}
+                ),
+                Document("evil", "cancel \x1b[31mmy\x1b[0m \x07plan\x9b now \u202eon\r\nthis day"),
+            ]
+        )
+    return place
+
+
+def error_line(outcome: Outcome, status: int) -> str:
+    """The one line on standard error of a command that failed."""
+    assert outcome.status == status
+    assert outcome.err.count("\n") == 1
+    assert outcome.err.startswith("slice-os: ")
+    assert "Traceback" not in outcome.err
+    return outcome.err.removeprefix("slice-os: ").strip()
+
+
+class TestIngest:
+    def test_says_what_it_did_and_does_nothing_twice(self, run: Run) -> None:
+        Path("a.jsonl").write_text('{"id": "1", "text": "End my plan."}\n')
+        first = run("ingest", "a.jsonl", "--store", "s")
+        again = run("ingest", "a.jsonl", "--store", "s")
+        assert (first.status, first.err, again.status, again.err) == (0, "", 0, "")
+        assert orjson.loads(first.out)["documents"] == 1
+        assert orjson.loads(again.out)["sources_unchanged"] == 1
+        (hit,) = run("search", "cancel my plan", "--store", "s").hits()
+        assert (hit["doc_id"], hit["passage"]["text"]) == ("1", "End my plan.")
+
+    def test_names_file_and_line_of_what_it_cannot_use(self, run: Run) -> None:
+        Path("a.jsonl").write_bytes(b'{"id":"1","text":"good"}\nbad\n{"id":"2"}\n')
+        Path("b.txt").write_bytes(b"one\ntwo \xff\n")
+        Path("c.md").write_bytes(b"")
+        Path("\x1b[31m.txt").write_bytes(b"")
+        outcome = run("ingest", ".", "--store", "s")
+        assert outcome.status == 1
+        assert orjson.loads(outcome.out)["documents"] == 1
+        lines = outcome.err.splitlines()
+        assert lines[0].startswith("slice-os: \N{REPLACEMENT CHARACTER}[31m.txt: empty")
+        assert lines[1].startswith("slice-os: a.jsonl:2: not valid JSON")
+        assert lines[2].startswith("slice-os: a.jsonl:3: field 'text' is missing")
+        assert lines[3].startswith("slice-os: b.txt:2: not valid UTF-8: byte 0xff")
+        assert lines[4].startswith("slice-os: c.md: empty")
+        assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
+        assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
+
+    def test_names_only_the_first_of_very_many(self, run: Run) -> None:
+        Path("a.jsonl").write_text("bad\n" * 1_000)
+        outcome = run("ingest", "a.jsonl", "--store", "s", "--dead-letters", "dead")
+        assert len(outcome.err.splitlines()) == 21
+        assert outcome.err.endswith("1000 records could not be used, see dead\n")
+        assert len(Path("dead").read_text().splitlines()) == 1_000
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "message"),
+        [
+            (["nothing", "--store", "s"], 1, "'nothing': no such file or folder"),
+            (["a.bin", "--store", "s"], 1, "a.bin: unknown extension '.bin'"),
+            (["a.txt", "--store", "a.txt"], 1, "a.txt: cannot be used as a store folder"),
+            (["a.txt", "--store", "a.txt/s"], 1, "a.txt/s: cannot be used as a store folder"),
+            (["a.txt", "--store", "full"], 1, "full: holds other files"),
+            (["a.txt", "--store", "s", "--max-pieces", "2000"], 2, "2000 is not in the range"),
+            (["a.txt", "--store", "s", "--format", "doc"], 2, "'doc' is not one of 'text'"),
+            (["a.txt", "--store", "s", "--model", "none"], 1, "no model at 'none'"),
+            (["a.txt", "--store", "s", "--engine", "none"], 1, "no engine 'none'"),
+            (["a.txt", "--store", "s", "--provider", "none"], 1, "no execution provider 'none'"),
+            (["a.txt", "--store", "s", "--threads", "0"], 2, "0 is not in the range"),
+            (["a.txt"], 2, "Missing option '--store'"),
+            (["--store", "s"], 2, "Missing argument 'PATH...'"),
+        ],
+    )
+    def test_wrong_use_is_one_line(
+        self, run: Run, arguments: list[str], status: int, message: str
+    ) -> None:
+        Path("a.txt").write_text("text")
+        Path("a.bin").write_text("text")
+        Path("full").mkdir()
+        Path("full/x").write_text("")
+        assert message in error_line(run("ingest", *arguments), status)
+        assert not Path("s").exists()
+
+    def test_of_another_model_or_size_is_refused(self, run: Run, store: str) -> None:
+        Path("a.txt").write_text("text")
+        outcome = run("ingest", "a.txt", "--store", store, "--max-pieces", "64")
+        assert "passages of 128 word pieces, not 64" in error_line(outcome, 1)
+
+    def test_reads_standard_input(self) -> None:
+        outcome = subprocess.run(
+            [*COMMAND, "scan", "-", "--format", "jsonl", "-p", "stop", "--threshold", "0.9"],
+            input='{"id": "1", "text": "please stop now"}\n',
+            capture_output=True,
+            text=True,
+            check=True,
+            env=ENVIRONMENT,
+        )
+        hit = orjson.loads(outcome.stdout)
+        assert (hit["doc_id"], hit["text"], hit["bm25"]) == ("1", "stop", None)
+
+
+class TestAsking:
+    def test_gives_a_json_object_a_hit(self, run: Run, store: str) -> None:
+        outcome = run("search", "cancel the contract at will", "--store", store)
+        assert (outcome.status, outcome.err) == (0, "")
+        hits = outcome.hits()
+        assert len(hits) == 10
+        with Corpus(store) as corpus:
+            for hit in hits:
+                assert list(hit) == [
+                    "doc_id",
+                    "start",
+                    "end",
+                    "text",
+                    "cosine",
+                    "bm25",
+                    "score",
+                    "phrase",
+                    "metadata",
+                    "passage",
+                ]
+                text = corpus.text(hit["doc_id"])
+                passage = hit["passage"]
+                assert text[hit["start"] : hit["end"]] == hit["text"]
+                assert text[passage["start"] : passage["end"]] == passage["text"]
+                assert passage["start"] <= hit["start"] < hit["end"] <= passage["end"]
+        assert [h["score"] for h in hits] == sorted((h["score"] for h in hits), reverse=True)
+
+    @pytest.mark.parametrize("fusion", ["convex", "rrf", "cosine"])
+    def test_pages_repeat_nothing_and_leave_nothing_out(
+        self, run: Run, store: str, fusion: str
+    ) -> None:
+        def page(offset: int, top_k: int) -> list[dict[str, Any]]:
+            wanted = ["--offset", str(offset), "--top-k", str(top_k), "--fusion", fusion]
+            return run("search", "end the agreement", "--store", store, *wanted).hits()
+
+        everything = page(0, 100)
+        paged = [hit for offset in range(0, 18, 3) for hit in page(offset, 3)]
+        assert len(everything) > 10
+        assert paged == everything
+        assert page(100, 3) == []
+
+    def test_filters_and_thresholds(self, run: Run, store: str) -> None:
+        ask = ("search", "end this agreement at any time", "--store", store, "-k", "50")
+        assert {h["doc_id"] for h in run(*ask, "--filter", "lang=de").hits()} == {"de"}
+        both = run(*ask, "--filter", "lang=en", "--filter", "n=3", "--filter", "n=5").hits()
+        assert {h["doc_id"] for h in both} == {"same 3", "same 5"}
+        assert run(*ask, "--filter", "lang=fr").hits() == []
+        above = run(*ask, "--threshold", "0.9").hits()
+        assert {h["doc_id"] for h in above} == {"long", *(f"same {n}" for n in range(7))}
+        assert all(h["cosine"] >= 0.9 for h in above)
+
+    def test_several_phrases_are_alternatives(self, run: Run, store: str) -> None:
+        ask = ("search", "end this agreement", "-p", "Dogs bark", "--store", store, "-k", "50")
+        phrases = {hit["phrase"] for hit in run(*ask).hits()}
+        assert phrases == {"end this agreement", "Dogs bark"}
+
+    def test_mines_every_hit_by_document_without_overlaps(self, run: Run, store: str) -> None:
+        outcome = run("mine", "-p", "Dogs bark", "-p", "nice weather", "--store", store)
+        hits = [hit for hit in outcome.hits() if hit["phrase"] == "Dogs bark"]
+        assert len([hit for hit in hits if hit["text"] == "Dogs bark"]) > 30
+        places = [(hit["start"], hit["end"]) for hit in hits]
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(places))
+        assert all(hit["cosine"] >= 0.6 for hit in outcome.hits())
+
+    def test_mining_and_scanning_agree(self, run: Run, store: str) -> None:
+        with Corpus(store) as corpus:
+            Path("long.txt").write_text(corpus.text("long"))
+        asked = ["-p", "agreement", "--threshold", "0.55"]
+        mined = [h for h in run("mine", *asked, "--store", store).hits() if h["doc_id"] == "long"]
+        scanned = run("scan", "long.txt", *asked).hits()
+        assert [(h["start"], h["end"]) for h in mined] == [(h["start"], h["end"]) for h in scanned]
+        for one, other in zip(mined, scanned, strict=True):
+            assert one["cosine"] == pytest.approx(other["cosine"], abs=0.01)
+
+    def test_unicode_comes_out_as_it_is(self, run: Run, store: str) -> None:
+        hit = run("search", "取消", "--store", store, "-k", "1").hits()[0]
+        assert hit["doc_id"] == "emoji"
+        assert "👩‍👩‍👧‍👦" in hit["passage"]["text"]
+        text = run("search", "取消", "--store", store, "-k", "1", "--text").out
+        assert "👩" in text
+        assert "e\u0301" in text
+
+    def test_an_empty_store_answers_politely(
+        self, run: Run, encoder: SpanEncoder, tmp_path: Path
+    ) -> None:
+        with Corpus(tmp_path / "s", encoder) as corpus:
+            corpus.add([])
+        for ask in (["search", "x"], ["mine", "-p", "x"]):
+            assert run(*ask, "--store", "s") == Outcome(0, "", "")
+            assert run(*ask, "--store", "s", "--text") == Outcome(0, "", "no hits\n")
+        assert orjson.loads(run("info", "--store", "s").out)["documents"] == 0
+
+    def test_the_store_may_come_from_the_environment(
+        self, run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SLICE_OS_STORE", store)
+        assert len(run("search", "dogs", "-k", "1").hits()) == 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "status", "message"),
+        [
+            (["search", "x", "--store", "none"], 1, "none: no store here; make one with"),
+            (["search", "x", "--store", "file"], 1, "file: no store here"),
+            (["search", "", "--store", "STORE"], 1, "the phrase '' has no word"),
+            (["search", "?!", "--store", "STORE"], 1, "the phrase '?!' has no word"),
+            (["search", "\udcff", "--store", "STORE"], 1, "lone surrogate"),
+            (["search", "x", "--store", "STORE", "--fusion", "x"], 2, "'x' is not one of"),
+            (["search", "x", "--store", "STORE", "--threshold", "2"], 2, "2.0 is not in the range"),
+            (["search", "x", "--store", "STORE", "--threshold", "x"], 2, "'x' is not a valid"),
+            (["search", "x", "--store", "STORE", "-k", "0"], 2, "0 is not in the range"),
+            (["search", "x", "--store", "STORE", "--offset", "-1"], 2, "-1 is not in the range"),
+            (
+                ["search", "x", "--store", "STORE", "--filter", "x"],
+                2,
+                "not of the form FIELD=VALUE",
+            ),
+            (["search", "x", "--store", "STORE", "--filter", "=x"], 2, "not of the form"),
+            (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
+            (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
+            (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
+            (["mine", "--store", "STORE"], 2, "Missing option '-p'"),
+            (["scan", "none", "-p", "x"], 1, "'none': no such file"),
+            (["info", "--store", "none"], 1, "no store here"),
+            (["delete", "x", "--store", "none"], 1, "no store here"),
+            (["delete", "--store", "STORE"], 2, "Missing argument"),
+            (["bogus"], 2, "No such command 'bogus'"),
+        ],
+    )
+    def test_wrong_use_is_one_line(
+        self, run: Run, store: str, arguments: list[str], status: int, message: str
+    ) -> None:
+        Path("file").write_text("x")
+        arguments = [store if argument == "STORE" else argument for argument in arguments]
+        assert message in error_line(run(*arguments), status)
+
+    def test_scanning_names_what_it_cannot_use(self, run: Run) -> None:
+        Path("a.jsonl").write_text('bad\n{"id": "1", "text": "please stop"}\n')
+        Path("b.txt").write_bytes(b"\xff")
+        outcome = run("scan", "a.jsonl", "b.txt", "-p", "stop", "--threshold", "0.9")
+        assert outcome.status == 1
+        assert [hit["text"] for hit in outcome.hits()] == ["stop"]
+        assert [line.split(": ")[1] for line in outcome.err.splitlines()] == [
+            "a.jsonl:1",
+            "b.txt:1",
+        ]
+
+
+def test_deleting_counts_what_was_there(run: Run, encoder: SpanEncoder, tmp_path: Path) -> None:
+    with Corpus(tmp_path / "s", encoder) as corpus:
+        corpus.add([Document("a", "one"), Document("b", "two")])
+    assert run("delete", "a", "x", "--store", "s") == Outcome(1, "", "1 of 2 documents deleted\n")
+    assert run("delete", "b", "--store", "s") == Outcome(0, "", "1 of 1 documents deleted\n")
+    assert orjson.loads(run("info", "--store", "s").out)["documents"] == 0
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+    def test_needs_no_heavy_imports(self, command: list[str]) -> None:
+        code = (
+            "import sys\nfrom slice_os.cli import main\n"
+            "try: main([*sys.argv[1:], '--help'])\n"
+            "except SystemExit: pass\n"
+            "print(sorted({'numpy', 'onnxruntime', 'tokenizers', 'torch', 'sqlite3'}"
+            " & set(sys.modules)))"
+        )
+        outcome = subprocess.run(
+            [sys.executable, "-c", code, *command],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=ENVIRONMENT,
+        )
+        assert outcome.stdout.startswith("Usage: slice-os")
+        assert outcome.stdout.endswith("[]\n")
+
+    def test_is_what_comes_without_a_command(self, run: Run) -> None:
+        assert run() == run("--help") == run("-h")
+
+
+class TestTerminal:
+    def show(self, *arguments: str) -> str:
+        """What a command writes to a terminal."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=ENVIRONMENT
+        )
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                data = os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+            if not data:
+                break
+            shown += data
+        os.close(ours)
+        assert process.wait() == 0
+        return shown.decode()
+
+    def test_hits_are_highlighted_in_context(self, store: str) -> None:
+        shown = self.show("search", "end this agreement at any time", "--store", store, "-k", "1")
+        head, text, *_ = shown.splitlines()
+        assert re.match(r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d", head)
+        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", text)
+
+    def test_control_characters_are_shown_and_not_obeyed(self, store: str) -> None:
+        shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")
+        plain = re.sub(r"\x1b\[(0|1|2|4|32)m", "", shown)
+        assert "cancel \N{REPLACEMENT CHARACTER}[31mmy" in plain
+        assert not set(plain) & set("\x1b\x07\x9b\u202e")
+
+    def test_ingest_sums_up_in_a_sentence(self, tmp_path: Path) -> None:
+        (tmp_path / "a.txt").write_text("End my plan.")
+        shown = self.show("ingest", str(tmp_path / "a.txt"), "--store", str(tmp_path / "s"))
+        assert "1 documents stored, 0 unchanged, 0 deleted; 1 sources read" in shown
+
+
+class TestInterruption:
+    def test_a_closed_pipe_is_no_error(self, store: str) -> None:
+        with subprocess.Popen(
+            [*COMMAND, "mine", "-p", "weather", "--threshold", "-1", "--store", store],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert orjson.loads(process.stdout.readline())
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait(60) == 0
+
+    def test_ctrl_c_ends_an_ingest_politely_and_it_goes_on(self, run: Run, tmp_path: Path) -> None:
+        record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
+        (tmp_path / "a.jsonl").write_bytes(record * 150)
+        ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
+        with subprocess.Popen(
+            [*COMMAND, *ingest],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+        ) as process:
+            while not (tmp_path / "s/writer.lock").exists():
+                assert process.poll() is None
+                time.sleep(0.05)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        assert (process.returncode, out, err.strip()) == (130, b"", b"slice-os: stopped")
+        kept = orjson.loads(run("info", "--store", "s").out)["documents"]
+        finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
+        assert finished["documents"] == 150 - kept

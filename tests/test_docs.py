@@ -1,0 +1,148 @@
+"""The documentation says what is so: its links lead somewhere, its examples run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from slice_os.fusion import BM25_WEIGHT
+from slice_os.results import Context, Hit
+
+REPOSITORY = Path(__file__).parents[1]
+README = REPOSITORY / "README.md"
+PAGES = sorted(
+    path for folder in (".", "docs", "demo") for path in (REPOSITORY / folder).glob("*.md")
+)
+
+
+def tokens(page: Path) -> Iterator[Token]:
+    """Every token of a page, those within lines too."""
+    for token in MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8")):
+        yield token
+        yield from token.children or ()
+
+
+def fences(page: Path, language: str) -> list[str]:
+    return [
+        token.content for token in tokens(page) if token.type == "fence" and token.info == language
+    ]
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings are linked by."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_links_lead_somewhere(page: Path) -> None:
+    links = [str(token.attrGet("href") or token.attrGet("src") or "") for token in tokens(page)]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        if not link or "://" in link:
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_page_of_commands_is_what_they_say() -> None:
+    page = runpy.run_path(str(REPOSITORY / "docs" / "make_cli.py"))["page"]
+    written = (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
+    assert written == page(), "run `make docs`"
+
+
+def test_the_commands_of_make_exist() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text("utf-8")
+    for page in PAGES:
+        for name in re.findall(r"^make (\w+)", "\n".join(fences(page, "sh")), flags=re.MULTILINE):
+            assert re.search(rf"^{name}:", makefile, flags=re.MULTILINE), f"{page}: make {name}"
+
+
+def test_the_weight_of_bm25_is_the_one_in_use() -> None:
+    assert f"with w = {BM25_WEIGHT};" in README.read_text("utf-8").replace("\n", " ")
+
+
+def test_the_example_of_a_hit_is_one() -> None:
+    (line,) = fences(README, "json")
+    example = json.loads(line)
+    document = REPOSITORY / example["doc_id"]
+    text = document.read_bytes().decode()
+    assert text[example["start"] : example["end"]] == example["text"]
+    hit = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
+    assert list(example) == list(hit.to_dict())
+    assert list(example["passage"]) == list(hit.to_dict()["passage"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the demo documents, in which the examples run in turn."""
+    folder = tmp_path_factory.mktemp("readme")
+    (folder / "demo").symlink_to(REPOSITORY / "demo")
+    return folder
+
+
+def run(command: str | list[str], folder: Path) -> str:
+    binaries = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    shell = isinstance(command, str)
+    done = subprocess.run(
+        command, shell=shell, cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+def hits(lines: str, folder: Path) -> list[dict[str, object]]:
+    """Hits as JSON lines; those of contracts are held against the contracts."""
+    found = [json.loads(line) for line in lines.splitlines()]
+    for hit in found:
+        if hit["doc_id"].endswith(".txt"):
+            text = (folder / hit["doc_id"]).read_bytes().decode()
+            assert text[hit["start"] : hit["end"]] == hit["text"]
+    return found
+
+
+@pytest.mark.slow
+def test_the_examples_run(folder: Path) -> None:
+    commands = [
+        line
+        for block in fences(README, "sh")
+        for line in block.splitlines()
+        if line.startswith("slice-os ")
+    ]
+    assert {command.split()[1] for command in commands} == {"ingest", "search", "mine", "scan"}
+    for command in commands:
+        output = run(command, folder)
+        if ".jsonl" in command and ">" in command:
+            output = (folder / command.split("> ")[1]).read_text("utf-8")
+        if "ingest" not in command:
+            assert hits(output, folder), command
+
+    (program,) = fences(README, "python")
+    printed = run([sys.executable, "-c", program], folder).splitlines()
+    assert printed
+    for line in printed:
+        match = re.fullmatch(r"(0\.\d\d)  (\S+):(\d+)-(\d+)  (.+)", line)
+        assert match, line
+
+
+@pytest.mark.slow
+def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
+    run("slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice", folder)
+    phrase = "either party may end this agreement at any time"
+    lines = run(["slice-os", "search", phrase, "--store", "demo.slice", "--json"], folder)
+    found = hits(lines, folder)
+    assert len(found) == 10
+    ends = [hit for hit in found if re.search("(?i)terminat|cancel", str(hit["passage"]))]
+    assert len(ends) == len(found)

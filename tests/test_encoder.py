@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slice_os import EngineError, InputError, ModelError, SpanEncoder
+from slice_os.encoder import PieceRange, plan_batches
+from slice_os.spans import FloatArray
+
+from .strategies import hard_texts
+
+TEXTS = [
+    "Either party may end this agreement at any time. " * 40,
+    "cancel",
+    "I want to stop paying for this, please.",
+    "",
+    "... — ...",
+    "我想取消订阅。 👩‍👩‍👧‍👦 e\u0301",
+    "The Supplier shall deliver the Goods on the agreed date; time is of the essence. " * 7,
+]
+
+
+def encode(encoder: SpanEncoder, texts: list[str]) -> list[FloatArray]:
+    aligned = [encoder.align(text) for text in texts]
+    return list(encoder.encode(PieceRange(text, 0, len(text.piece_ids)) for text in aligned))
+
+
+@pytest.fixture(scope="module")
+def alone(encoder: SpanEncoder) -> list[FloatArray]:
+    return [encode(encoder, [text])[0] for text in TEXTS]
+
+
+@pytest.fixture
+def model_copy(encoder: SpanEncoder, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(encoder.folder, tmp_path / "model"))
+
+
+class TestVectors:
+    def test_do_not_depend_on_the_batch(
+        self, encoder: SpanEncoder, alone: list[FloatArray]
+    ) -> None:
+        order = [4, 0, 6, 2, 2, 5, 3, 1]
+        together = encode(encoder, [TEXTS[index] for index in order])
+        for index, vectors in zip(order, together, strict=True):
+            np.testing.assert_array_equal(vectors, alone[index])
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_do_not_depend_on_threads(self, threads: int, alone: list[FloatArray]) -> None:
+        for vectors, expected in zip(
+            encode(SpanEncoder(threads=threads), TEXTS), alone, strict=True
+        ):
+            np.testing.assert_array_equal(vectors, expected)
+
+    def test_of_openvino_do_not_depend_on_the_batch_and_agree(
+        self, alone: list[FloatArray]
+    ) -> None:
+        pytest.importorskip("openvino", reason="the openvino extra is not installed")
+        openvino = SpanEncoder(engine="openvino", threads=2)
+        together = encode(openvino, TEXTS)
+        for text, vectors, expected in zip(TEXTS, together, alone, strict=True):
+            np.testing.assert_allclose(vectors, encode(openvino, [text])[0], atol=1e-5)
+            if len(vectors):  # activations are quantised by other rules, and perhaps bfloat16
+                mean, other = vectors.mean(axis=0), expected.mean(axis=0)
+                cosine = mean @ other / np.linalg.norm(mean) / np.linalg.norm(other)
+                assert cosine > 0.98
+
+    @settings(max_examples=15)
+    @given(data=st.data())
+    def test_of_parts_are_those_of_the_whole(
+        self, encoder: SpanEncoder, alone: list[FloatArray], data: st.DataObject
+    ) -> None:
+        aligned = encoder.align(TEXTS[0])
+        n_pieces = len(aligned.piece_ids)
+        assert n_pieces > encoder.card.max_length
+        start = data.draw(st.integers(0, n_pieces))
+        end = data.draw(st.integers(start, n_pieces))
+        (vectors,) = encoder.encode([PieceRange(aligned, start, end)])
+        np.testing.assert_array_equal(vectors, alone[0][start:end])
+
+    @settings(max_examples=40)
+    @given(text=hard_texts())
+    def test_there_is_one_for_every_piece(self, encoder: SpanEncoder, text: str) -> None:
+        aligned, vectors = encoder.encode_text(text)
+        assert vectors.shape == (len(aligned.piece_ids), encoder.card.dimension)
+        assert np.isfinite(vectors).all()
+
+    def test_the_stream_may_be_left(
+        self, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 1_000)
+        aligned = encoder.align(TEXTS[0])
+        stream = encoder.encode(PieceRange(aligned, 0, 400) for _ in range(1_000))
+        next(stream)
+        stream.close()
+        assert not [t for t in threading.enumerate() if t.name.startswith("encode")]
+
+    def test_an_error_while_reading_reaches_the_caller(self, encoder: SpanEncoder) -> None:
+        def ranges() -> object:
+            yield PieceRange(encoder.align("one"), 0, 1)
+            raise InputError("no more")
+
+        with pytest.raises(InputError, match="no more"):
+            list(encoder.encode(ranges()))  # type: ignore[arg-type]
+
+
+class TestPhrases:
+    def test_are_unit_means(self, encoder: SpanEncoder) -> None:
+        _, vectors = encoder.encode_text("end my plan")
+        mean = vectors.mean(axis=0)
+        (unit,) = encoder.encode_phrases(["end my plan"])
+        np.testing.assert_allclose(unit, mean / np.linalg.norm(mean), atol=1e-6)
+
+    def test_may_be_none_or_long(self, encoder: SpanEncoder) -> None:
+        assert encoder.encode_phrases([]).shape == (0, 384)
+        assert encoder.encode_phrases(["end my plan " * 300]).shape == (1, 384)
+
+    @pytest.mark.parametrize("phrase", ["", " \n", "...", "\0"])
+    def test_need_a_word(self, encoder: SpanEncoder, phrase: str) -> None:
+        with pytest.raises(InputError, match="has no word to search for") as caught:
+            encoder.encode_phrases(["good", phrase])
+        assert repr(phrase) in str(caught.value)
+
+    def test_have_no_lone_surrogate(self, encoder: SpanEncoder) -> None:
+        with pytest.raises(InputError, match=r"phrase .*lone surrogate"):
+            encoder.encode_phrases(["caf\udce9"])
+
+
+@given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 4_000))
+def test_batches_keep_to_the_budget(lengths: list[int], budget: int) -> None:
+    batches = plan_batches(lengths, budget)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
+    in_order = [lengths[index] for batch in batches for index in batch]
+    assert in_order == sorted(lengths, reverse=True)
+
+
+class TestEngines:
+    @pytest.mark.parametrize("name", ["CPU", "cpu", "CPUExecutionProvider"])
+    def test_cpu_by_any_name(self, name: str) -> None:
+        encoder = SpanEncoder(providers=[name], threads=1)
+        assert encoder.encode_phrases(["hello"]).shape == (1, 384)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"providers": ["Abacus"]}, "no execution provider 'Abacus' .*it has .*CPU"),
+            ({"engine": "abacus"}, "no engine 'abacus'; there are onnxruntime, openvino"),
+            ({"engine": "openvino", "providers": ["CPU"]}, "takes no execution providers"),
+        ],
+    )
+    def test_unknown_ones_are_refused(self, options: dict[str, object], message: str) -> None:
+        with pytest.raises(EngineError, match=message) as caught:
+            SpanEncoder(**options)  # type: ignore[arg-type]
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.filterwarnings("ignore:Specified provider")
+    def test_a_provider_that_does_not_load_is_no_silent_cpu(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        onnxruntime = pytest.importorskip("onnxruntime")
+        available = onnxruntime.get_available_providers()
+        if "ROCMExecutionProvider" in available:
+            pytest.skip("this onnxruntime has ROCm")
+        monkeypatch.setattr(
+            onnxruntime, "get_available_providers", lambda: ["ROCMExecutionProvider", *available]
+        )
+        with pytest.raises(EngineError, match=r"ROCM.* did not load .*ask for CPU") as caught:
+            SpanEncoder(providers=["rocm"])
+        assert "\n" not in str(caught.value)
+
+
+class TestModelFolders:
+    def test_a_copy_gives_the_same(self, encoder: SpanEncoder, model_copy: Path) -> None:
+        copy = SpanEncoder(model_copy)
+        assert copy.card == encoder.card
+        np.testing.assert_array_equal(copy.encode_phrases(["a"]), encoder.encode_phrases(["a"]))
+
+    @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+    def test_a_changed_file_is_found_out(self, model_copy: Path, name: str) -> None:
+        with (model_copy / name).open("ab") as stream:
+            stream.write(b" ")
+        with pytest.raises(ModelError, match="changed since export"):
+            SpanEncoder(model_copy)
+
+    @pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json"])
+    def test_a_missing_file_is_named(self, model_copy: Path, name: str) -> None:
+        (model_copy / name).unlink()
+        with pytest.raises(ModelError, match=name):
+            SpanEncoder(model_copy)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"pooling": "cls"}, "pooling 'cls' is not supported"),
+            ({"colour": "red"}, r"unknown fields \['colour'\]"),
+            ({"max_words": None}, "max_words"),
+            ({"dimension": "384"}, "dimension"),
+        ],
+    )
+    def test_a_card_that_does_not_fit_is_refused(
+        self, model_copy: Path, change: dict[str, object], message: str
+    ) -> None:
+        card = model_copy / "model.json"
+        card.write_bytes(orjson.dumps({**orjson.loads(card.read_bytes()), **change}))
+        with pytest.raises(ModelError, match=message) as caught:
+            SpanEncoder(model_copy)
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"name": "x"}', b"\xff"])
+    def test_a_card_that_is_none_is_refused(self, model_copy: Path, content: bytes) -> None:
+        (model_copy / "model.json").write_bytes(content)
+        with pytest.raises(ModelError, match=r"model\.json: "):
+            SpanEncoder(model_copy)
+
+    def test_an_unknown_name_is_answered_with_the_known_ones(self) -> None:
+        with pytest.raises(ModelError, match=r"no model at 'nothing': .*minilm-l6-int8"):
+            SpanEncoder("nothing")
+
+
+def test_encoding_goes_on_while_the_caller_works(encoder: SpanEncoder) -> None:
+    """A caller that dawdles and one that does not get the same."""
+    aligned = encoder.align("end my plan")
+    slow = []
+    for vectors in encoder.encode(PieceRange(aligned, 0, 3) for _ in range(20)):
+        time.sleep(0.001)
+        slow.append(vectors)
+    for vectors in slow:
+        np.testing.assert_array_equal(vectors, slow[0])

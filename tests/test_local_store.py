@@ -1,0 +1,541 @@
+from __future__ import annotations
+
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slice_os import (
+    Corpus,
+    Document,
+    EncoderMismatchError,
+    InputError,
+    ModelCard,
+    SpanEncoder,
+    StoreError,
+)
+from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.spans import FloatArray
+from slice_os.stores import create_store, open_store, store_exists
+from slice_os.stores.base import Phrases, Query, Store
+from slice_os.words import find_words
+
+from .strategies import hard_texts
+
+DIMENSION = 8
+CARD = ModelCard(
+    encoder_id="0123456789abcdef",
+    name="tiny",
+    dimension=DIMENSION,
+    max_length=64,
+    pooling="mean",
+    min_words=1,
+    max_words=4,
+    precision="fp32",
+    licence="unknown",
+    provenance="random vectors",
+    threshold=0.5,
+)
+
+
+def part_of(document: Document, seed: int = 0, words_each: int = 7) -> DocumentPart:
+    """A document with random vectors, a piece a word and one of punctuation between two."""
+    rng = np.random.default_rng(seed)
+    words = find_words(document.text)
+    passages = []
+    for start in range(0, len(words), words_each):
+        rows = words[start : start + words_each]
+        first = np.arange(len(rows)) * 2
+        table = np.column_stack([rows, first, first + 1])
+        vectors = rng.normal(0.2, 1, (2 * len(rows) - 1, DIMENSION)).astype(np.float32)
+        passages.append(EncodedPassage(int(table[0, 0]), int(table[-1, 1]), table, vectors))
+    return DocumentPart(document, tuple(passages), last=True)
+
+
+def fill(store: Store, documents: Iterable[Document]) -> dict[str, DocumentPart]:
+    parts = {document.id: part_of(document, seed) for seed, document in enumerate(documents)}
+    with store.writer() as writer:
+        for part in parts.values():
+            writer.write(part)
+    return parts
+
+
+def query(*texts: str, where: dict[str, list[str]] | None = None, seed: int = 9) -> Query:
+    vectors = np.random.default_rng(seed).standard_normal((len(texts), DIMENSION))
+    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return Query(Phrases(texts, units), where or {}, CARD.min_words, CARD.max_words)
+
+
+def brute_force(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
+    """The best cosine of each phrase over spans that are materialised one by one."""
+    n_words = len(passage.words)
+    spans = [
+        passage.vectors[passage.words[i, 2] : passage.words[j, 3]].mean(axis=0, dtype=float)
+        for i in range(n_words)
+        for j in range(i, min(i + CARD.max_words, n_words))
+    ]
+    units = np.array(spans) / np.linalg.norm(spans, axis=1, keepdims=True)
+    return (units @ phrases.T).max(axis=0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    create_store(tmp_path / "store", CARD, 128)
+    return open_store(tmp_path / "store", CARD)
+
+
+def documents(count: int, **metadata: str) -> list[Document]:
+    return [
+        Document(f"doc {n}", f"number {n} is here. " * (1 + n % 4), metadata) for n in range(count)
+    ]
+
+
+class TestDocuments:
+    def test_come_back_as_they_were_given(self, store: Store) -> None:
+        document = Document("a", "one two\r\nthree\0 👩‍👩‍👧‍👦.", {"lang": "en", "n": 5, "ok": True})
+        parts = fill(store, [document])
+        (key,) = store.rank(query("two"), 10).keys
+        found = store.load([key])[key]
+        (passage,) = parts["a"].passages
+        assert store.document_text("a") == document.text
+        assert (found.doc_id, found.text) == ("a", document.text[:-1])
+        assert found.encoded.metadata == document.metadata
+        np.testing.assert_array_equal(found.encoded.words, passage.words)
+        np.testing.assert_allclose(found.encoded.vectors, passage.vectors, atol=0.02)
+        assert store.documents(["a", "b"])["a"].fingerprint == document.fingerprint
+
+    def test_of_a_known_id_are_replaced(self, store: Store) -> None:
+        fill(store, documents(5))
+        fill(store, [Document("doc 2", "something else")])
+        assert store.info().documents == 5
+        assert store.document_text("doc 2") == "something else"
+        evidence = store.rank(query("something"), 10)
+        texts = [found.text for found in store.load(evidence.keys).values()]
+        assert texts.count("something else") == 1
+        assert not any("number 2" in text for text in texts)
+
+    def test_can_be_deleted(self, store: Store) -> None:
+        fill(store, documents(5))
+        with store.writer() as writer:
+            assert writer.delete(["doc 1", "nothing", "doc 3", "doc 1"]) == 2
+        assert store.info().documents == 3
+        assert store.document_text("doc 1") is None
+        evidence = store.rank(query("number"), 10)
+        assert {found.doc_id for found in store.load(evidence.keys).values()} == {
+            "doc 0",
+            "doc 2",
+            "doc 4",
+        }
+        connection = sqlite3.connect(Path(store.info().location) / "store.sqlite")
+        for table in ("passages", "passage_terms"):
+            (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
+            assert rows == store.info().passages
+
+    def test_without_words_are_kept(self, store: Store) -> None:
+        fill(store, [Document("dots", "...")])
+        assert store.document_text("dots") == "..."
+        assert store.info().passages == 0
+
+    def test_that_are_incomplete_are_dropped(self, store: Store) -> None:
+        fill(store, [Document("a", "the former text")])
+        with pytest.raises(RuntimeError), store.writer() as writer:  # noqa: PT012
+            writer.write(part_of(Document("b", "complete")))
+            begun = part_of(Document("a", "the new text " * 9))
+            writer.write(DocumentPart(begun.document, begun.passages[:1], last=False))
+            raise RuntimeError
+        assert store.document_text("a") == "the former text"
+        assert store.document_text("b") == "complete"
+        fill(store, [Document("c", "and on it goes")])
+        evidence = store.rank(query("former"), 10)
+        assert evidence.bm25[0].argmax() == evidence.keys.index(min(evidence.keys))
+        assert store.info().documents == 3
+
+    def test_of_a_source_are_known(self, store: Store) -> None:
+        fill(store, [Document("a", "x", source="one"), Document("b", "x", source="two")])
+        with store.writer() as writer:
+            writer.finish_source("one", "first")
+            writer.finish_source("one", "second")
+        assert store.documents_of("one") == {"a"}
+        assert store.source_signature("one") == "second"
+        assert store.source_signature("two") is None
+
+    @settings(max_examples=25)
+    @given(texts=st.lists(hard_texts(8), max_size=4))
+    def test_of_any_text_come_back(
+        self, tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+    ) -> None:
+        folder = tmp_path_factory.mktemp("any") / "store"
+        create_store(folder, CARD, 128)
+        store = open_store(folder)
+        fill(store, [Document(f"\0{n}", text) for n, text in enumerate(texts)])
+        for number, text in enumerate(texts):
+            assert store.document_text(f"\0{number}") == text
+        evidence = store.rank(query("word", "取消"), 10)
+        for found in store.load(evidence.keys).values():
+            text = texts[int(found.doc_id[1:])]
+            assert text[found.encoded.start : found.encoded.end] == found.text
+        store.close()
+
+
+class TestScores:
+    @pytest.mark.parametrize("chunk", [1, 50, 10_000])
+    def test_are_exact(self, store: Store, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("slice_os.stores.local.scoring.CHUNK_PIECES", chunk)
+        monkeypatch.setattr("slice_os.stores.local.scoring.BLOCK_PIECES", 13)
+        parts = fill(store, documents(40))
+        with store.writer() as writer:
+            writer.delete([f"doc {n}" for n in (0, 7, 8, 21, 39)])
+        asked = query("number", "here", "zero")
+        evidence = store.rank(asked, 1)
+        found = store.load(evidence.keys)
+        assert len(evidence.keys) == store.info().passages == len(found)
+        for column, key in enumerate(evidence.keys):
+            stored = found[key]
+            expected = brute_force(stored.encoded, asked.phrases.vectors)
+            np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)
+            (original,) = [
+                p for p in parts[stored.doc_id].passages if p.start == stored.encoded.start
+            ]
+            unquantised = brute_force(original, asked.phrases.vectors)
+            np.testing.assert_allclose(evidence.cosines[:, column], unquantised, atol=0.01)
+
+    def test_of_passages_shorter_than_any_span_asked_for(self, store: Store) -> None:
+        fill(store, [Document("a", "one"), Document("b", "one two three")])
+        asked = query("one")
+        long = Query(asked.phrases, {}, min_words=2, max_words=4)
+        assert np.isfinite(store.rank(long, 1).cosines).tolist() == [[False, True]]
+
+    def test_of_a_sweep_are_those_of_the_ranking(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.stores.local.store.SWEEP_PASSAGES", 3)
+        fill(store, documents(30))
+        asked = query("number", "zero")
+        ranked = store.rank(asked, 1)
+        above = np.flatnonzero((ranked.cosines >= 0.7).any(axis=0))
+        assert 3 < len(above) < len(ranked.keys)
+        swept = list(store.sweep(asked, 0.7, exhaustive=True))
+        assert [key for each in swept for key in each.keys] == [ranked.keys[c] for c in above]
+        np.testing.assert_array_equal(
+            np.concatenate([each.bm25 for each in swept], axis=1), ranked.bm25[:, above]
+        )
+
+    def test_by_bm25_need_a_term(self, store: Store) -> None:
+        fill(
+            store,
+            [
+                Document("en", "We cancelled the plan."),
+                Document("zh", "我想取消订阅。"),
+                Document("no", "Nothing of the kind."),
+                Document("at", "Write to a.b@c.org, at 3,000 feet"),
+                *documents(5),
+            ],
+        )
+
+        def found(phrase: str) -> set[str]:
+            evidence = store.rank(query(phrase), 1)
+            hits = [evidence.keys[i] for i in np.flatnonzero(evidence.bm25[0])]
+            assert evidence.bm25_best[0] == evidence.bm25[0].max(initial=0)
+            return {passage.doc_id for passage in store.load(hits).values()}
+
+        assert found("cancel plans") == {"en"}
+        assert found("取消") == {"zh"}
+        assert found("a.b@c.org") == {"at"}
+        assert found("3,000") == {"at"}
+        assert found("zebra 😀") == set()
+        assert found('" OR * NEAR( kind') == {"no"}
+        assert found("plan " * 3 + " ".join(f"w{n}" for n in range(2_000))) == {"en"}
+
+
+class TestFilters:
+    @pytest.fixture
+    def filled(self, store: Store) -> Callable[..., set[str]]:
+        odd = {'we"ird.$[0]\\': "x=y", "": "empty", "ключ": "значение", "a\nb": "c\0d"}
+        fill(
+            store,
+            [
+                Document("a", "one", {"lang": "en", "n": 5, "f": 0.5, "ok": True}),
+                Document("b", "one", {"lang": "de", "n": 50, "f": -1e-9, "ok": False}),
+                Document("c", "one", {"lang": "fr", "n": "5", "ok": "true"}),
+                Document("d", "one", odd),
+                Document("e", "one"),
+            ],
+        )
+
+        def admitted(**where: object) -> set[str]:
+            return admitted_by({name: [str(value)] for name, value in where.items()})
+
+        def admitted_by(where: dict[str, list[str]]) -> set[str]:
+            keys = store.rank(query("one", where=where), 1).keys
+            return {passage.doc_id for passage in store.load(keys).values()}
+
+        return admitted_by
+
+    @pytest.mark.parametrize(
+        ("where", "ids"),
+        [
+            ({}, "abcde"),
+            ({"lang": ["en"]}, "a"),
+            ({"lang": ["en", "fr", "xx"]}, "ac"),
+            ({"n": ["5"]}, "ac"),
+            ({"n": ["50"]}, "b"),
+            ({"f": ["0.5"]}, "a"),
+            ({"f": ["-1e-9"]}, "b"),
+            ({"ok": ["true"]}, "ac"),
+            ({"ok": ["false"]}, "b"),
+            ({"ok": ["1"]}, ""),
+            ({"lang": ["en"], "n": ["50"]}, ""),
+            ({"lang": ["en", "de"], "n": ["50"]}, "b"),
+            ({'we"ird.$[0]\\': ["x=y"]}, "d"),
+            ({"": ["empty"]}, "d"),
+            ({"ключ": ["значение"]}, "d"),
+            ({"a\nb": ["c\0d"]}, "d"),
+            ({"none": ["x"]}, ""),
+            ({"lang": []}, ""),
+        ],
+    )
+    def test_admit(
+        self,
+        filled: Callable[[dict[str, list[str]]], set[str]],
+        where: dict[str, list[str]],
+        ids: str,
+    ) -> None:
+        assert filled(where) == set(ids)
+
+    def test_see_the_fields_of_a_passage_first(self, store: Store) -> None:
+        part = part_of(Document("a", "one two", {"speaker": "nobody", "lang": "en"}), words_each=1)
+        said = [
+            EncodedPassage(p.start, p.end, p.words, p.vectors, {"speaker": name})
+            for p, name in zip(part.passages, ["Ann", "Bob"], strict=True)
+        ]
+        with store.writer() as writer:
+            writer.write(DocumentPart(part.document, tuple(said), last=True))
+
+        def texts(**where: list[str]) -> list[str]:
+            keys = store.rank(query("one", where=where), 1).keys
+            return [passage.text for passage in store.load(keys).values()]
+
+        assert texts(speaker=["Ann"]) == ["one"]
+        assert texts(speaker=["nobody"]) == []
+        assert texts(lang=["en"], speaker=["Bob", "Cy"]) == ["two"]
+
+    def test_take_numbers_and_booleans_in_python(
+        self, encoder: SpanEncoder, tmp_path: Path
+    ) -> None:
+        with Corpus(tmp_path / "s", encoder) as corpus:
+            corpus.add([Document("a", "end my plan", {"n": 5, "ok": True})])
+            assert len(corpus.search("plan", where={"n": 5, "ok": True})) == 1
+            assert len(corpus.search("plan", where={"n": [4, 5]})) == 1
+            assert len(corpus.search("plan", where={"ok": False})) == 0
+
+
+class TestOpening:
+    def test_an_empty_store_answers(self, store: Store) -> None:
+        evidence = store.rank(query("one", "two"), 10)
+        assert (list(evidence.keys), evidence.cosines.shape) == ([], (2, 0))
+        assert list(store.sweep(query("one"), 0.5, exhaustive=True)) == []
+        assert store.info().documents == store.info().passages == 0
+
+    def test_no_store(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        for place in (tmp_path / "none", tmp_path, tmp_path / "file"):
+            assert not store_exists(place)
+            with pytest.raises(StoreError, match="no store here; make one with"):
+                open_store(place)
+
+    def test_no_place_for_a_store(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(StoreError, match="file: cannot be used as a store folder"):
+            create_store(tmp_path / "file", CARD, 128)
+        with pytest.raises(StoreError, match="cannot be used as a store folder"):
+            create_store(tmp_path / "file" / "below", CARD, 128)
+        with pytest.raises(StoreError, match=r"holds other files \(file"):
+            create_store(tmp_path, CARD, 128)
+
+    def test_another_encoder(self, store: Store) -> None:
+        card = ModelCard(**{**{f: getattr(CARD, f) for f in CARD.__slots__}, "encoder_id": "ff"})
+        with pytest.raises(EncoderMismatchError, match=r"tiny fp32 \(0123456789abcdef\), not by"):
+            open_store(store.info().location, card)
+
+    def test_another_encoder_of_a_corpus(self, store: Store, encoder: SpanEncoder) -> None:
+        corpus = Corpus(store.info().location, encoder)
+        for ask in (
+            lambda: corpus.search("x"),
+            lambda: corpus.add([Document("a", "x")]),
+            lambda: corpus.mine("x"),
+        ):
+            with pytest.raises(EncoderMismatchError):
+                ask()
+
+    @pytest.mark.parametrize(
+        ("statement", "message"),
+        [
+            ("UPDATE settings SET value = 2 WHERE name = 'schema_version'", "version 2, .*upgrade"),
+            ("DROP TABLE settings", "no store here"),
+            ("DROP TABLE documents", "no such table"),
+            ("DELETE FROM settings", "damaged"),
+        ],
+    )
+    def test_a_database_that_is_not_ours(self, store: Store, statement: str, message: str) -> None:
+        folder = Path(store.info().location)
+        store.close()
+        with sqlite3.connect(folder / "store.sqlite") as connection:
+            connection.execute(statement)
+        connection.close()
+        with pytest.raises(StoreError, match=message) as caught:
+            open_store(folder).info()
+        assert "\n" not in str(caught.value)
+
+    def test_a_database_that_is_none(self, tmp_path: Path) -> None:
+        (tmp_path / "store.sqlite").write_bytes(b"something else " * 100)
+        with pytest.raises(StoreError, match="not a database"):
+            open_store(tmp_path)
+
+    @pytest.mark.parametrize("name", ["vectors.i8", "scales.f32", "words.u32", "norms.f32"])
+    @pytest.mark.parametrize("missing", [True, False])
+    def test_a_file_that_is_cut_short(self, store: Store, name: str, missing: bool) -> None:
+        fill(store, documents(3))
+        file = Path(store.info().location) / name
+        if missing:
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[:-1])
+        reader = open_store(store.info().location)
+        with pytest.raises(StoreError, match=f"{name}: .* bytes where .* belong; .*damaged"):
+            reader.rank(query("x"), 1)
+        with pytest.raises(StoreError, match="damaged"), reader.writer():
+            pass
+
+    def test_a_full_disk_is_one_line(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        fill(store, documents(2))
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        no_space = pytest.raises(StoreError, match="No space left on device")
+        with no_space, store.writer() as writer:
+            writer.write(part_of(Document("kept", "kept")))
+            monkeypatch.setattr("slice_os.stores.local.arrays.ArrayFile.append", full)
+            writer.write(part_of(Document("lost", "lost")))
+        assert store.document_text("kept") == "kept"
+        assert store.document_text("lost") is None
+
+    @pytest.mark.parametrize("pieces", [7, 1_025])
+    def test_passages_of_a_silly_size(self, tmp_path: Path, pieces: int) -> None:
+        with pytest.raises(InputError, match="8 to 1,024 word pieces"):
+            Corpus(tmp_path / "s", max_pieces=pieces)
+
+
+CHILD = """
+    import itertools, os, signal, sys
+    from pathlib import Path
+    import slice_os.stores.local.writer
+    from slice_os import Document
+    from slice_os.stores import open_store
+    from tests.test_local_store import part_of
+
+    slice_os.stores.local.writer.COMMIT_SECONDS = 0
+    store = open_store(sys.argv[1])
+"""
+
+
+@contextmanager
+def child(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A process that runs the code with a store open, killed at the end."""
+    script = textwrap.dedent(CHILD) + textwrap.dedent(code)
+    with subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=Path(__file__).parents[1],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+class TestProcesses:
+    def test_a_second_writer_is_refused(self, store: Store) -> None:
+        waiting = """
+            with store.writer():
+                print("writing", flush=True)
+                sys.stdin.readline()
+        """
+        refused = pytest.raises(StoreError, match="another process is writing")
+        with store.writer(), refused, open_store(store.info().location).writer():
+            pass
+        with child(waiting, store.info().location) as process:
+            assert line(process) == "writing\n"
+            with pytest.raises(StoreError, match="another process is writing"), store.writer():
+                pass
+        fill(store, documents(1))  # the lock went with the process
+
+    def test_readers_see_whole_documents_while_one_writes(self, store: Store) -> None:
+        writing = """
+            with store.writer() as writer:
+                for n in itertools.count():
+                    document = Document(str(n % 20), f"version {n} of it. " * 10)
+                    writer.write(part_of(document, n))
+                    print(n, flush=True)
+        """
+        phrases = query("version", "it").phrases.vectors
+        with child(writing, store.info().location) as process:
+            for _ in range(10):
+                assert line(process)
+                evidence = store.rank(query("version", "it"), 10)
+                loaded = store.load(evidence.keys)
+                assert loaded
+                for column, key in enumerate(evidence.keys):
+                    if key in loaded:  # else it was replaced meanwhile
+                        expected = brute_force(loaded[key].encoded, phrases)
+                        np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)
+                texts: dict[str, set[str]] = {}
+                for passage in loaded.values():
+                    texts.setdefault(passage.doc_id, set()).add(passage.text)
+                for doc_id, passages in texts.items():
+                    versions = {re.findall(r"\d+", text)[0] for text in passages}
+                    assert len(versions) == 1, doc_id
+                assert store.info().size_bytes > 0
+
+    @pytest.mark.parametrize("after", [1, 5, 12])
+    def test_a_killed_writer_leaves_whole_documents(self, store: Store, after: int) -> None:
+        killed = """
+            with store.writer() as writer:
+                for n in range(int(sys.argv[2])):
+                    writer.write(part_of(Document(f"doc {n}", f"number {n} is here. " * 9), n))
+                begun = part_of(Document("doc 0", "cut off " * 40), 99)
+                for passage in begun.passages:
+                    writer.write(type(begun)(begun.document, (passage,), last=False))
+                for file in writer._arrays.by_piece:
+                    file.sync()
+                os.kill(os.getpid(), signal.SIGKILL)
+        """
+        with child(killed, store.info().location, after) as process:
+            assert process.wait(60) == -signal.SIGKILL
+        folder = Path(store.info().location)
+        assert store.info().documents == after
+        grown = (folder / "vectors.i8").stat().st_size
+        fill(store, [Document("next", "the next one")])
+        assert (folder / "vectors.i8").stat().st_size < grown
+        evidence = store.rank(query("number"), 1)
+        for column, (key, passage) in enumerate(store.load(evidence.keys).items()):
+            assert key == evidence.keys[column]
+            expected = brute_force(passage.encoded, query("number").phrases.vectors)
+            np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)

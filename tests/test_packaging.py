@@ -1,0 +1,183 @@
+"""What is shipped: the archives, their metadata, and a base install of the wheel."""
+
+from __future__ import annotations
+
+import email
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from email.message import Message
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+REPOSITORY = Path(__file__).parents[1]
+MEGABYTE = 1_000_000
+FOLDERS = ["export", "ingest", "mappings"]
+
+
+def build(source: Path, out: Path, target: str) -> Path:
+    """An archive, built as `make build` does it; no network is needed."""
+    if find_spec("hatchling") is None:
+        pytest.skip("needs hatchling, one of the dev dependencies")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (archive,) = out.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(REPOSITORY, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(REPOSITORY, tmp_path_factory.mktemp("sdist"), "sdist")
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return email.message_from_bytes(archive.read(name))
+
+
+def test_the_wheel_has_one_package_and_all_of_it(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    shipped = {name: size for name, size in sizes.items() if ".dist-info/" not in name}
+    # The folders at the top of the repository belong below slice_os.
+    places = {"slice_os": "slice_os", **{name: f"slice_os/{name}" for name in FOLDERS}}
+    assert shipped == {
+        f"{place}/{path.relative_to(REPOSITORY / folder).as_posix()}": path.stat().st_size
+        for folder, place in places.items()
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert "slice_os/py.typed" in shipped
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert wheel.stat().st_size <= 40 * MEGABYTE
+
+
+def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        assert all(entry.isreg() or entry.isdir() for entry in archive)
+        archive.extractall(tmp_path / "source")
+    (source,) = (tmp_path / "source").iterdir()
+    again = build(source, tmp_path / "wheel", "wheel")
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_licence_and_notices_are_shipped(metadata: Message) -> None:
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
+
+
+def test_every_extra_that_an_error_asks_for_exists(metadata: Message) -> None:
+    asked = {
+        extra
+        for folder in ["slice_os", *FOLDERS]
+        for path in (REPOSITORY / folder).rglob("*.py")
+        for extra in re.findall(
+            r"slice-os\[(\w+)\]|MissingExtraError\([^)]*?\"(\w+)\"\)", path.read_text("utf-8")
+        )
+        for extra in extra
+        if extra
+    }
+    assert asked
+    assert asked <= set(metadata.get_all("Provides-Extra", []))
+
+
+def test_the_base_install_brings_no_torch(metadata: Message) -> None:
+    base = {
+        canonicalize_name(requirement.name)
+        for requirement in map(Requirement, metadata.get_all("Requires-Dist", []))
+        if requirement.marker is None or "extra" not in str(requirement.marker)
+    }
+    assert "onnxruntime" in base
+    assert not base & {"torch", "transformers", "optimum-onnx", "openvino"}
+
+
+def test_the_pins_are_within_the_ranges(metadata: Message) -> None:
+    pins: dict[str, list[Requirement]] = {}
+    for line in (REPOSITORY / "requirements.lock").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            assert [part.operator for part in pin.specifier] == ["=="], line
+            pins.setdefault(canonicalize_name(pin.name), []).append(pin)
+    for requirement in map(Requirement, metadata.get_all("Requires-Dist", [])):
+        found = pins[canonicalize_name(requirement.name)]
+        for pin in found:
+            (version,) = pin.specifier
+            assert requirement.specifier.contains(version.version), f"{pin} is not {requirement}"
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel and nothing else; pip's cache makes it quick."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pins = REPOSITORY / "requirements.lock"
+    install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-c", pins, wheel]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1]
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"pip could not install the wheel: {reason}", pytrace=False)
+        pytest.skip(f"pip could not install the wheel, is there a network? {reason}")
+    return folder
+
+
+def site_packages(environment: Path) -> Path:
+    variables = {"base": str(environment), "platbase": str(environment)}
+    return Path(sysconfig.get_path("purelib", "venv", variables))
+
+
+@pytest.mark.slow
+def test_the_base_install_is_small_and_keeps_to_its_name(environment: Path) -> None:
+    folder = site_packages(environment)
+    names = {path.name for path in folder.iterdir()}
+    assert "slice_os" in names
+    assert not names & {"torch", "tests", "docs", "demo", *FOLDERS}
+    size = sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+    assert size <= 300 * MEGABYTE, f"{size / MEGABYTE:.0f} MB"
+
+
+@pytest.mark.slow
+def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None:
+    binaries = environment / "bin"
+
+    def run(*command: str | Path) -> str:
+        # Neither the checkout nor anything set outside may be seen.
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    names = ["slice_os", *(f"slice_os.{name}" for name in FOLDERS)]
+    files = run(binaries / "python", "-c", f"import {', '.join(names)}; print(slice_os.__file__)")
+    assert Path(files.strip()).is_relative_to(site_packages(environment))
+    assert run(binaries / "slice-os", "--help").startswith("Usage: slice-os")
+
+    text = "The weather is fine. Either party may end this agreement at any time.\n"
+    (tmp_path / "contract.txt").write_text(text, "utf-8")
+    run(binaries / "slice-os", "ingest", "contract.txt", "--store", "mine.slice")
+    phrase = "each side can terminate the contract whenever it wants"
+    (line,) = run(
+        binaries / "slice-os", "search", phrase, "--store", "mine.slice", "--json"
+    ).splitlines()
+    hit = json.loads(line)
+    assert text[hit["start"] : hit["end"]] == hit["text"]
+    assert "agreement" in hit["text"]

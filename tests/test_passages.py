@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import Document, InputError, Segment, SpanEncoder
+from slice_os.ingest.passages import Passage, cut_passages, encode_documents
+
+from .strategies import hard_texts
+
+
+def cut(encoder: SpanEncoder, document: Document, max_pieces: int = 128) -> list[Passage]:
+    return cut_passages(document, encoder.align(document.text), max_pieces)
+
+
+def check(encoder: SpanEncoder, document: Document, passages: list[Passage], most: int) -> None:
+    """Passages share out the words, in order, and leave only white space between them."""
+    text, words = document.text, encoder.align(document.text).words
+    bounds = [0, *(p.end_word for p in passages)]
+    assert [p.first_word for p in passages] == bounds[:-1]
+    assert bounds[-1] == len(words)
+    position = 0
+    for passage in passages:
+        assert not text[position : passage.start].strip()
+        assert passage.start <= words[passage.first_word, 0]
+        assert words[passage.end_word - 1, 1] <= passage.end
+        assert text[passage.start : passage.end].strip() == text[passage.start : passage.end]
+        inside = words[passage.first_word : passage.end_word]
+        assert len(inside) == 1 or inside[-1, 3] - inside[0, 2] <= most
+        position = passage.end
+    assert not passages or not text[position:].strip()
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Document:
+    turns = draw(st.lists(st.tuples(hard_texts(8), st.sampled_from(["A", "B", None])), max_size=8))
+    text, segments = "", []
+    for said, speaker in turns:
+        segments.append(Segment(len(text), len(text) + len(said), speaker, len(text), len(text)))
+        text += said + draw(st.sampled_from(["\n", " ", "\r\n"]))
+    return Document("d", text, segments=tuple(segments))
+
+
+@given(text=hard_texts(60), most=st.integers(8, 200))
+def test_passages_share_out_any_text(encoder: SpanEncoder, text: str, most: int) -> None:
+    document = Document("d", text)
+    check(encoder, document, cut(encoder, document, most), most)
+
+
+@given(document=conversations(), most=st.integers(8, 200))
+def test_speakers_are_never_mixed(encoder: SpanEncoder, document: Document, most: int) -> None:
+    passages = cut(encoder, document, most)
+    check(encoder, document, passages, most)
+    words = encoder.align(document.text).words
+    for passage in passages:
+        within = words[passage.first_word : passage.end_word]
+        speakers = {
+            segment.speaker
+            for segment in document.segments
+            if ((within[:, 0] < segment.end) & (within[:, 1] > segment.start)).any()
+        }
+        assert len(speakers) <= 1
+
+
+def test_passages_end_with_sentences(encoder: SpanEncoder) -> None:
+    sentence = "The parties may agree on another date. "
+    document = Document("d", sentence * 60)
+    surfaces = [document.text[p.start : p.end] for p in cut(encoder, document, 64)]
+    assert len(surfaces) > 5
+    assert all(s.startswith("The parties") and s.endswith("date.") for s in surfaces)
+    assert len({len(s) for s in surfaces[:-1]}) == 1  # as many sentences as fit
+
+
+def test_long_sentences_break_at_clauses(encoder: SpanEncoder) -> None:
+    document = Document("d", "the supplier shall deliver all of the goods in time, " * 40)
+    surfaces = [document.text[p.start : p.end] for p in cut(encoder, document, 64)]
+    assert all(surface.endswith("time,") for surface in surfaces)
+
+
+def test_metadata_of_a_passage_is_that_of_its_turns(encoder: SpanEncoder) -> None:
+    text = "hello there\nhow are you\nfine thanks"
+    segments = (
+        Segment(0, 11, "Ann", 0.0, 1.5),
+        Segment(12, 23, "Ann", 1.5, 2.5),
+        Segment(24, 35, "Bob", 2.5, 4.0),
+    )
+    (part,) = encode_documents([Document("d", text, segments=segments)], encoder)
+    assert [(p.start, p.end, p.metadata) for p in part.passages] == [
+        (0, 23, {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5}),
+        (24, 35, {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0}),
+    ]
+
+
+@pytest.mark.parametrize("unit", ["The date is set. ", "a", "_", "x;"])
+def test_a_megabyte_is_cut(encoder: SpanEncoder, unit: str) -> None:
+    document = Document("d", unit * (1_000_000 // len(unit)))
+    passages = cut(encoder, document)
+    check(encoder, document, passages, 128)
+
+
+@given(texts=st.lists(hard_texts(12), max_size=5))
+def test_encoded_passages_lie_in_their_documents(encoder: SpanEncoder, texts: list[str]) -> None:
+    documents = [Document(str(number), text) for number, text in enumerate(texts)]
+    parts = list(encode_documents(documents, encoder, max_pieces=16))
+    assert [part.document for part in parts if part.last] == documents
+    for part in parts:
+        text = part.document.text
+        aligned = encoder.align(text)
+        rows = np.concatenate([p.words for p in part.passages]) if part.passages else np.empty(0)
+        assert len(rows) == len(aligned.words)
+        for passage in part.passages:
+            assert passage.vectors.shape[1] == encoder.card.dimension
+            assert passage.words[0, 2] == 0
+            assert passage.words[-1, 3] == len(passage.vectors)
+            surfaces = [text[start:end] for start, end, _, _ in passage.words]
+            assert all(surface in text[passage.start : passage.end] for surface in surfaces)
+
+
+def test_a_long_document_comes_in_parts_with_the_vectors_of_the_whole(
+    encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "Either party may end this agreement, at any time and without cause. " * 120
+    _, whole = encoder.encode_text(text)
+    monkeypatch.setattr("slice_os.ingest.passages.PART_PIECES", 300)
+    parts = list(encode_documents([Document("d", text)], encoder))
+    assert len(parts) > 3
+    assert [part.last for part in parts] == [False] * (len(parts) - 1) + [True]
+    aligned = encoder.align(text)
+    for passage in itertools.chain.from_iterable(part.passages for part in parts):
+        first = int(aligned.words[np.searchsorted(aligned.words[:, 0], passage.words[0, 0]), 2])
+        np.testing.assert_array_equal(passage.vectors, whole[first : first + len(passage.vectors)])
+
+
+def test_documents_are_read_only_a_little_ahead(encoder: SpanEncoder) -> None:
+    asked = itertools.count()
+
+    def documents() -> itertools.chain[Document]:
+        for number in asked:
+            yield Document(str(number), "please end my plan today " * 40)
+
+    stream = encode_documents(documents(), encoder)
+    first = next(stream)
+    began = time.monotonic()
+    stream.close()
+    assert first.document.id == "0"
+    assert next(asked) < 1_000
+    assert time.monotonic() - began < 60  # ends at all
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"id": ""}, "needs an id"),
+        ({"id": "\ud800"}, "lone surrogate"),
+        ({"text": "a\ud800"}, "character 1"),
+        ({"metadata": {"a": None}}, "'a' is None"),
+        ({"metadata": {"a": [1]}}, r"'a' is \[1\]"),
+        ({"metadata": {"a": float("nan")}}, "'a' is nan"),
+        ({"metadata": {"a": 2**63}}, "64 bits"),
+        ({"metadata": {"a": "\udc80"}}, "lone surrogate"),
+        ({"metadata": {1: "a"}}, "field 1"),
+        ({"segments": (Segment(0, 9),)}, "leaves the text"),
+        ({"segments": (Segment(0, 2), Segment(1, 3))}, "overlaps"),
+        ({"segments": (Segment(0, 2, "\ud800"),)}, "speaker"),
+    ],
+)
+def test_documents_that_cannot_be_stored_are_refused(
+    fields: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        Document(**{"id": "d", "text": "text", **fields})  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
