@@ -56,11 +56,11 @@ demo.slice: $(VENV)/.base
 
 # hatchling and editables stand in the environment, so that building needs no network either.
 $(VENV)/.base: pyproject.toml requirements.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	  echo "slice-os needs Python 3.10 or newer and '$(PYTHON)' is not: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
-	  exit 1; }
 	@test -x $(BIN)/pip || { \
-	  echo "Setting up $(VENV) (once, well under a minute)"; \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	    echo "slice-os needs Python 3.10 or newer and '$(PYTHON)' is not: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    exit 1; }; \
+	  echo "Setting up $(VENV), once: well under a minute, 240 MB"; \
 	  $(PYTHON) -m venv $(VENV) || { \
 	    rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot make environments: install its venv module (Debian: apt install python3-venv)" >&2; \
@@ -70,6 +70,6 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@echo "Adding what tests and checks need, torch among it (once, some minutes and 6 GB)"
+	@echo "Adding to $(VENV) what tests and checks need: the first time some minutes and 6 GB, torch among it"
 	@$(INSTALL) --no-build-isolation --editable '.[async,aws,export,openvino]' --group dev
 	@touch $@

@@ -13,13 +13,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 from slice_os.corpus import Corpus
 from slice_os.mining import make_query
-from slice_os.stores.base import Query
-from slice_os.stores.opensearch import answers, requests
+from slice_os.stores.opensearch import requests
 from slice_os.stores.opensearch.indices import force_merge
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.store import OpenSearchStore
@@ -40,22 +39,7 @@ exclusive right to distribute; independent contractor and not an employee; non c
 written notice; force majeure; intellectual property belongs to the company
 """
 
-Place = tuple[str, int]
-Propose = Callable[[OpenSearchStore, Query, float], set[str]]
-
-
-def nearest(store: OpenSearchStore, query: Query, least: float) -> set[str]:
-    """Ids that the store proposes."""
-    (vector,) = query.phrases.vectors
-    return set(answers.in_stored_order(store._near(vector, query, least)))
-
-
-def radial(store: OpenSearchStore, query: Query, least: float) -> set[str]:
-    """Ids that radial search finds."""
-    (vector,) = query.phrases.vectors
-    body = requests.radial(vector, store.settings, query.where, least)
-    found = pages(store.client, store.index.name, body, store.location)
-    return {hit["_id"] for page in found for hit in page}
+WAYS = {"candidates": requests.nearest, "radial": requests.radial}
 
 
 def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str) -> None:
@@ -67,14 +51,16 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
     cosines: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for hit in hits:
         cosines[hit.phrase].append((ids[hit.doc_id, hit.context.start], hit.cosine))
-    ways: dict[str, Propose] = {"candidates": nearest, "radial": radial}
     for threshold in THRESHOLDS:
-        for name, propose in ways.items():
+        for name, propose in WAYS.items():
             found = wanted = proposed = 0
             began = time.perf_counter()
             for phrase in phrases:
                 query = make_query(corpus.encoder, phrase)
-                there = propose(store, query, requests.proposal_score(threshold))
+                (vector,) = query.phrases.vectors
+                least = requests.proposal_score(threshold)
+                body = propose(vector, store.settings, query.where, least)
+                there = {hit["_id"] for hit in _walk(store, body)}
                 proposed += len(there)
                 those = [key for key, cosine in cosines[phrase] if cosine >= threshold]
                 wanted += len(those)
@@ -87,16 +73,20 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
             )
 
 
-def _ids(store: OpenSearchStore) -> dict[Place, str]:
+def _ids(store: OpenSearchStore) -> dict[tuple[str, int], str]:
     body = {
         "size": 1_000,
         "query": {"term": {"kind": "passage"}},
         "sort": requests.STORED_ORDER,
         "_source": ["doc_id", "start"],
     }
-    found = pages(store.client, store.index.name, body, store.location)
-    sources = ((hit["_source"], hit["_id"]) for page in found for hit in page)
-    return {(source["doc_id"], source["start"]): key for source, key in sources}
+    hits = _walk(store, body)
+    return {(hit["_source"]["doc_id"], hit["_source"]["start"]): hit["_id"] for hit in hits}
+
+
+def _walk(store: OpenSearchStore, body: requests.Body) -> Iterator[requests.Answer]:
+    for page in pages(store.client, store.index.name, body, store.location):
+        yield from page
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 COMMANDS = [
     'slice-os search "the contract renews by itself each year" --store demo.slice -k 2',
-    'slice-os search "someone used my card without permission" --store demo.slice -k 2',
+    'slice-os search "I cannot log in" --store demo.slice -k 1',
 ]
 WIDTH = 124
 THEME = TerminalTheme(

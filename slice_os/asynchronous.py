@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from slice_os.mining import (
     make_query,
 )
 from slice_os.results import Hit, Hits
-from slice_os.stores.base import Query
+from slice_os.stores.base import Evidence, Query
 from slice_os.stores.opensearch.answers import passages
 from slice_os.stores.opensearch.asynchronous import AsyncOpenSearchStore, open_index
 from slice_os.stores.opensearch.connection import parse_location
@@ -109,16 +110,14 @@ class AsyncCorpus:
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
-    ) -> AsyncIterator[Hit]:
+    ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
         store, query = await self._ask(phrases, where)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
-        async for evidence in store.sweep(query, least, exhaustive):
-            found = await asyncio.to_thread(
-                lambda page: list(all_hits(page, query, passages, least)), evidence
-            )
-            for hit in found:
-                yield hit
+        async with aclosing(store.sweep(query, least, exhaustive)) as pages:
+            async for evidence in pages:
+                for hit in await asyncio.to_thread(_hits, evidence, query, least):
+                    yield hit
 
     async def close(self) -> None:
         """Close the client, if the corpus made it."""
@@ -161,3 +160,7 @@ class AsyncCorpus:
             encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
         index.settings.check_encoder(encoder.card, self._location)
         return encoder
+
+
+def _hits(evidence: Evidence, query: Query, threshold: float) -> list[Hit]:
+    return list(all_hits(evidence, query, passages, threshold))

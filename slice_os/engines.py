@@ -145,6 +145,8 @@ class OpenVINOEngine:
             reason = str(error).strip().splitlines()[-1]
             raise ModelError(f"{model_file}: OpenVINO cannot compile it ({reason})") from None
         self._inputs = {name for put in self._model.inputs for name in put.get_names()}
+        # What OpenVINO's binding sets up in its first call deadlocks where two threads make it.
+        self.run(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
 
     def run(self, ids: IdArray, mask: IdArray) -> FloatArray:
         """One forward pass; see `Engine.run`."""

@@ -208,9 +208,10 @@ class TestAsking:
         both = run(*ask, "--filter", "lang=en", "--filter", "n=3", "--filter", "n=5").hits()
         assert {h["doc_id"] for h in both} == {"same 3", "same 5"}
         assert run(*ask, "--filter", "lang=fr").hits() == []
-        above = run(*ask, "--threshold", "0.9").hits()
-        assert {h["doc_id"] for h in above} == {"long", *(f"same {n}" for n in range(7))}
-        assert all(h["cosine"] >= 0.9 for h in above)
+        everything = run(*ask).hits()
+        above = run(*ask, "--threshold", "0.7").hits()
+        assert above == [hit for hit in everything if hit["cosine"] >= 0.7]
+        assert 0 < len(above) < len(everything)
 
     def test_several_phrases_are_alternatives(self, run: Run, store: str) -> None:
         ask = ("search", "end this agreement", "-p", "Dogs bark", "--store", store, "-k", "50")
@@ -396,7 +397,7 @@ class TestInterruption:
 
     def test_ctrl_c_ends_an_ingest_politely_and_it_goes_on(self, run: Run, tmp_path: Path) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
-        (tmp_path / "a.jsonl").write_bytes(record * 150)
+        (tmp_path / "a.jsonl").write_bytes(record * 40)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
         with subprocess.Popen(
             [*COMMAND, *ingest],
@@ -414,4 +415,4 @@ class TestInterruption:
         assert (process.returncode, out, err.strip()) == (130, b"", b"slice-os: stopped")
         kept = orjson.loads(run("info", "--store", "s").out)["documents"]
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
-        assert finished["documents"] == 150 - kept
+        assert finished["documents"] == 40 - kept

@@ -49,11 +49,13 @@ def verify(store: str, repair: bool) -> int:
     """Compare every document with its passages; STORE may also name one version.
 
     Each fault is a line of JSON, or of text on a terminal. The exit status is 1 where there is
-    one, unless --repair has put all right. A document that lacks passages is deleted by
-    --repair, and stored again by the next ingest of its source.
+    one, unless --repair has put all right; what an ingest has under way looks like one. A
+    document that lacks passages is deleted by --repair, and stored again by the next ingest of
+    its source.
     """
     from slice_os.stores.opensearch import manage
     from slice_os.stores.opensearch.indices import no_index, resolve
+    from slice_os.stores.opensearch.lease import leased
     from slice_os.stores.opensearch.repair import find_faults
     from slice_os.stores.opensearch.repair import repair as delete_surplus
 
@@ -70,8 +72,10 @@ def verify(store: str, repair: bool) -> int:
     if not repair:
         click.echo(f"{found.name}: {len(faults)} faults; --repair mends them", err=True)
         return 1
-    lacking = manage.forget(client, found.name, faults, location)
-    surplus = delete_surplus(client, found.name, location)
+    with leased(client, found.name, location):
+        faults = list(find_faults(client, found.name, location))
+        lacking = manage.forget(client, found.name, faults, location)
+        surplus = delete_surplus(client, found.name, location)
     click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
     if lacking:
         click.echo(f"deleted, to be ingested again: {', '.join(lacking)}", err=True)
@@ -105,8 +109,8 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
     """Make the next version from what is stored; nothing is encoded again.
 
-    What is not chosen stays as it is. Searches go on in the old version until the swap. Do not
-    ingest meanwhile. A run that was cut off is begun again.
+    What is not chosen stays as it is. Searches go on in the old version until the swap; an
+    ingest has to wait. A run that was cut off is begun again.
     """
     from tqdm import tqdm
 

@@ -127,8 +127,13 @@ def describe(summary: Summary) -> str:
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
     """Options for a new index; refused for a local store and for an index that has others."""
-    if not wanted and not force_merge:
+    from slice_os.stores import is_remote
+
+    names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]
+    if not names:
         return None
+    if not is_remote(store):
+        raise click.UsageError(f"--{names[0]}: only for a store in OpenSearch, not for a folder")
     from slice_os.stores.opensearch.manage import check_options
     from slice_os.stores.opensearch.settings import IndexOptions
 

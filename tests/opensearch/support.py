@@ -11,9 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pytest
 from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
+from slice_os.cli import main
 from slice_os.stores.opensearch.settings import META
 
 DEMO = Path(__file__).parents[2] / "demo"
@@ -103,3 +105,14 @@ def run_cli(*arguments: str | Path, cwd: Path, **environment: str) -> tuple[int,
     with start_cli(*arguments, cwd=cwd, **environment) as process:
         output, errors = process.communicate()
     return process.returncode, output, errors
+
+
+def call_cli(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """As `run_cli`, in this process."""
+    capsys.readouterr()
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as stopped:
+        captured = capsys.readouterr()
+        return int(stopped.code or 0), captured.out, captured.err
+    raise AssertionError("the command line always exits")

@@ -8,15 +8,24 @@ from pathlib import Path
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, Document, Hits, SpanEncoder, StoreError
+from slice_os import Corpus, Document, Hit, Hits, SpanEncoder, StoreError
 from slice_os.documents import field_text
 from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
-from slice_os.stores import open_store
+from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch import writer as writing
 from slice_os.stores.opensearch.repair import find_faults
 
-from .support import DEMO, concrete, contents, dialogues, documents, live_settings, meta, write_lines
+from .support import (
+    DEMO,
+    concrete,
+    contents,
+    dialogues,
+    documents,
+    live_settings,
+    meta,
+    write_lines,
+)
 
 CONTRACTS = sorted((DEMO / "contracts").glob("*.txt"))[:1]
 PHRASES = (
@@ -86,13 +95,15 @@ def test_texts_and_offsets_hold(stores: tuple[Corpus, Corpus]) -> None:
         assert text[hit.context.start : hit.context.end] == hit.context.text
 
 
-@pytest.mark.parametrize("threshold", [0.45, 0.7])
+@pytest.mark.parametrize("threshold", [0.45, 0.6])
 def test_mining_finds_what_a_local_store_finds(
     stores: tuple[Corpus, Corpus], threshold: float
 ) -> None:
+    def by_place(hit: Hit) -> tuple[str, int, str]:
+        return hit.doc_id, hit.start, hit.phrase
+
     ours, theirs = (
-        sorted(store.mine(PHRASES, threshold=threshold), key=lambda h: (h.doc_id, h.start, h.phrase))
-        for store in stores
+        sorted(store.mine(PHRASES, threshold=threshold), key=by_place) for store in stores
     )
     assert len(ours) > 1
     assert spans(theirs) == spans(ours)
@@ -134,7 +145,7 @@ def test_filters_are_those_of_a_local_store(
     for hit in found:
         for field, values in where.items():
             admitted = values if isinstance(values, list) else [values]
-            assert str(hit.metadata[field]).lower() in [str(value).lower() for value in admitted]
+            assert field_text(hit.metadata[field]) in map(field_text, admitted)
 
 
 def test_pages_do_not_repeat_and_agree_with_the_whole(stores: tuple[Corpus, Corpus]) -> None:
@@ -207,7 +218,7 @@ def test_a_second_run_does_nothing_and_changes_are_taken_over(
         write_lines(path, [*records[:5], *records[7:], *dialogues(1, first=12)])
         note.write_text("Nothing any more.")
         changed = corpus.ingest(paths, dead_letters=letters)
-        assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 9)
+        assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
         assert changed.documents_deleted == 2
         assert not list(find_faults(opensearch, index, index_name))
     with Corpus(f"{opensearch_url}/{index_name}-anew", encoder) as anew:
@@ -274,33 +285,33 @@ def test_an_id_in_two_sources_goes_to_the_dead_letters(
 
 
 def test_a_source_is_finished_only_once_all_of_it_is_stored(
-    opensearch: OpenSearch,
-    opensearch_url: str,
-    index_name: str,
-    encoder: SpanEncoder,
-    monkeypatch: pytest.MonkeyPatch,
+    opensearch_url: str, index_name: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOOKUP_DOCUMENTS", 2)
-    location = f"{opensearch_url}/{index_name}"
-    with Corpus(location, encoder) as corpus:
+    monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 3)
+    given = [Document(each.id, each.text, source="file") for each in documents(12)]
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
         corpus.add(documents(1))
-        given = [Document(d.id, d.text, source="file") for d in documents(6)]
-        with corpus.store.writer() as writer:
-            for part in encode_documents(given, encoder):
+        store = corpus.store
+        with store.writer() as writer:
+            for part in encode_documents(given[:-1], encoder):
                 writer.write(part)
+                assert store.source_signature("file") is None
             writer.finish_source("file", "signature")
-            with open_store(location) as seen:  # type: ignore[attr-defined]
-                if seen.source_signature("file"):
-                    assert len(seen.documents(d.id for d in given)) == len(given)
-        assert corpus.store.source_signature("file") == "signature"
-        assert corpus.store.documents_of("file") == {d.id for d in given}
+            for part in encode_documents(given[-1:], encoder):
+                writer.write(part)
+                if store.source_signature("file"):
+                    assert len(store.documents(each.id for each in given[:-1])) == 11
+            writer.flush()
+            assert store.source_signature("file") == "signature"
+        assert store.documents_of("file") == {each.id for each in given}
 
 
 def test_an_id_too_long_for_the_index_is_refused(
     opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
-        with pytest.raises(StoreError, match="1 of 2 documents not taken.*8191 are possible"):
+        with pytest.raises(StoreError, match=r"1 of 2 documents not taken.*8191 are possible"):
             corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
         longest = Document("x" * 8191, "Cancel my order.")
         corpus.add([longest])

@@ -1,11 +1,16 @@
-"""Real texts for the tests of the OpenSearch store, from the demo documents."""
+"""Real texts for the tests of the OpenSearch store, and small indices made of them."""
 
 from __future__ import annotations
 
 import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from slice_os import Document
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, Document, IndexOptions, SpanEncoder
 
 DIALOGUES = Path(__file__).parents[2] / "demo" / "dialogues.jsonl"
 
@@ -21,6 +26,18 @@ def write_dialogues(path: Path, count: int) -> Path:
     lines = DIALOGUES.read_text("utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:count]), "utf-8")
     return path
+
+
+@contextmanager
+def index_of(count: int, url: str, encoder: SpanEncoder) -> Iterator[str]:
+    """The address of an index with some dialogues, for tests that only read it."""
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    with Corpus(f"{url}/{name}", encoder, index=IndexOptions(replicas=0)) as corpus:
+        corpus.add(dialogues(count))
+    yield f"{url}/{name}"
+    with OpenSearch(url) as client:
+        client.indices.delete(index=f"{name}-0*")
+        client.indices.delete_index_template(name=f"slice-os-{name}")
 
 
 def _document(number: int, record: dict) -> Document:

@@ -33,11 +33,6 @@ def ids_of(answers: Sequence[Answer]) -> list[str]:
     return list(dict.fromkeys(hit["_id"] for answer in answers for hit in answer["hits"]["hits"]))
 
 
-def near(answer: Answer, least: float) -> list[Answer]:
-    """The hits at or above a score."""
-    return [hit for hit in answer["hits"]["hits"] if hit["_score"] >= least]
-
-
 def in_stored_order(hits: Iterable[Answer]) -> list[str]:
     """Ids of hits of `requests.nearest` and `requests.radial`, each once."""
     places = {tuple(hit["sort"]): hit["_id"] for hit in hits}

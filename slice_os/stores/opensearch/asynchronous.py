@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from opensearchpy import exceptions
@@ -54,41 +55,40 @@ class AsyncOpenSearchStore:
 
     async def sweep(
         self, query: Query, threshold: float, exhaustive: bool
-    ) -> AsyncIterator[Evidence]:
+    ) -> AsyncGenerator[Evidence, None]:
         """Evidence of passages with a span at or above the threshold; see `Store.sweep`."""
         best = answers.best_bm25(await self._msearch(requests.best(query), query))
         pages = self._walk(query, best) if exhaustive else self._proposed(query, threshold, best)
-        async for page in pages:
-            if kept := answers.at_least(page, threshold):
-                yield kept
+        async with aclosing(pages):
+            async for page in pages:
+                if kept := answers.at_least(page, threshold):
+                    yield kept
 
-    async def _walk(self, query: Query, best: FloatArray) -> AsyncIterator[Evidence]:
-        async for hits in self._pages(requests.walk(query), with_bm25=True):
-            yield await asyncio.to_thread(answers.evidence, hits, query, best)
+    async def _walk(self, query: Query, best: FloatArray) -> AsyncGenerator[Evidence, None]:
+        async with aclosing(self._pages(requests.walk(query), with_bm25=True)) as pages:
+            async for hits in pages:
+                yield await asyncio.to_thread(answers.evidence, hits, query, best)
 
     async def _proposed(
         self, query: Query, threshold: float, best: FloatArray
-    ) -> AsyncIterator[Evidence]:
+    ) -> AsyncGenerator[Evidence, None]:
         least = requests.proposal_score(threshold)
         vectors = query.phrases.vectors
         hits = [hit for vector in vectors async for hit in self._near(vector, query, least)]
         for ids in requests.pieces(answers.in_stored_order(hits), requests.WALK_PASSAGES):
             yield await self._evidence(query, ids, best)
 
-    async def _near(self, vector: FloatArray, query: Query, least: float) -> AsyncIterator[Answer]:
-        settings = self.index.settings
-        for k in requests.NEAREST:
-            (answer,) = await self._msearch(
-                [requests.nearest(vector, settings, query.where, k)], query
-            )
-            hits = answers.near(answer, least)
-            if len(hits) < k:
-                break
+    async def _near(
+        self, vector: FloatArray, query: Query, least: float
+    ) -> AsyncGenerator[Answer, None]:
+        nearest = requests.nearest(vector, self.index.settings, query.where, least)
+        (answer,) = await self._msearch([nearest], query)
+        hits = answer["hits"]["hits"]
         for hit in hits:
             yield hit
-        if len(hits) == requests.NEAREST[-1]:
-            body = requests.radial(vector, settings, query.where, least)
-            async for page in self._pages(body):
+        if len(hits) >= requests.GRAPH_WIDTH:
+            further = requests.radial(vector, self.index.settings, query.where, least)
+            async for page in self._pages(further):
                 for hit in page:
                     yield hit
 
@@ -108,7 +108,9 @@ class AsyncOpenSearchStore:
             answer = await self.client.msearch(body=lines)
         return answers.each(answer, self.location)
 
-    async def _pages(self, body: Body, with_bm25: bool = False) -> AsyncIterator[list[Answer]]:
+    async def _pages(
+        self, body: Body, with_bm25: bool = False
+    ) -> AsyncGenerator[list[Answer], None]:
         params = requests.ALL_SHARDS | (requests.NAMED_SCORES if with_bm25 else {})
         with errors_explained(self.location):
             point = await self.client.create_pit(index=self.index.name, params=requests.NEW_POINT)

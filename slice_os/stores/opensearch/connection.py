@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
 
 TIMEOUT_SECONDS = 120
+CONNECTIONS = 8
 LONGEST_REASON = 300
 PREFIX = "SLICE_OS_"
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
@@ -96,7 +97,11 @@ class Connection:
             raise StoreError(f"{self.location}: {_line(error)}") from None
 
     def _options(self, asynchronous: bool) -> dict[str, Any]:
-        options: dict[str, Any] = {"hosts": [self.url], "timeout": TIMEOUT_SECONDS}
+        options: dict[str, Any] = {
+            "hosts": [self.url],
+            "timeout": TIMEOUT_SECONDS,
+            "pool_maxsize": CONNECTIONS,
+        }
         if self.aws_region:
             options |= _aws(self.aws_region, self.aws_service, asynchronous)
         elif self.token:

@@ -15,6 +15,7 @@ from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.spans import FloatArray
 from slice_os.stores.opensearch.connection import explain
+from slice_os.stores.opensearch.patience import patient
 from slice_os.stores.opensearch.settings import (
     META,
     IndexOptions,
@@ -125,15 +126,21 @@ def create(
         client.indices.put_index_template(name=template_name(alias), body=body)
         unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
         client.indices.create(index=name, body={"mappings": {"_meta": unfinished}})
-        if settings.axes is not None:
-            packed = b64encode(settings.axes.astype("<f2").tobytes()).decode()
-            client.index(index=name, id=AXES_KEY, body={"kind": "axes", "axes": packed})
+    if settings.axes is not None:
+        _write_axes(client, name, location, settings.axes)
     # Last, so that an alias never stands for an index without its axes.
     if point_alias:
         finish(client, name, location)
         with errors_explained(location):
             client.indices.put_alias(index=name, name=alias)
     return Index(name, settings)
+
+
+@patient
+def _write_axes(client: OpenSearch, index: str, location: str, axes: FloatArray) -> None:
+    packed = b64encode(axes.astype("<f2").tobytes()).decode()
+    with errors_explained(location):
+        client.index(index=index, id=AXES_KEY, body={"kind": "axes", "axes": packed})
 
 
 def finish(client: OpenSearch, index: str, location: str) -> None:

@@ -15,6 +15,7 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.patience import patient
 
 LEASE_KEY = "writer"
 BEAT_SECONDS = 2.0
@@ -74,6 +75,7 @@ class Lease:
                     params={**self._version, "request_timeout": REQUEST_SECONDS},
                 )
 
+    @patient
     def _take(self) -> Version:
         deadline = time.monotonic() + SILENCE_SECONDS
         with errors_explained(self._location):

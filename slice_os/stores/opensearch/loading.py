@@ -54,13 +54,8 @@ def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
         StoreError: where another process is writing.
     """
     with leased(client, index, location) as lease:
-        with errors_explained(location):
-            noted = read_note(client, index)
-            restore = noted or _current(client, index)
-            _note(client, index, restore)
-            client.indices.refresh(index=index)
-            client.indices.put_settings(index=index, body={"index": _fast(client, index)})
-        load = Load(noted is not None, lease)
+        cut_off, restore = _begin(client, index, location)
+        load = Load(cut_off, lease)
         try:
             yield load
         except BaseException:
@@ -81,6 +76,18 @@ def read_note(client: OpenSearch, index: str) -> Settings | None:
     meta = _meta(client, index)[META]
     noted: Settings | None = meta.get(RESTORE)
     return noted
+
+
+@patient
+def _begin(client: OpenSearch, index: str, location: str) -> tuple[bool, Settings]:
+    """Whether an earlier load was cut off, and the settings to restore."""
+    with errors_explained(location):
+        noted = read_note(client, index)
+        restore = noted or _current(client, index)
+        _note(client, index, restore)
+        client.indices.refresh(index=index)
+        client.indices.put_settings(index=index, body={"index": _fast(client, index)})
+    return noted is not None, restore
 
 
 @patient

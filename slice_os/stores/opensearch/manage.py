@@ -76,8 +76,9 @@ def versions(client: OpenSearch, alias: str, location: str) -> list[Version]:
         names = indices.versions(client, alias)
         if not names:
             if client.indices.exists(index=alias) and not client.indices.exists_alias(name=alias):
-                base = alias.rpartition("-")[0] or alias
-                raise StoreError(f"{location}: is one index; name its alias, such as {base}")
+                base = alias.rpartition("-")[0]
+                hint = f"; name its alias, such as {base}" if base else ""
+                raise StoreError(f"{location}: is one index and has no versions{hint}")
             raise no_index(location)
         standing = client.indices.get_alias(name=alias, ignore=[404])
         return [describe(client, name, location, current=name in standing) for name in names]

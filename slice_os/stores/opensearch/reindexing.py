@@ -20,6 +20,7 @@ from slice_os.stores.opensearch.indices import (
     finish,
     resolve,
 )
+from slice_os.stores.opensearch.lease import leased
 from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.manage import drop, versions
 from slice_os.stores.opensearch.paging import pages
@@ -44,7 +45,7 @@ def reindex(
     """Make the next version of an index; the alias stands for the old one until a swap.
 
     Span vectors are made anew from the stored token vectors. A version that an earlier run
-    left unfinished is deleted first.
+    left unfinished is deleted first. Nobody else can write to the old version meanwhile.
 
     Args:
         client: where to.
@@ -57,46 +58,53 @@ def reindex(
 
     Raises:
         InputError: on options that do not fit the encoder.
-        StoreError: where there is no such index, it was written to meanwhile, or OpenSearch
-            does not take what is sent.
+        StoreError: where there is no such index, another process is writing to it, or
+            OpenSearch does not take what is sent.
     """
     there = versions(client, alias, location)
-    drop(client, [old.index for old in there if old.unfinished], location)
     source = resolve(client, alias, location)
     if source is None:
         raise StoreError(f"{location}: stands for no index; run `slice-os index swap` first")
     (version,) = (old for old in there if old.index == source.name)
     fields = {**version.options.fields, **changes.get("fields", {})}
-    settings = source.settings
-    target = create(
-        client,
-        alias,
-        replace(version.options, **{**changes, "fields": fields}),
-        settings.encoder,
-        settings.max_pieces,
-        location,
-        axes if settings.axes is None else settings.axes,
-        point_alias=False,
-    )
-    state = _state(client, source.name, location)
+    options = replace(version.options, **{**changes, "fields": fields})
+    made_with = source.settings
+    with leased(client, source.name, location) as lease:
+        drop(client, [old.index for old in there if old.unfinished], location)
+        target = create(
+            client,
+            alias,
+            options,
+            made_with.encoder,
+            made_with.max_pieces,
+            location,
+            axes if made_with.axes is None else made_with.axes,
+            point_alias=False,
+        )
+        _fill(client, target, source, version.passages, location, progress)
+        lease.check()
+        finish(client, target.name, location)
+    return target
+
+
+def _fill(
+    client: OpenSearch,
+    target: Index,
+    source: Index,
+    passages: int,
+    location: str,
+    progress: Progress | None,
+) -> None:
     with (
         loading(client, target.name, location),
         closing(BulkSender(client, target.name, location)) as sender,
     ):
-        done = 0
-        for hit in _stored(client, source.name, location):
+        for done, hit in enumerate(_stored(client, source.name, location), start=1):
             sender.add(_copy(hit, target.settings))
             _check(sender, target, location, wait=False)
-            if progress is not None and hit["_source"]["kind"] == "passage":
-                done += 1
-                progress(done, version.passages)
+            if progress is not None and done <= passages:
+                progress(done, passages)
         _check(sender, target, location, wait=True)
-    if _state(client, source.name, location) != state:
-        raise StoreError(
-            f"{location}: {source.name} was written to meanwhile; reindex again when no ingest runs"
-        )
-    finish(client, target.name, location)
-    return target
 
 
 def _stored(client: OpenSearch, index: str, location: str) -> Iterator[Answer]:
@@ -131,15 +139,3 @@ def _check(sender: BulkSender, target: Index, location: str, wait: bool) -> None
     for outcome in sender.outcomes(wait):
         if outcome.reason:
             raise StoreError(f"{location}: {target.name} does not take it: {outcome.reason}")
-
-
-def _state(client: OpenSearch, index: str, location: str) -> dict[str, int]:
-    """The last operation on every primary shard: whatever is written changes it."""
-    with errors_explained(location):
-        shards = client.indices.stats(index=index, level="shards")["indices"][index]["shards"]
-    return {
-        number: copy["seq_no"]["max_seq_no"]
-        for number, copies in shards.items()
-        for copy in copies
-        if copy["routing"]["primary"]
-    }

@@ -18,7 +18,6 @@ STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
 GRAPH_WIDTH = 10_000
-NEAREST = (200, 1_000, 10_000)
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
 NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
@@ -61,9 +60,10 @@ def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> 
     return {"size": k, "_source": False, "query": _nested(clause, where)}
 
 
-def nearest(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """As `dense`, with a place in stored order for each."""
-    return dense(vector, settings, where, k) | {"sort": STORED_ORDER, "track_scores": True}
+def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
+    """The nearest passages at or above a score, at most `GRAPH_WIDTH`; ids, in stored order."""
+    body = dense(vector, settings, where, GRAPH_WIDTH)
+    return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
 
 
 def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
@@ -74,7 +74,7 @@ def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: flo
     """
     clause: Body = {"vector": _vector(vector, settings), "min_score": least}
     query = _nested(clause, where)
-    return {"size": NEAREST[-1], "_source": False, "query": query, "sort": STORED_ORDER}
+    return {"size": GRAPH_WIDTH, "_source": False, "query": query, "sort": STORED_ORDER}
 
 
 def proposal_score(threshold: float) -> float:

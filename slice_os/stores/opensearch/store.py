@@ -204,15 +204,13 @@ class OpenSearchStore:
 
     def _near(self, vector: FloatArray, query: Query, least: float) -> Iterator[Answer]:
         """Passages with an indexed span at or above a score."""
-        for k in requests.NEAREST:
-            body = requests.nearest(vector, self.settings, query.where, k)
-            hits = answers.near(self._msearch([body], query)[0], least)
-            if len(hits) < k:
-                yield from hits
-                return
+        nearest = requests.nearest(vector, self.settings, query.where, least)
+        hits = self._msearch([nearest], query)[0]["hits"]["hits"]
         yield from hits
-        for page in self._pages(requests.radial(vector, self.settings, query.where, least)):
-            yield from page
+        if len(hits) >= requests.GRAPH_WIDTH:
+            further = requests.radial(vector, self.settings, query.where, least)
+            for page in self._pages(further):
+                yield from page
 
     def _evidence(self, query: Query, ids: Sequence[str], best: FloatArray) -> Evidence:
         """Fetch passages by id and score them."""

@@ -1,0 +1,167 @@
+"""The asyncio client gives what the other one gives, and leaves the event loop alone."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
+from slice_os.mining import RANK_DEPTH
+from slice_os.stores.opensearch import requests
+
+from .texts import index_of
+
+pytest.importorskip("aiohttp", reason="no aiohttp: pip install 'slice-os[async]'")
+
+PHRASES = ["please change my seat", "I need my boarding pass"]
+
+
+@pytest.fixture(scope="module")
+def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
+    with index_of(24, opensearch_url, encoder) as location:
+        yield location
+
+
+@pytest.fixture
+def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(location, encoder) as corpus:
+        yield corpus
+
+
+SEARCHES: list[dict[str, Any]] = [
+    {"phrases": PHRASES},
+    {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "depth": 5},
+    {"phrases": PHRASES[1], "threshold": 0.5, "where": {"number": [1, 2, 3]}, "fusion": "cosine"},
+]
+MININGS: list[dict[str, Any]] = [
+    {"phrases": PHRASES},
+    {"phrases": PHRASES, "threshold": 0.4, "where": {"domain": "airline"}},
+    {"phrases": PHRASES, "threshold": 0.4, "exhaustive": False},
+]
+
+
+def test_same_results_at_the_same_time(calls: Corpus, location: str, encoder: SpanEncoder) -> None:
+    async def ask() -> tuple[list[Any], list[Any]]:
+        async with AsyncCorpus(location, encoder) as there:
+            found = await asyncio.gather(*(there.search(**search) for search in SEARCHES))
+            mined = []
+            for mining in MININGS:
+                mined.append([hit async for hit in there.mine(**mining)])
+            return found, mined
+
+    found, mined = asyncio.run(ask())
+    assert found == [calls.search(**search) for search in SEARCHES]
+    assert mined == [list(calls.mine(**mining)) for mining in MININGS]
+    assert all(mined)
+
+
+def test_beyond_the_nearest(
+    calls: Corpus, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "GRAPH_WIDTH", 5)
+
+    async def ask() -> list[Any]:
+        async with AsyncCorpus(location, encoder) as there:
+            return [hit async for hit in there.mine(PHRASES, threshold=0.4, exhaustive=False)]
+
+    assert asyncio.run(ask()) == list(calls.mine(PHRASES, threshold=0.4, exhaustive=False))
+
+
+def test_a_client_of_ones_own_and_the_model_of_the_index(calls: Corpus, location: str) -> None:
+    from opensearchpy import AsyncOpenSearch
+
+    url, _, name = location.rpartition("/")
+
+    async def ask() -> Any:
+        async with AsyncOpenSearch(url) as client:
+            async with AsyncCorpus(name, client=client) as there:
+                found = await there.search(PHRASES)
+            assert await client.ping(), "whoever made the client closes it"
+            return found
+
+    assert asyncio.run(ask()) == calls.search(PHRASES)
+
+
+def test_leaving_early_leaves_no_point_in_time(location: str, encoder: SpanEncoder) -> None:
+    from opensearchpy import AsyncOpenSearch
+
+    url, _, name = location.rpartition("/")
+    calls: list[str] = []
+
+    class Client(AsyncOpenSearch):
+        async def create_pit(self, *args: Any, **kwargs: Any) -> Any:
+            calls.append("create")
+            return await super().create_pit(*args, **kwargs)
+
+        async def delete_pit(self, *args: Any, **kwargs: Any) -> Any:
+            calls.append("delete")
+            return await super().delete_pit(*args, **kwargs)
+
+    async def ask() -> None:
+        async with Client(url) as client, AsyncCorpus(name, encoder, client=client) as c:
+            hits = c.mine(PHRASES, threshold=0.4)
+            async for _ in hits:
+                break
+            await hits.aclose()
+            assert calls == ["create", "delete"]
+
+    asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("search", "error", "says"),
+    [
+        ({"phrases": PHRASES, "offset": RANK_DEPTH}, InputError, f"beyond depth {RANK_DEPTH}"),
+        ({"phrases": PHRASES, "fusion": "sum"}, InputError, "no fusion 'sum'"),
+        ({"phrases": PHRASES, "fusion": "server"}, StoreError, "neural-search"),
+        ({"phrases": []}, InputError, "no phrase"),
+    ],
+)
+def test_errors_are_the_same(
+    calls: Corpus,
+    location: str,
+    encoder: SpanEncoder,
+    search: dict[str, Any],
+    error: type[Exception],
+    says: str,
+) -> None:
+    async def ask() -> None:
+        async with AsyncCorpus(location, encoder) as there:
+            await there.search(**search)
+
+    with pytest.raises(error, match=says) as theirs:
+        calls.search(**search)
+    with pytest.raises(error) as ours:
+        asyncio.run(ask())
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_indices_that_cannot_be_asked(
+    opensearch_url: str, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def ask(store: str) -> None:
+        async with AsyncCorpus(store, encoder) as there:
+            await there.search(PHRASES)
+
+    with pytest.raises(StoreError, match="no index here"):
+        asyncio.run(ask(f"{opensearch_url}/test-nothing"))
+    monkeypatch.setattr(encoder, "card", replace(encoder.card, encoder_id="other"))
+    with pytest.raises(EncoderMismatchError):
+        asyncio.run(ask(location))
+
+
+def test_without_aiohttp_one_line_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['aiohttp'] = None\n"
+        "from slice_os import AsyncCorpus, MissingExtraError\n"
+        "try: AsyncCorpus('http://localhost:9200/calls')\n"
+        "except MissingExtraError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.endswith("pip install 'slice-os[async]'\n"), done.stderr

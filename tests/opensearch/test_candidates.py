@@ -1,0 +1,139 @@
+"""How deep a search goes, what mining by candidates finds, and stores of one's own making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import (
+    Corpus,
+    Document,
+    EncoderMismatchError,
+    IndexOptions,
+    InputError,
+    LocalStore,
+    OpenSearchStore,
+    SpanEncoder,
+    StoreError,
+)
+from slice_os.stores.opensearch import requests
+
+from .texts import dialogues, index_of
+
+COUNT = 40
+PHRASES = ["please change my seat", "I need my boarding pass"]
+
+
+@pytest.fixture(scope="module")
+def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
+    with index_of(COUNT, opensearch_url, encoder) as location:
+        yield location
+
+
+@pytest.fixture
+def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(location, encoder) as corpus:
+        yield corpus
+
+
+def test_pages_of_one_depth_never_repeat(calls: Corpus) -> None:
+    whole = calls.search(PHRASES, top_k=30, depth=30)
+    pages = [calls.search(PHRASES, top_k=7, offset=o, depth=30) for o in (0, 7, 14, 21)]
+    together = [hit for page in pages for hit in page]
+    assert together == list(whole[:28])
+    assert len({(hit.doc_id, hit.context.start) for hit in together}) == 28
+
+
+def test_a_page_beyond_the_depth_is_refused(calls: Corpus) -> None:
+    with pytest.raises(InputError, match=r"hits 25 to 34 .* depth of 34 or more"):
+        calls.search(PHRASES, top_k=10, offset=24, depth=30)
+    with pytest.raises(InputError, match="1 to 10,000"):
+        calls.search(PHRASES, depth=10_001)
+
+
+def test_a_folder_knows_every_passage(encoder: SpanEncoder, tmp_path: Path) -> None:
+    with Corpus(tmp_path / "calls.slice", encoder) as corpus:
+        corpus.add(dialogues(12))
+        assert len(corpus.search(PHRASES, top_k=12, depth=1)) == 12
+        with pytest.raises(InputError, match="'server' needs a store in OpenSearch"):
+            corpus.search(PHRASES, fusion="server")
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.7])
+def test_candidates_are_hits_of_the_walk(calls: Corpus, threshold: float) -> None:
+    walked = list(calls.mine(PHRASES, threshold=threshold))
+    proposed = list(calls.mine(PHRASES, threshold=threshold, exhaustive=False))
+    assert walked
+    assert proposed == [hit for hit in walked if hit in proposed]
+    assert len(proposed) >= 0.95 * len(walked)
+
+
+def test_candidates_obey_filters(calls: Corpus) -> None:
+    few = {"number": [str(number) for number in range(20)], "domain": "airline"}
+    walked = list(calls.mine(PHRASES, threshold=0.5, where=few))
+    assert walked
+    assert list(calls.mine(PHRASES, threshold=0.5, where=few, exhaustive=False)) == walked
+    assert {hit.metadata["number"] for hit in walked} <= set(range(20))
+
+
+def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more lie above the threshold than one search may give, nothing is cut off."""
+    walked = list(calls.mine(PHRASES, threshold=0.5))
+    monkeypatch.setattr(requests, "GRAPH_WIDTH", 5)
+    proposed = list(calls.mine(PHRASES, threshold=0.5, exhaustive=False))
+    assert proposed == [hit for hit in walked if hit in proposed]
+    assert len({(hit.doc_id, hit.context.start) for hit in proposed}) > 10
+
+
+def test_evidence_comes_in_several_answers(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = calls.search(PHRASES, top_k=30)
+    monkeypatch.setattr(requests, "FETCHED_PASSAGES", 7)
+    assert calls.search(PHRASES, top_k=30) == whole
+
+
+def test_a_client_of_ones_own(
+    calls: Corpus, location: str, opensearch: OpenSearch, encoder: SpanEncoder
+) -> None:
+    store = OpenSearchStore(opensearch, location.rpartition("/")[2])
+    with Corpus(store) as corpus:
+        assert list(corpus.search(PHRASES)) == list(calls.search(PHRASES))
+        assert corpus.info().documents == COUNT
+    assert opensearch.ping(), "whoever made the client closes it"
+    with Corpus(store, encoder) as corpus, pytest.raises(StoreError, match="128 word pieces"):
+        _ = Corpus(store, encoder, max_pieces=64).store
+
+
+def test_an_index_made_with_a_client(
+    opensearch: OpenSearch, index_name: str, encoder: SpanEncoder
+) -> None:
+    with pytest.raises(StoreError, match="no index here"):
+        OpenSearchStore(opensearch, index_name)
+    options = IndexOptions(policy="grid:4", replicas=0)
+    store = OpenSearchStore.create(opensearch, index_name, encoder, max_pieces=64, options=options)
+    with Corpus(store, encoder) as corpus:
+        corpus.add([Document("1", "Please change my seat. " * 40)])
+        assert corpus.search("change the seat")[0].doc_id == "1"
+        assert corpus.info().max_pieces == 64
+        assert corpus.info().passages >= 4
+
+
+def test_another_encoder_is_refused(
+    opensearch: OpenSearch, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = OpenSearchStore(opensearch, location.rpartition("/")[2])
+    monkeypatch.setattr(encoder, "card", replace(encoder.card, encoder_id="other"))
+    with pytest.raises(EncoderMismatchError, match="not by"):
+        Corpus(store, encoder).search(PHRASES)
+
+
+def test_a_folder_of_ones_own(encoder: SpanEncoder, tmp_path: Path) -> None:
+    store = LocalStore.create(tmp_path / "mine.slice", encoder.card, 64)
+    with Corpus(store, encoder) as corpus:
+        corpus.add([Document("1", "Please change my seat.")])
+        assert corpus.default_dead_letters.parent == tmp_path / "mine.slice"
+    assert store.info().documents == 1
+    store.close()

@@ -1,0 +1,459 @@
+"""Loads that are killed, or meet a server that goes away, is full, busy or disagrees."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os import Corpus, Document, SpanEncoder, StoreError
+from slice_os.ingest.passages import encode_documents
+from slice_os.ingest.pipeline import Summary
+from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch import bulk, lease
+from slice_os.stores.opensearch import writer as writing
+from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
+from slice_os.stores.opensearch.repair import find_faults
+from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.opensearch.store import OpenSearchStore
+
+from .node import Cluster, Node
+from .runtime import Runtime
+from .support import (
+    DEMO,
+    call_cli,
+    concrete,
+    contents,
+    dialogues,
+    documents,
+    live_settings,
+    meta,
+    run_cli,
+    start_cli,
+    write_lines,
+)
+
+CONTRACT = min((DEMO / "contracts").glob("*.txt"))
+KILLS = 10
+
+
+@pytest.fixture(scope="module")
+def tight_node(
+    opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node]:
+    """A node that the tests may stop, and that is soon too busy."""
+    home = tmp_path_factory.mktemp("tight-node")
+    settings = {"thread_pool.write.size": 1, "thread_pool.write.queue_size": 1}
+    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+        yield node
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 5)
+    monkeypatch.setattr(writing, "LOOKUP_DOCUMENTS", 2)
+
+
+@pytest.fixture
+def quick_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(lease, "SILENCE_SECONDS", 2.0)
+
+
+def assert_as_if_in_one_go(client: OpenSearch, alias: str, anew: str) -> None:
+    """The two indices hold the same, and nothing is left of what went wrong."""
+    index = concrete(client, alias)
+    assert contents(client, index) == contents(client, concrete(client, anew))
+    assert not list(find_faults(client, index, alias))
+    assert "restore" not in meta(client, index)
+
+
+def operations(client: OpenSearch, alias: str) -> int:
+    """How many times something was written or deleted."""
+    stats = client.indices.stats(index=alias, metric="indexing")["_all"]["primaries"]["indexing"]
+    return int(stats["index_total"] + stats["delete_total"])
+
+
+def test_killed_at_any_moment_a_load_goes_on(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    letters = tmp_path / "letters.jsonl"
+    records = dialogues(24)
+    path = tmp_path / "dialogues.jsonl"
+    with Corpus(location, encoder) as corpus:
+        # Former versions, longer and shorter than what comes now.
+        former = [
+            {**record, "text": record["text"] * 3 if number % 2 else record["text"][:2]}
+            for number, record in enumerate(records[:16])
+        ]
+        corpus.ingest([write_lines(path, former)], dead_letters=letters)
+    index = concrete(opensearch, index_name)
+    opensearch.indices.put_settings(index=index, body={"index": {"refresh_interval": "7s"}})
+    write_lines(path, records)
+    command = ["ingest", path, CONTRACT, "--store", location, "--dead-letters", letters]
+
+    seed = random.randrange(1_000_000)
+    moments = random.Random(seed)
+    killed = 0
+    for _ in range(KILLS):
+        began = operations(opensearch, index_name)
+        until = began + moments.randrange(25)
+        with start_cli(*command, cwd=tmp_path) as process:
+            while process.poll() is None and operations(opensearch, index_name) <= until:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 0.1))
+            killed += process.poll() is None
+            process.kill()
+    status, _, errors = run_cli(*command, cwd=tmp_path)
+    assert status == 0, f"{errors} (seed {seed}, {killed} killed)"
+    with Corpus(f"{location}-anew", encoder) as anew:
+        anew.ingest([path, CONTRACT], dead_letters=letters)
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-anew")
+    assert live_settings(opensearch, index) == ("7s", "1")
+
+
+@pytest.mark.usefixtures("small_requests")
+def test_a_node_that_stops_and_starts_again(
+    tight_node: Node, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    path = write_lines(tmp_path / "dialogues.jsonl", dialogues(16))
+    letters = tmp_path / "letters.jsonl"
+    with (
+        OpenSearch(tight_node.url) as client,
+        closing(BulkSender(client, "plain", "plain")) as sender,
+        ThreadPoolExecutor() as executor,
+        Corpus(f"{tight_node.url}/stopped", encoder) as corpus,
+        Corpus(f"{tight_node.url}/anew", encoder) as anew,
+    ):
+        client.indices.create(index="plain")
+        began: list[Future[list[Outcome]]] = []
+
+        def stop_and_start(summary: Summary) -> None:
+            if summary.documents < 8 or began:
+                return
+            tight_node.stop()
+            for number in range(20):
+                sender.add(index_action(number, str(number), {"number": number}))
+            began.append(executor.submit(lambda: list(sender.outcomes(wait=True))))
+            while sender.retries == 0:
+                time.sleep(0.01)
+            executor.submit(tight_node.start)
+
+        summary = corpus.ingest([path], dead_letters=letters, progress=stop_and_start)
+        assert (summary.documents, summary.bad_records) == (16, 0)
+        assert sorted(began[0].result(), key=lambda outcome: outcome.owner) == [
+            Outcome(number, "") for number in range(20)
+        ]
+        client.indices.refresh(index="plain")
+        assert client.count(index="plain")["count"] == 20
+        anew.ingest([path], dead_letters=letters)
+        assert_as_if_in_one_go(client, "stopped", "anew")
+
+
+@pytest.mark.usefixtures("small_requests", "quick_lease")
+def test_a_node_that_stays_away(
+    tight_node: Node,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = write_lines(tmp_path / "dialogues.jsonl", dialogues(12))
+    letters, location = tmp_path / "letters.jsonl", f"{tight_node.url}/away"
+    command = ["ingest", path, "--store", location, "--dead-letters", letters]
+
+    def stop(summary: Summary) -> None:
+        if summary.documents == 6:
+            tight_node.stop()
+
+    with monkeypatch.context() as patched, Corpus(location, encoder) as corpus:
+        patched.setenv("SLICE_OS_PATIENCE", "0.5")
+        with pytest.raises(StoreError, match=r"no answer.*run the same command again") as caught:
+            corpus.ingest([path], dead_letters=letters, progress=stop)
+        assert "\n" not in str(caught.value)
+    status, output, errors = call_cli(capsys, *command)
+    assert (status, output, errors.count("\n")) == (1, "", 1)
+    assert "no answer (ConnectionError); is OpenSearch running?" in errors
+
+    tight_node.start()
+    with OpenSearch(tight_node.url) as client:
+        index = concrete(client, "away")
+        assert live_settings(client, index) == ("-1", "0")
+        with Corpus(location, encoder) as corpus:
+            assert corpus.ingest([path], dead_letters=letters).bad_records == 0
+        assert live_settings(client, index) == (None, "1")
+        with Corpus(f"{location}-anew", encoder) as corpus:
+            corpus.ingest([path], dead_letters=letters)
+        assert_as_if_in_one_go(client, "away", "away-anew")
+
+
+@pytest.mark.usefixtures("small_requests")
+def test_a_server_that_is_too_busy(tight_node: Node, encoder: SpanEncoder) -> None:
+    given = documents(20)
+    done = Event()
+
+    def crowd() -> None:
+        with OpenSearch(tight_node.url, max_retries=0) as client:
+            body = [{"index": {}}, {"text": "something else"}] * 200
+            while not done.is_set():
+                try:
+                    client.bulk(index="crowd", body=body)
+                except exceptions.TransportError:
+                    continue  # as busy for us as for the others
+
+    with Corpus(f"{tight_node.url}/busy", encoder) as corpus:
+        corpus.add(documents(1))
+        parts = list(encode_documents(given, encoder))
+        threads = [Thread(target=crowd) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            with corpus.store.writer() as writer:
+                while writer.retries == 0:
+                    for part in parts:
+                        assert not writer.write(part)
+                done.set()
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+        assert corpus.info().documents == len(given)
+        assert corpus.info().passages == len(given)
+        assert all(corpus.text(document.id) == document.text for document in given[::7])
+
+
+@pytest.mark.parametrize("block", ["read_only_allow_delete", "write"])
+@pytest.mark.usefixtures("small_requests", "quick_lease")
+def test_an_index_that_becomes_read_only(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+    block: str,
+    request: pytest.FixtureRequest,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = write_lines(tmp_path / "dialogues.jsonl", dialogues(10))
+    letters, location = tmp_path / "letters.jsonl", f"{opensearch_url}/{index_name}"
+    command = ["ingest", path, "--store", location, "--dead-letters", letters]
+
+    def set_block(value: bool | None) -> None:
+        body = {f"index.blocks.{block}": value}
+        opensearch.indices.put_settings(index=f"{index_name}*", body=body)
+
+    request.addfinalizer(lambda: set_block(None))
+
+    def fill_the_disk(summary: Summary) -> None:
+        if summary.documents == 5:
+            set_block(True)
+
+    with Corpus(location, encoder) as corpus:
+        with pytest.raises(StoreError, match=r"is read-only.*run the same command again") as caught:
+            corpus.ingest([path], dead_letters=letters, progress=fill_the_disk)
+        assert "\n" not in str(caught.value)
+    assert not letters.exists()
+    status, output, errors = call_cli(capsys, *command)
+    assert (status, output, errors.count("\n")) == (1, "", 1)
+    assert "is read-only" in errors
+
+    set_block(None)
+    status, _, errors = call_cli(capsys, *command)
+    assert (status, errors) == (0, "")
+    with Corpus(f"{location}-anew", encoder) as corpus:
+        corpus.ingest([path], dead_letters=letters)
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-anew")
+    assert live_settings(opensearch, concrete(opensearch, index_name)) == (None, "1")
+
+
+def test_documents_that_do_not_fit_the_mapping(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def record(name: str, **fields: object) -> dict[str, object]:
+        return {"id": name, "text": f"Please cancel order {name}. " * 30, **fields}
+
+    good = [record("a", year=2020, size=1), record("b", year=2021, size=2)]
+    bad = [record("c", year="long ago", size=3), record("d", year=2022, size="large")]
+    path = tmp_path / "orders.jsonl"
+    letters, location = tmp_path / "letters.jsonl", f"{opensearch_url}/{index_name}"
+    command = ["ingest", path, "--store", location, "--dead-letters", letters]
+    OpenSearchStore.create(
+        opensearch, index_name, encoder, options=IndexOptions(fields={"year": "integer"})
+    )
+    # All good at first; then one that the declared type, and one that the first value forbids.
+    write_lines(path, [*good, record("c", year=1), record("e", year=3)])
+    assert call_cli(capsys, *command)[0] == 0
+    write_lines(path, [good[0], bad[0], good[1], bad[1], record("e", year=3)])
+    for _ in range(2):
+        # Also the second time: the source is not finished.
+        letters.unlink(missing_ok=True)
+        status, output, errors = call_cli(capsys, *command)
+        assert status == 1
+        assert '"bad_records":2' in output
+        written = letters.read_text(encoding="utf-8")
+        assert written.count("\n") == 2
+        assert "failed to parse field [metadata.year] of type [integer]" in written
+        assert "failed to parse field [metadata.size] of type [long]" in written
+        assert "2 records could not be used" in errors
+    with Corpus(location, encoder) as corpus:
+        assert set(corpus.store.documents("abcde")) == {"a", "b", "e"}
+        assert corpus.info().passages == sum(
+            len(part.passages)
+            for part in encode_documents(
+                [Document(r["id"], r["text"]) for r in (*good, record("e"))],  # type: ignore[arg-type]
+                encoder,
+            )
+        )
+    assert not list(find_faults(opensearch, concrete(opensearch, index_name), location))
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_the_first_error_is_the_one_that_is_heard(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    def set_block(value: bool | None) -> None:
+        body = {"index.blocks.read_only_allow_delete": value}
+        opensearch.indices.put_settings(index=index_name, body=body)
+
+    def fail(corpus: Corpus) -> None:
+        with corpus.store.writer():
+            set_block(True)
+            raise ZeroDivisionError
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(2))
+        index = concrete(opensearch, index_name)
+        with pytest.raises(ZeroDivisionError):
+            fail(corpus)
+        # Nothing could be restored, so the note stays, and the next load does it.
+        assert live_settings(opensearch, index)[0] == "-1"
+        set_block(None)
+        corpus.add(documents(3))
+        assert live_settings(opensearch, index) == (None, "1")
+        assert "restore" not in meta(opensearch, index)
+
+
+@pytest.mark.usefixtures("small_requests")
+def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    (part,) = encode_documents([Document("cut", "Please cancel my order. " * 400)], encoder)
+    assert len(part.passages) > 10
+
+    def fail(corpus: Corpus) -> None:
+        with corpus.store.writer() as writer:
+            writer.write(DocumentPart(part.document, part.passages[:-1], last=False))
+            writer.flush()
+            raise ZeroDivisionError
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add([*documents(2), Document("cut", "A former version. " * 100)])
+        with pytest.raises(ZeroDivisionError):
+            fail(corpus)
+        index = concrete(opensearch, index_name)
+        assert live_settings(opensearch, index) == (None, "1")
+        # Half of it does not count, and the former version neither: it is overwritten.
+        assert not corpus.store.documents(["cut"])
+        (fault,) = find_faults(opensearch, index, index_name)
+        assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
+        corpus.add(documents(3))
+        assert not list(find_faults(opensearch, index, index_name))
+        assert set(corpus.store.documents(["cut", "doc-002"])) == {"doc-002"}
+        assert "restore" not in meta(opensearch, index)
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_one_writer_at_a_time(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    with Corpus(location, encoder) as one, Corpus(location, encoder) as other:
+        one.add(documents(1))
+        with one.store.writer() as writer:
+            with pytest.raises(StoreError, match="another process is writing to it") as caught:
+                other.add(documents(2))
+            assert socket.gethostname() in str(caught.value)
+            # Readers go on, with what was there before.
+            assert [hit.doc_id for hit in other.search("cancel my order")] == ["doc-000"]
+            for part in encode_documents(documents(3), encoder):
+                writer.write(part)
+        assert other.info().documents == 3
+        other.add(documents(4))
+        assert one.info().documents == 4
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_a_writer_that_was_taken_for_dead_stops(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    (part,) = encode_documents(documents(1), encoder)
+    other = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+
+    def write_on(corpus: Corpus) -> None:
+        with corpus.store.writer() as writer:
+            opensearch.index(index=index, id=lease.LEASE_KEY, body=other)
+            while True:
+                writer.write(part)
+                time.sleep(0.05)
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(1))
+        index = concrete(opensearch, index_name)
+        with pytest.raises(StoreError, match="has taken over"):
+            write_on(corpus)
+        # The settings are the other writer's business; here nobody is there any more.
+        assert live_settings(opensearch, index)[0] == "-1"
+        corpus.add(documents(2))
+        assert live_settings(opensearch, index) == (None, "1")
+
+
+def test_replicas_during_and_after_the_first_load(
+    start_cluster: Callable[..., Cluster], encoder: SpanEncoder
+) -> None:
+    cluster = start_cluster(2)
+    with (
+        OpenSearch(cluster.urls[0], timeout=60) as client,
+        Corpus(f"{cluster.urls[0]}/calls", encoder) as corpus,
+        Corpus(f"{cluster.urls[1]}/calls", encoder) as beside,
+    ):
+        OpenSearchStore.create(client, "calls", encoder)
+        index = concrete(client, "calls")
+        with corpus.store.writer() as writer:
+            assert live_settings(client, index) == ("-1", "0")
+            for part in encode_documents(documents(10), encoder):
+                writer.write(part)
+        assert live_settings(client, index) == (None, "1")
+        health = client.cluster.health(index=index, wait_for_status="green", timeout=60)
+        assert (health["status"], health["active_shards"]) == ("green", 2)
+        # Now the copies have to follow.
+        with corpus.store.writer() as writer:
+            assert live_settings(client, index) == ("-1", "1")
+            for part in encode_documents(documents(12)[10:], encoder):
+                writer.write(part)
+        before = [hit.doc_id for hit in beside.search("cancel my order", top_k=20)]
+        assert len(before) == 12
+        cluster.nodes[1].stop()
+        client.cluster.health(index=index, wait_for_nodes="1", timeout=60)
+        assert [hit.doc_id for hit in corpus.search("cancel my order", top_k=20)] == before
+        corpus.add(documents(13))
+        assert corpus.info().documents == 13

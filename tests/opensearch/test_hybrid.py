@@ -1,0 +1,114 @@
+"""Fusion on the server, as far as a node without the neural-search plugin lets it be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os import Corpus, SpanEncoder, StoreError
+from slice_os.fusion import BM25_WEIGHT
+from slice_os.mining import best_hits, make_query
+from slice_os.stores.opensearch import hybrid
+
+from .texts import index_of
+
+PHRASES = ["please change my seat", "I need my boarding pass"]
+
+
+@pytest.fixture(scope="module")
+def location(opensearch_url: str, encoder: SpanEncoder) -> Iterator[str]:
+    with index_of(12, opensearch_url, encoder) as location:
+        yield location
+
+
+@pytest.fixture
+def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(location, encoder) as corpus:
+        yield corpus
+
+
+def has_plugin(client: OpenSearch) -> bool:
+    return hybrid.installed(client.cat.plugins(format="json"))
+
+
+def test_the_plugin_is_detected() -> None:
+    there = [{"component": "opensearch-knn"}, {"component": "opensearch-neural-search"}]
+    assert hybrid.installed(there)
+    assert not hybrid.installed(there[:1])
+    assert not hybrid.installed([])
+
+
+def test_without_the_plugin_one_line_says_so(calls: Corpus, opensearch: OpenSearch) -> None:
+    if has_plugin(opensearch):
+        pytest.skip("this node has the neural-search plugin")
+    with pytest.raises(StoreError, match="neural-search plugin, which is not installed") as caught:
+        calls.search(PHRASES, fusion="server")
+    assert "\n" not in str(caught.value)
+
+
+def test_with_the_plugin_the_server_ranks(calls: Corpus, opensearch: OpenSearch) -> None:
+    if not has_plugin(opensearch):
+        pytest.skip("no neural-search plugin on this node; set OPENSEARCH_URL to one with it")
+    found = calls.search(PHRASES, fusion="server", top_k=5)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+    exact = {hit.context: hit for hit in calls.search(PHRASES, top_k=12)}
+    assert all(hit.cosine == exact[hit.context].cosine for hit in found if hit.context in exact)
+
+
+def test_without_the_plugin_a_node_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:
+    """The query and the processor are refused by name, so the rest of the body was understood."""
+    if has_plugin(opensearch):
+        pytest.skip("this node has the neural-search plugin")
+    (body,) = bodies(calls, PHRASES[:1])
+    with pytest.raises(exceptions.RequestError, match="hybrid"):
+        opensearch.search(index=calls.store.name, body={"query": body["query"]})  # type: ignore[attr-defined]
+    with pytest.raises(exceptions.RequestError, match="normalization-processor"):
+        opensearch.search(
+            index=calls.store.name,  # type: ignore[attr-defined]
+            body={"search_pipeline": body["search_pipeline"]},
+        )
+
+
+def test_its_parts_are_searches_of_their_own(calls: Corpus, opensearch: OpenSearch) -> None:
+    for body in bodies(calls, PHRASES):
+        parts = body["query"]["hybrid"]["queries"]
+        assert len(parts) == 2
+        for part in parts:
+            answer = opensearch.search(
+                index=calls.store.name,  # type: ignore[attr-defined]
+                body={"query": part, "size": body["size"], "_source": False},
+            )
+            assert answer["hits"]["hits"]
+        (processor,) = body["search_pipeline"]["phase_results_processors"]
+        combination = processor["normalization-processor"]["combination"]
+        assert combination["parameters"]["weights"] == [1 - BM25_WEIGHT, BM25_WEIGHT]
+
+
+def test_the_scores_are_the_servers(calls: Corpus) -> None:
+    """From answers of the form that the plugin's documentation shows."""
+    query = make_query(calls.encoder, PHRASES)
+    evidence = calls.store.rank(query, 5)
+    first, second, third = [key.key for key in evidence.keys[:3]]  # type: ignore[attr-defined]
+    answers = [
+        {"hits": {"hits": [{"_id": second, "_score": 0.9}, {"_id": first, "_score": 0.2}]}},
+        {"hits": {"hits": [{"_id": third, "_score": 1.0}]}},
+    ]
+    scores = hybrid.scores(answers, evidence)
+    assert scores.shape == (2, len(evidence.keys))
+    assert scores[:, :3].tolist() == [
+        [pytest.approx(0.2), pytest.approx(0.9), -np.inf],
+        [-np.inf, -np.inf, 1.0],
+    ]
+    assert np.isneginf(scores[:, 3:]).all()
+    page = best_hits(evidence, scores, query, calls.store.load, top_k=10, offset=0, threshold=None)
+    assert [hit.score for hit in page] == pytest.approx([1.0, 0.9, 0.2])
+    assert [hit.phrase for hit in page] == [PHRASES[1], PHRASES[0], PHRASES[0]]
+
+
+def bodies(calls: Corpus, phrases: list[str]) -> list[dict[str, Any]]:
+    query = make_query(calls.encoder, phrases, {"domain": ["airline"]})
+    return hybrid.bodies(query, calls.store.settings, 10)  # type: ignore[attr-defined]

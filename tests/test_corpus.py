@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import Corpus, Document, Hits, InputError, Segment, SpanEncoder, StoreError, scan
+from slice_os.fusion import BM25_WEIGHT, convex, reciprocal_rank
+
+CALL = "Hello there.\nI want to cancel my subscription today.\nPlease stop charging my card."
+TURNS = (
+    Segment(0, 12, "agent", 0.0, 1.0),
+    Segment(13, 51, "caller", 1.0, 4.0),
+    Segment(52, 82, "caller", 4.0, 6.0),
+)
+PHRASES = ["I want to cancel my subscription", "stop billing me"]
+
+
+@pytest.fixture(scope="module")
+def corpus(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    with Corpus(tmp_path_factory.mktemp("corpus") / "store", encoder) as corpus:
+        corpus.add(
+            [
+                Document("call", CALL, {"queue": "retention"}, TURNS),
+                Document("contract", "Either party may terminate this subscription. " * 30),
+                Document("other", "The weather is nice in May, isn't it? 😀"),
+            ]
+        )
+        yield corpus
+
+
+class TestHits:
+    def test_are_typed_and_lie_in_their_documents(self, corpus: Corpus) -> None:
+        hits = corpus.search(PHRASES[0])
+        assert isinstance(hits, Hits)
+        best = hits[0]
+        assert (best.doc_id, best.phrase) == ("call", PHRASES[0])
+        assert best.metadata == {
+            "queue": "retention",
+            "speaker": "caller",
+            "start_time": 1.0,
+            "end_time": 6.0,
+        }
+        for hit in hits:
+            text = corpus.text(hit.doc_id)
+            assert text[hit.start : hit.end] == hit.text
+            assert text[hit.context.start : hit.context.end] == hit.context.text
+
+    def test_of_speakers_can_be_asked_for(self, corpus: Corpus) -> None:
+        hits = corpus.search("Hello", where={"speaker": "agent"})
+        assert [hit.context.text for hit in hits] == ["Hello there."]
+
+    def test_can_be_thresholded_anew(self, corpus: Corpus) -> None:
+        hits = corpus.mine(PHRASES, threshold=0.4)
+        stricter = hits.rethreshold(0.6)
+        assert stricter == corpus.mine(PHRASES, threshold=0.6)
+        assert 0 < len(stricter) < len(hits)
+        assert stricter.rethreshold(0.6) == stricter
+        with pytest.raises(ValueError, match=r"selected by threshold 0\.6; ask again"):
+            stricter.rethreshold(0.5)
+
+    def test_can_be_written(self, corpus: Corpus, tmp_path: Path) -> None:
+        hits = corpus.search(PHRASES[0])
+        written = hits.to_jsonl(tmp_path / "hits.jsonl")
+        assert (tmp_path / "hits.jsonl").read_text() == written
+        assert [orjson.loads(line) for line in written.splitlines()] == [h.to_dict() for h in hits]
+
+    def test_are_a_sequence(self, corpus: Corpus) -> None:
+        hits = corpus.search(PHRASES[0], top_k=3)
+        assert hits[:2].items == hits.items[:2]
+        assert [*hits] == [hits[n] for n in range(len(hits))]
+        assert hits[0] in hits
+
+    def test_of_a_search_keep_to_the_threshold(self, corpus: Corpus) -> None:
+        everything = corpus.search(PHRASES, top_k=100, fusion="cosine")
+        for threshold in {hit.cosine for hit in everything}:
+            assert all(h.cosine >= threshold for h in corpus.search(PHRASES, threshold=threshold))
+
+    def test_of_mining_are_those_of_each_phrase(self, corpus: Corpus) -> None:
+        both = corpus.mine(PHRASES, threshold=0.4)
+        for phrase in PHRASES:
+            alone = corpus.mine(phrase, threshold=0.4)
+            among = [hit for hit in both if hit.phrase == phrase]
+            assert [(h.doc_id, h.start, h.end) for h in among] == [
+                (h.doc_id, h.start, h.end) for h in alone
+            ]
+            cosines = [hit.cosine for hit in alone]
+            assert [hit.cosine for hit in among] == pytest.approx(cosines, abs=1e-5)
+            for one, other in itertools.pairwise(alone):
+                assert one.doc_id != other.doc_id or one.end <= other.start
+
+    def test_of_a_search_rank_by_their_score(self, corpus: Corpus) -> None:
+        for fusion in ("convex", "rrf", "cosine"):
+            hits = corpus.search(PHRASES, top_k=100, fusion=fusion)
+            scores = [hit.score for hit in hits]
+            assert scores == sorted(scores, reverse=True)
+            best = corpus.search(PHRASES, top_k=100, fusion=fusion, where={"queue": "retention"})
+            assert {hit.doc_id for hit in best} == {"call"}
+
+
+class TestWrongUse:
+    def test_of_a_search(self, corpus: Corpus) -> None:
+        for wrong in ({"fusion": "best"}, {"top_k": -1}, {"offset": -1}):
+            with pytest.raises(InputError):
+                corpus.search("x", **wrong)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="no phrase"):
+            corpus.search([])
+
+    def test_of_a_corpus_that_is_not_there(self, encoder: SpanEncoder, tmp_path: Path) -> None:
+        corpus = Corpus(tmp_path / "none", encoder)
+        with pytest.raises(StoreError, match="no store here"):
+            corpus.search("x")
+        with pytest.raises(InputError, match="no such file"):
+            corpus.ingest([tmp_path / "nothing"])
+        assert not (tmp_path / "none").exists()
+
+    def test_of_text_by_an_unknown_id(self, corpus: Corpus) -> None:
+        with pytest.raises(InputError, match="no document 'nothing'"):
+            corpus.text("nothing")
+
+
+def test_documents_are_deleted_by_one_id_or_several(encoder: SpanEncoder, tmp_path: Path) -> None:
+    with Corpus(tmp_path / "s", encoder) as corpus:
+        assert corpus.add(Document(f"doc{n}", "some words") for n in range(4)) == 4
+        assert corpus.delete("doc0") == 1
+        assert corpus.delete(["doc1", "doc2", "none"]) == 2
+        assert corpus.info().documents == 1
+
+
+def test_the_encoder_of_a_store_is_found(encoder: SpanEncoder, tmp_path: Path) -> None:
+    with Corpus(tmp_path / "s", encoder) as corpus:
+        corpus.add([Document("a", "end my plan")])
+    with Corpus(tmp_path / "s") as corpus:
+        assert corpus.search("cancel my plan")[0].doc_id == "a"
+        assert corpus.encoder.card == encoder.card
+
+
+def test_scanning_streams(encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 100)
+    asked = itertools.count()
+    documents = (Document(str(n), CALL, segments=TURNS) for n in asked)
+    hits = scan(documents, PHRASES[0], threshold=0.7, encoder=encoder)
+    first = next(hits)
+    assert (first.doc_id, first.bm25, first.metadata["speaker"]) == ("0", None, "caller")
+    assert CALL[first.start : first.end] == first.text
+    assert next(asked) < 50
+
+
+class TestFusion:
+    @given(st.lists(st.tuples(st.floats(-1, 1), st.just(0.0) | st.floats(1e-6, 30)), min_size=1))
+    def test_agrees_with_its_definition(self, passages: list[tuple[float, float]]) -> None:
+        cosines, bm25 = np.array(passages, dtype=np.float32).T
+        best = float(bm25.max())
+        for fused, cosine, terms in zip(convex(cosines, bm25, best), cosines, bm25, strict=True):
+            share = terms / best if best > 0 else 0
+            expected = (1 - BM25_WEIGHT) * cosine + BM25_WEIGHT * share
+            assert fused == pytest.approx(expected, abs=1e-5)
+
+    def test_by_reciprocal_ranks(self) -> None:
+        cosines = np.array([0.9, 0.1, 0.5], dtype=np.float32)
+        bm25 = np.array([0, 2, 1], dtype=np.float32)
+        expected = [1 / 61, 1 / 63 + 1 / 61, 1 / 62 + 1 / 62]
+        np.testing.assert_allclose(reciprocal_rank(cosines, bm25, 2.0), expected, rtol=1e-6)
