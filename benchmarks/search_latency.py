@@ -88,7 +88,7 @@ def main() -> None:
                 times = (
                     milliseconds(lambda store=store: store.rank(one, 1)),
                     milliseconds(lambda store=store: store.rank(ten, 1)),
-                    milliseconds(lambda store=store: store._bm25(PHRASES[0], ids)),
+                    milliseconds(lambda store=store, ids=ids: store._bm25(PHRASES[0], ids)),
                     milliseconds(lambda corpus=corpus: corpus.search(PHRASES[0])),
                 )
         row = (*times[:2], times[1] / len(PHRASES), *times[2:])

@@ -13,7 +13,7 @@ import orjson
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.connection import explain
+from slice_os.stores.opensearch.connection import explain, reason_of
 from slice_os.stores.opensearch.patience import given_up, patience_seconds, pauses
 
 CHUNK_BYTES = 4 << 20
@@ -177,7 +177,7 @@ class BulkSender:
                 again.append(action)
                 trouble = explained
             elif kind == "index" and status == 400 and cause["type"] not in _NO_FAULT_OF_ITS_OWN:
-                outcomes.append(Outcome(action.owner, f"{cause['type']}: {_reason(cause)}"))
+                outcomes.append(Outcome(action.owner, f"{cause['type']}: {reason_of(cause)}"))
             else:
                 raise explained
         return again, trouble
@@ -185,9 +185,3 @@ class BulkSender:
 
 # Refusals that the next document would meet as well.
 _NO_FAULT_OF_ITS_OWN = ("index_closed_exception",)
-
-
-def _reason(cause: dict[str, Any]) -> str:
-    inner = cause.get("caused_by")
-    reason = str(cause.get("reason", ""))
-    return f"{reason} ({inner.get('reason', '')})" if isinstance(inner, dict) else reason

@@ -210,14 +210,22 @@ def is_passing(error: exceptions.OpenSearchException) -> bool:
     return status == 429 or status >= 500
 
 
+def reason_of(cause: Mapping[str, Any]) -> str:
+    """What an ``error`` object of an answer says, with what is at the bottom of it."""
+    outer = inner = (cause.get("root_cause") or [cause])[0]
+    for start in (cause, outer):
+        while isinstance(deeper := start.get("caused_by"), dict):
+            start = inner = deeper
+    told, bottom = str(outer.get("reason")), str(inner.get("reason"))
+    return _line(told if bottom in told else f"{told} ({bottom})")
+
+
 def _reason(error: exceptions.OpenSearchException) -> str:
     if not isinstance(error, exceptions.TransportError):
         return _line(error)
     info = error.info if isinstance(error.info, dict) else {}
-    cause = info.get("error")
-    if isinstance(cause, dict):
-        roots = cause.get("root_cause") or [cause]
-        return _line(roots[0].get("reason") or cause.get("reason") or error.error)
+    if isinstance(cause := info.get("error"), dict):
+        return reason_of(cause)
     # Anything else may be a page of a proxy in between.
     return _line(f"{error.status_code} {info.get('Message') or info.get('message') or ''}")
 

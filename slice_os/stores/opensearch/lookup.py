@@ -8,6 +8,7 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.connection import reason_of
 from slice_os.stores.opensearch.indices import errors_explained
 from slice_os.stores.opensearch.patience import patient
 
@@ -27,5 +28,5 @@ def find_records(
         answers = client.mget(index=index, body={"ids": list(keys)})["docs"]
     for answer in answers:
         if "error" in answer:
-            raise UnavailableError(f"{location}: OpenSearch says {answer['error'].get('reason')}")
+            raise UnavailableError(f"{location}: OpenSearch says {reason_of(answer['error'])}")
     return [answer["_source"] for answer in answers if answer["found"]]

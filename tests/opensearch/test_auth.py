@@ -1,0 +1,343 @@
+"""What is sent to be let in, and that no secret turns up anywhere else.
+
+A server of our own notes what it is sent; it knows no index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, SliceError, SpanEncoder, StoreError
+from slice_os.stores import store_exists
+from slice_os.stores.opensearch.connection import parse_location
+
+from .support import call_cli, contents, documents
+
+SECRET = "s3ntinel pass, wörd€"
+TOKEN = "s3ntinel.t0ken-abc"
+VARIABLES = (
+    "PASSWORD",
+    "PASSWORD_FILE",
+    "TOKEN",
+    "TOKEN_FILE",
+    "CA_CERTS",
+    "CLIENT_CERT",
+    "CLIENT_KEY",
+    "AWS_REGION",
+    "AWS_SERVICE",
+)
+
+
+@dataclass
+class Double:
+    """A server that notes headers and answers everything with one status."""
+
+    status: int = 404
+    answer: bytes = b'{"error": {"type": "index_not_found_exception", "reason": "none"}}'
+    url: str = ""
+    headers: list[dict[str, str]] = field(default_factory=list)
+    peers: list[Any] = field(default_factory=list)
+
+
+@contextmanager
+def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[Double]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            double.headers.append({name.lower(): value for name, value in self.headers.items()})
+            if isinstance(self.connection, ssl.SSLSocket):
+                double.peers.append(self.connection.getpeercert())
+            self.send_response(double.status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(double.answer)))
+            self.end_headers()
+            self.wfile.write(double.answer)
+
+        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815  names of http.server
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            pass  # a handshake that the client gave up
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        scheme = "http" if context is None else "https"
+        double.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield double
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(f"SLICE_OS_{name}", raising=False)
+
+
+@pytest.fixture
+def double() -> Iterator[Double]:
+    with serving(Double()) as server:
+        yield server
+
+
+def basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+def with_user(url: str, user: str = "me") -> str:
+    return url.replace("://", f"://{user}@") + "/calls"
+
+
+def test_nothing_is_sent_unless_asked(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    assert not store_exists(f"{double.url}/calls")
+    assert "authorization" not in double.headers[0]
+
+
+def test_user_and_password(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    assert not store_exists(with_user(double.url))
+    assert double.headers[0]["authorization"] == basic("me", SECRET)
+
+
+def test_password_from_a_file(
+    double: Double, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{SECRET}\r\n", encoding="utf-8")
+    monkeypatch.setenv("SLICE_OS_PASSWORD", "another")
+    monkeypatch.setenv("SLICE_OS_PASSWORD_FILE", str(file))
+    assert not store_exists(with_user(double.url, "me%40example.org"))
+    assert double.headers[0]["authorization"] == basic("me@example.org", SECRET)
+
+
+def test_bearer_token(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLICE_OS_TOKEN", f"{TOKEN}\n")
+    assert not store_exists(f"{double.url}/calls")
+    assert double.headers[0]["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_the_async_client_sends_the_same(double: Double) -> None:
+    pytest.importorskip("aiohttp")
+
+    async def ask(location: str, environ: dict[str, str]) -> None:
+        client = parse_location(location, environ).async_client()
+        try:
+            assert not await client.indices.exists(index="calls")
+        finally:
+            await client.close()
+
+    asyncio.run(ask(with_user(double.url), {"SLICE_OS_PASSWORD": SECRET}))
+    asyncio.run(ask(f"{double.url}/calls", {"SLICE_OS_TOKEN": TOKEN}))
+    sent = [headers["authorization"] for headers in double.headers]
+    assert sent == [basic("me", SECRET), f"Bearer {TOKEN}"]
+
+
+@pytest.mark.parametrize("service", ["es", "aoss"])
+def test_aws_signature(double: Double, monkeypatch: pytest.MonkeyPatch, service: str) -> None:
+    pytest.importorskip("boto3")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("SLICE_OS_AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("SLICE_OS_AWS_SERVICE", service)
+    assert not store_exists(f"{double.url}/calls")
+    sent = double.headers[0]
+    assert sent["authorization"].startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    assert f"/eu-central-1/{service}/aws4_request" in sent["authorization"]
+    assert "x-amz-date" in sent
+    assert SECRET not in str(sent)
+
+
+def test_aws_without_credentials(
+    double: Double, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("boto3")
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN", "PROFILE"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("SLICE_OS_AWS_REGION", "eu-central-1")
+    with pytest.raises(StoreError, match="there are no AWS credentials; set AWS_ACCESS_KEY_ID"):
+        store_exists(f"{double.url}/calls")
+    assert not double.headers
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """Files of a certificate authority, and of a client that it vouches for."""
+
+    authority: str
+    client: str
+    key: str
+    server: ssl.SSLContext
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    trustme = pytest.importorskip("trustme")
+    authority = trustme.CA()
+    client = authority.issue_cert("client@example.org")
+    files = [str(tmp_path / name) for name in ("ca.pem", "client.pem", "key.pem")]
+    authority.cert_pem.write_to_path(files[0])
+    client.cert_chain_pems[0].write_to_path(files[1])
+    client.private_key_pem.write_to_path(files[2])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.configure_trust(context)
+    return Certificates(*files, server=context)
+
+
+def test_tls_with_an_authority_of_its_own(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    with serving(Double(), certificates.server) as double:
+        with pytest.raises(StoreError, match="TLS failed .*check SLICE_OS_CA_CERTS") as caught:
+            store_exists(with_user(double.url))
+        assert SECRET not in str(caught.value)
+        assert not double.headers
+        monkeypatch.setenv("SLICE_OS_CA_CERTS", certificates.authority)
+        assert not store_exists(with_user(double.url))
+        assert double.headers[0]["authorization"] == basic("me", SECRET)
+
+
+def test_tls_with_a_client_certificate(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificates.server.verify_mode = ssl.CERT_REQUIRED
+    monkeypatch.setenv("SLICE_OS_CA_CERTS", certificates.authority)
+    with serving(Double(), certificates.server) as double:
+        with pytest.raises(StoreError, match="SLICE_OS_CLIENT_CERT|no answer") as caught:
+            store_exists(f"{double.url}/calls")
+        assert "\n" not in str(caught.value)
+        monkeypatch.setenv("SLICE_OS_CLIENT_CERT", certificates.client)
+        monkeypatch.setenv("SLICE_OS_CLIENT_KEY", certificates.key)
+        assert not store_exists(f"{double.url}/calls")
+        assert ("email", "client@example.org") in double.peers[0]["subjectAltName"]
+
+
+@pytest.mark.parametrize("name", ["CA_CERTS", "CLIENT_CERT", "CLIENT_KEY"])
+def test_certificates_that_are_not_there(
+    certificates: Certificates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.setenv("SLICE_OS_CA_CERTS", certificates.authority)
+    monkeypatch.setenv("SLICE_OS_CLIENT_CERT", certificates.client)
+    monkeypatch.setenv("SLICE_OS_CLIENT_KEY", certificates.key)
+    broken = tmp_path / "broken.pem"
+    broken.write_text("no certificate")
+    for file in (tmp_path / "missing.pem", broken):
+        monkeypatch.setenv(f"SLICE_OS_{name}", str(file))
+        with pytest.raises(StoreError) as caught:
+            store_exists("https://127.0.0.1:9/calls")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 502])
+@pytest.mark.parametrize("answer", ["echo", "page", "json", "aws"])
+def test_no_error_tells_a_secret(
+    double: Double,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    status: int,
+    answer: str,
+) -> None:
+    double.status = status
+    double.answer = {
+        "echo": f"you sent {basic('me', SECRET)} {SECRET}".encode(),
+        "page": b"<html>\n<h1>Bad\nGateway</h1>\n</html>",
+        "json": b'{"error": {"type": "security_exception", "reason": "no\\npermissions"}}',
+        "aws": b'{"Message": "User: anonymous is not authorized"}',
+    }[answer]
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    caplog.set_level(logging.DEBUG)
+    location = with_user(double.url)
+    status, output, errors = call_cli(capsys, "search", "cancel", "--store", location)
+    assert (status, output, errors.count("\n")) == (1, "", 1)
+    assert errors.startswith(f"slice-os: {double.url}/calls: ")
+    if answer == "echo":
+        # What a server says of us is no longer ours; but it is not repeated on the terminal.
+        caplog.clear()
+    for text in (errors, caplog.text):
+        assert SECRET not in text
+        assert basic("me", SECRET) not in text
+    connection = parse_location(location)
+    shown = f"{connection!r} {connection} {connection.client()!r} {connection.location}"
+    assert SECRET not in shown
+    assert basic("me", SECRET) not in shown
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "tökèn", "ta\tb"])
+def test_tokens_that_no_header_can_carry(token: str, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(token, encoding="utf-8")
+    for environ in ({"SLICE_OS_TOKEN": token}, {"SLICE_OS_TOKEN_FILE": str(file)}):
+        with pytest.raises(StoreError, match="has characters that no token has") as caught:
+            parse_location("http://host/calls", environ)
+        assert token not in str(caught.value)
+
+
+def test_secret_files_that_cannot_be_read(tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"s3ntinel\xff\xfe")
+    for file, reason in ((tmp_path / "missing", "No such file"), (binary, "no UTF-8")):
+        environ = {"SLICE_OS_PASSWORD_FILE": str(file)}
+        with pytest.raises(StoreError, match=f"SLICE_OS_PASSWORD_FILE: .*{reason}") as caught:
+            parse_location("http://me@host/calls", environ)
+        assert "s3ntinel" not in str(caught.value)
+
+
+def test_no_secret_is_stored(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    secret = "s3ntinel-plain"
+    monkeypatch.setenv("SLICE_OS_PASSWORD", secret)
+    monkeypatch.chdir(tmp_path)
+    lines = tmp_path / "orders.jsonl"
+    lines.write_bytes(b'{"id": "a", "text": "Cancel my order."}\nno JSON\n')
+    location = opensearch_url.replace("://", "://me@") + f"/{index_name}"
+    status, output, errors = call_cli(capsys, "ingest", lines, "--store", location)
+    assert status == 1
+    info = call_cli(capsys, "info", "--store", location)
+    told = [output, errors, *map(str, info)]
+    told += [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()]
+    state = opensearch.cluster.state(metric="metadata", index=f"{index_name}*")
+    told += [orjson.dumps(state).decode(), str(contents(opensearch, index_name))]
+    assert "index_templates" not in told[-2] or secret not in told[-2]
+    assert not any(secret in text for text in told)
+    with Corpus(location, encoder) as corpus:
+        with pytest.raises(SliceError) as caught:
+            corpus.text("none")
+        corpus.add(documents(1))
+    assert secret not in str(caught.value)

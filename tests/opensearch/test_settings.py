@@ -1,0 +1,141 @@
+"""Addresses and indices that are refused, and how."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, EncoderMismatchError, SliceError, SpanEncoder, StoreError
+from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.settings import META
+
+from .support import call_cli, concrete, documents, meta
+
+SENTINEL = "s3ntinel"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        f"https://user:{SENTINEL}@host:9200/calls",
+        f"https://user:{SENTINEL}@host:9200",
+        f"https://user:{SENTINEL}/{SENTINEL}@host/calls",
+        f"https://user:12/{SENTINEL}@host/",
+        f"https://user:12/{SENTINEL}@host/calls",
+        f"https://user:[{SENTINEL}@host/calls",
+        f"https://user:?{SENTINEL}@host/calls",
+        f"https://user:#{SENTINEL}@host/calls",
+        f"https://host/calls?token={SENTINEL}",
+        f"https://host:{SENTINEL}/calls",
+        "https://host",
+        "https://host/",
+        "https://host/two/names",
+        "https:///calls",
+        "https://host/Calls",
+        "https://host/*",
+        "https://host/one,two",
+        "https://host/_all",
+    ],
+)
+def test_addresses_that_are_refused(location: str) -> None:
+    with pytest.raises(SliceError) as caught:
+        parse_location(location, {})
+    message = str(caught.value)
+    assert SENTINEL not in message
+    assert "\n" not in message
+    assert SENTINEL not in repr(caught.value.__context__) or caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("location", "url", "index", "user"),
+    [
+        ("http://host/calls", "http://host:80", "calls", None),
+        ("https://host/calls/", "https://host:443", "calls", None),
+        ("https://me@host:9200/calls", "https://host:9200", "calls", "me"),
+        ("https://me%40example.org@host/calls", "https://host:443", "calls", "me@example.org"),
+        ("http://[::1]:9200/calls-000001", "http://[::1]:9200", "calls-000001", None),
+    ],
+)
+def test_addresses(location: str, url: str, index: str, user: str | None) -> None:
+    connection = parse_location(location, {})
+    assert (connection.url, connection.index, connection.user) == (url, index, user)
+    assert connection.location == f"{url}/{index}"
+
+
+def test_no_index_and_no_server(opensearch_url: str, index_name: str) -> None:
+    with Corpus(f"{opensearch_url}/{index_name}") as corpus:
+        with pytest.raises(StoreError, match="no index here; make one with `slice-os ingest`"):
+            corpus.search("cancel my order")
+    with Corpus("http://127.0.0.1:9/calls") as corpus:
+        with pytest.raises(StoreError, match="no answer.*is OpenSearch running?"):
+            corpus.search("cancel my order")
+
+
+@pytest.fixture
+def corpus(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Corpus:
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(1))
+    return corpus
+
+
+def change_meta(client: OpenSearch, index: str, **changes: object) -> None:
+    changed = {META: meta(client, index) | changes}
+    client.indices.put_mapping(index=index, body={"_meta": changed})
+
+
+def test_another_encoder_is_refused(
+    opensearch: OpenSearch,
+    corpus: Corpus,
+    index_name: str,
+    opensearch_url: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    index = concrete(opensearch, index_name)
+    other = meta(opensearch, index)["encoder"] | {"encoder_id": "ffff", "name": "another"}
+    change_meta(opensearch, index, encoder=other)
+    for use in (lambda: corpus.search("cancel"), lambda: corpus.add(documents(2))):
+        with pytest.raises(EncoderMismatchError, match=r"made by another .*\(ffff\), not by"):
+            use()
+    file = tmp_path / "note.txt"
+    file.write_text("Cancel my order.")
+    command = ["ingest", file, "--store", f"{opensearch_url}/{index_name}"]
+    status, output, errors = call_cli(capsys, *command)
+    assert (status, output, errors.count("\n")) == (1, "", 1)
+
+
+def test_another_schema_is_refused(opensearch: OpenSearch, corpus: Corpus, index_name: str) -> None:
+    change_meta(opensearch, concrete(opensearch, index_name), schema_version=99)
+    with pytest.raises(StoreError, match="schema version 99.*upgrade slice-os"):
+        corpus.search("cancel my order")
+
+
+def test_an_index_of_somebody_else_is_refused(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    opensearch.indices.create(index=index_name)
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        with pytest.raises(StoreError, match="not one that slice-os made; name another"):
+            corpus.add(documents(1))
+    assert opensearch.indices.get_mapping(index=index_name)[index_name]["mappings"] == {}
+
+
+def test_an_alias_of_two_indices_is_refused(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str
+) -> None:
+    other = f"{index_name}-other"
+    opensearch.indices.create(index=other, body={"aliases": {index_name: {}}})
+    with pytest.raises(StoreError, match="stands for 2 indices; name one of them"):
+        corpus.search("cancel my order")
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "inf", "nan"])
+def test_a_patience_that_is_none(
+    corpus: Corpus, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "SLICE_OS_PATIENCE", text)
+    with pytest.raises(SliceError, match="SLICE_OS_PATIENCE=.*give a number of seconds"):
+        corpus.add(documents(2))
