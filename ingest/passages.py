@@ -66,7 +66,9 @@ def cut_passages(
 def encode_documents(
     documents: Iterable[Document], encoder: SpanEncoder, max_pieces: int = DEFAULT_MAX_PIECES
 ) -> Iterator[DocumentPart]:
-    """Cut and encode documents as a stream; memory does not grow with their number or length.
+    """Cut and encode documents as a stream; memory does not grow with their number.
+
+    A document is aligned and cut as a whole, but its vectors come in parts of bounded size.
 
     Args:
         documents: in the order in which their parts shall come.

@@ -19,7 +19,7 @@ BLOCK_CHARACTERS = 32_768
 MARGIN_PIECES = 32
 
 _NO_IDS = np.empty(0, dtype=np.int64)
-_NO_PAIRS = np.empty((0, 2), dtype=np.int64)
+_NO_WORDS = np.empty((0, 4), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +77,17 @@ class Aligner:
             InputError: on a lone surrogate.
         """
         check_text(text, where="text")
-        ids, pieces, words = [_NO_IDS], [_NO_PAIRS], [_NO_PAIRS]
+        ids, words = [_NO_IDS], [_NO_WORDS]
+        n_pieces = 0
         for start, end in _blocks(text):
-            encoding = self._tokenizer.encode(text[start:end], add_special_tokens=False)
+            block = text[start:end]
+            encoding = self._tokenizer.encode(block, add_special_tokens=False)
+            pieces = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
             ids.append(np.array(encoding.ids, dtype=np.int64))
-            pieces.append(np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) + start)
-            words.append(find_words(text[start:end]) + start)
-        return AlignedText(
-            text=text,
-            piece_ids=np.concatenate(ids),
-            words=_align_words(np.concatenate(words), np.concatenate(pieces)),
-        )
+            shift = np.array([start, start, n_pieces, n_pieces])
+            words.append(_align_words(find_words(block), pieces) + shift)
+            n_pieces += len(pieces)
+        return AlignedText(text, piece_ids=np.concatenate(ids), words=np.concatenate(words))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -102,14 +102,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
-    starts = np.maximum.accumulate(pieces[:, 0]) if len(pieces) else pieces[:, 0]
-    ends = np.maximum.accumulate(pieces[:, 1]) if len(pieces) else pieces[:, 1]
+    starts, ends = np.maximum.accumulate(pieces, axis=0).T
     first = np.searchsorted(ends, words[:, 0], side="right")
     last = np.searchsorted(starts, words[:, 1], side="left")
     kept = last > first
     words, first, last = words[kept], first[kept], last[kept]
     if not len(words):
-        return np.empty((0, 4), dtype=np.int64)
+        return _NO_WORDS
     opens = np.concatenate([[True], first[1:] >= last[:-1]])
     heads = np.flatnonzero(opens)
     tails = np.concatenate([heads[1:], [len(words)]]) - 1

@@ -130,7 +130,7 @@ def rank(span: ScoredSpan) -> tuple[float, int, int]:
     return -span.cosine, span.word, span.words
 
 
-@given(cosine_matrices(), st.floats(-1, 1), st.integers(1, 3))
+@given(cosine_matrices(), st.floats(-1, 1, width=32), st.integers(1, 3))
 def test_selected_spans_are_the_best_that_do_not_overlap(
     cosines: FloatArray, threshold: float, min_words: int
 ) -> None:

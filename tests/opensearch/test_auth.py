@@ -1,7 +1,4 @@
-"""What is sent to be let in, and that no secret turns up anywhere else.
-
-A server of our own notes what it is sent; it knows no index.
-"""
+"""What is sent to be let in, and that no secret turns up anywhere else."""
 
 from __future__ import annotations
 
@@ -9,13 +6,9 @@ import asyncio
 import base64
 import logging
 import ssl
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -25,6 +18,7 @@ from slice_os import Corpus, SliceError, SpanEncoder, StoreError
 from slice_os.stores import store_exists
 from slice_os.stores.opensearch.connection import parse_location
 
+from .double import Double, serving
 from .support import call_cli, contents, documents
 
 SECRET = "s3ntinel pass, wörd€"
@@ -40,56 +34,6 @@ VARIABLES = (
     "AWS_REGION",
     "AWS_SERVICE",
 )
-
-
-@dataclass
-class Double:
-    """A server that notes headers and answers everything with one status."""
-
-    status: int = 404
-    answer: bytes = b'{"error": {"type": "index_not_found_exception", "reason": "none"}}'
-    url: str = ""
-    headers: list[dict[str, str]] = field(default_factory=list)
-    peers: list[Any] = field(default_factory=list)
-
-
-@contextmanager
-def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[Double]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length") or 0))
-            double.headers.append({name.lower(): value for name, value in self.headers.items()})
-            if isinstance(self.connection, ssl.SSLSocket):
-                double.peers.append(self.connection.getpeercert())
-            self.send_response(double.status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(double.answer)))
-            self.end_headers()
-            self.wfile.write(double.answer)
-
-        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815  names of http.server
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            pass  # a handshake that the client gave up
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        scheme = "http" if context is None else "https"
-        double.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield double
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.fixture(autouse=True)
@@ -217,7 +161,7 @@ def test_tls_with_an_authority_of_its_own(
 ) -> None:
     monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
     with serving(Double(), certificates.server) as double:
-        with pytest.raises(StoreError, match="TLS failed .*check SLICE_OS_CA_CERTS") as caught:
+        with pytest.raises(StoreError, match=r"TLS failed .*check SLICE_OS_CA_CERTS") as caught:
             store_exists(with_user(double.url))
         assert SECRET not in str(caught.value)
         assert not double.headers
@@ -232,7 +176,7 @@ def test_tls_with_a_client_certificate(
     certificates.server.verify_mode = ssl.CERT_REQUIRED
     monkeypatch.setenv("SLICE_OS_CA_CERTS", certificates.authority)
     with serving(Double(), certificates.server) as double:
-        with pytest.raises(StoreError, match="SLICE_OS_CLIENT_CERT|no answer") as caught:
+        with pytest.raises(StoreError, match=r"SLICE_OS_CLIENT_CERT|no answer") as caught:
             store_exists(f"{double.url}/calls")
         assert "\n" not in str(caught.value)
         monkeypatch.setenv("SLICE_OS_CLIENT_CERT", certificates.client)
@@ -267,22 +211,22 @@ def test_no_error_tells_a_secret(
     status: int,
     answer: str,
 ) -> None:
-    double.status = status
-    double.answer = {
+    body = {
         "echo": f"you sent {basic('me', SECRET)} {SECRET}".encode(),
         "page": b"<html>\n<h1>Bad\nGateway</h1>\n</html>",
         "json": b'{"error": {"type": "security_exception", "reason": "no\\npermissions"}}',
         "aws": b'{"Message": "User: anonymous is not authorized"}',
     }[answer]
+    double.answer = lambda request: (status, body)
     monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
     caplog.set_level(logging.DEBUG)
     location = with_user(double.url)
-    status, output, errors = call_cli(capsys, "search", "cancel", "--store", location)
-    assert (status, output, errors.count("\n")) == (1, "", 1)
+    code, output, errors = call_cli(capsys, "search", "cancel", "--store", location)
+    assert (code, output, errors.count("\n")) == (1, "", 1)
     assert errors.startswith(f"slice-os: {double.url}/calls: ")
+    assert caplog.records
     if answer == "echo":
-        # What a server says of us is no longer ours; but it is not repeated on the terminal.
-        caplog.clear()
+        caplog.clear()  # debugging shows what a server answers
     for text in (errors, caplog.text):
         assert SECRET not in text
         assert basic("me", SECRET) not in text

@@ -20,6 +20,8 @@ CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
 WORKERS = 2
 CHUNKS_UNDER_WAY = 4
+# Refusals that every other document would meet as well.
+_NO_FAULT_OF_ITS_OWN = ("index_closed_exception",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,3 @@ class BulkSender:
             else:
                 raise explained
         return again, trouble
-
-
-# Refusals that the next document would meet as well.
-_NO_FAULT_OF_ITS_OWN = ("index_closed_exception",)

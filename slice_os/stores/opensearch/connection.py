@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import responses as http_phrases
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -227,7 +228,9 @@ def _reason(error: exceptions.OpenSearchException) -> str:
     if isinstance(cause := info.get("error"), dict):
         return reason_of(cause)
     # Anything else may be a page of a proxy in between.
-    return _line(f"{error.status_code} {info.get('Message') or info.get('message') or ''}")
+    phrase = http_phrases.get(error.status_code) if isinstance(error.status_code, int) else None
+    told = info.get("Message") or info.get("message") or phrase or ""
+    return _line(f"{error.status_code} {told}")
 
 
 def _line(text: object) -> str:
