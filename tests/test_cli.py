@@ -397,7 +397,7 @@ class TestInterruption:
 
     def test_ctrl_c_ends_an_ingest_politely_and_it_goes_on(self, run: Run, tmp_path: Path) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
-        (tmp_path / "a.jsonl").write_bytes(record * 40)
+        (tmp_path / "a.jsonl").write_bytes(record * 150)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
         with subprocess.Popen(
             [*COMMAND, *ingest],
@@ -415,4 +415,4 @@ class TestInterruption:
         assert (process.returncode, out, err.strip()) == (130, b"", b"slice-os: stopped")
         kept = orjson.loads(run("info", "--store", "s").out)["documents"]
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
-        assert finished["documents"] == 40 - kept
+        assert finished["documents"] == 150 - kept

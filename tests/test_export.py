@@ -24,7 +24,7 @@ transformers = pytest.importorskip("transformers")
 
 TEXT = "The tenant may end the lease at any time, provided that two months' notice is given."
 PHRASE = "The tenant may end the lease."
-FILES = ["model.json", "model.onnx", "parity.json", "tokenizer.json"]
+FILES = ["axes.npy", "model.json", "model.onnx", "parity.json", "tokenizer.json"]
 
 
 @pytest.fixture(scope="module")
