@@ -405,6 +405,8 @@ class TestInterruption:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=ENVIRONMENT,
+            # Shells start background jobs with SIGINT ignored, and children inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
             while not (tmp_path / "s/writer.lock").exists():
                 assert process.poll() is None
