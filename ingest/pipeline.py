@@ -23,6 +23,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
 from slice_os.ingest.sources import Source
 from slice_os.stores.base import Rejection, Store, StoredDocument, Writer
+from slice_os.threads import one_blas_thread
 
 LOOKUP_DOCUMENTS = 64
 
@@ -62,6 +63,7 @@ Progress = Callable[[Summary], None]
 Complain = Callable[[BadRecord], None]
 
 
+@one_blas_thread()
 def ingest_sources(
     store: Store,
     encoder: SpanEncoder,

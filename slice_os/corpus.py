@@ -21,6 +21,7 @@ from slice_os.stores import Location, create_store, is_remote, open_store, store
 from slice_os.stores.base import Rejection, Store, StoreInfo
 from slice_os.stores.local import LocalStore
 from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.threads import one_blas_thread
 
 Filter = Mapping[str, Scalar | Sequence[Scalar]]
 
@@ -94,6 +95,7 @@ class Corpus:
             )
         return store
 
+    @one_blas_thread()
     def add(self, documents: Iterable[Document]) -> int:
         """Store documents, replacing those with a known id; returns how many there were.
 

@@ -6,7 +6,6 @@ threads at once; each call is one forward pass.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.errors import EngineError, MissingExtraError, ModelError
+from slice_os.threads import usable_cores
 
 FloatArray = npt.NDArray[np.float32]
 IdArray = npt.NDArray[np.int64]
@@ -44,13 +44,6 @@ class Engine(Protocol):
             ``(batch, length, dimension)`` token vectors; those of padding mean nothing.
         """
         ...
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class OnnxRuntimeEngine:

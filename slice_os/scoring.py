@@ -7,8 +7,10 @@ import numpy as np
 from slice_os.passages import EncodedPassage
 from slice_os.spans import FloatArray, ScoredSpan, select_spans, span_cosines, span_norms
 from slice_os.stores.base import Query
+from slice_os.threads import one_blas_thread
 
 
+@one_blas_thread()
 def best_cosines(passage: EncodedPassage, query: Query) -> FloatArray:
     """The best cosine of each phrase over all spans of a passage.
 
@@ -24,6 +26,7 @@ def best_cosines(passage: EncodedPassage, query: Query) -> FloatArray:
     return np.array(best, dtype=np.float32)
 
 
+@one_blas_thread()
 def best_spans(
     passage: EncodedPassage,
     query: Query,

@@ -1,25 +1,18 @@
-"""What the tests of the core share: the bundled encoder and real texts."""
+"""What the tests of the core share: the bundled encoder."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from hypothesis import HealthCheck, settings
 
 from slice_os import SpanEncoder
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+# A busy machine fails no test.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture(scope="session")
 def encoder() -> SpanEncoder:
     """The bundled model on two threads."""
     return SpanEncoder(threads=2)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    """Real texts, where they are beside the repository."""
-    if not SHARED.is_dir():
-        pytest.skip(f"no real texts at {SHARED}")
-    return SHARED

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
+from slice_os.stores.opensearch import bulk, lease
+from slice_os.stores.opensearch import writer as writing
+
 from .node import Cluster, Node
 from .runtime import Runtime, RuntimeMissingError, find_runtime
 
@@ -65,20 +68,20 @@ def index_name(opensearch: OpenSearch) -> Iterator[str]:
     yield name
     for index in opensearch.indices.get(index=f"{name}*", expand_wildcards="all"):
         opensearch.indices.delete(index=index)
-    opensearch.indices.delete_index_template(name=f"{name}*", ignore=[404])
+    for template in (f"{name}*", f"slice-os-{name}*"):
+        opensearch.indices.delete_index_template(name=template, ignore=[404])
 
 
-@pytest.fixture
-def start_node(opensearch_runtime: Runtime, tmp_path: Path) -> Iterator[Callable[..., Node]]:
-    """Starts a node that the test may stop, kill and restart: ``start_node(settings={...})``."""
-    with ExitStack() as nodes:
-
-        def start(**options: Any) -> Node:
-            home = tmp_path / f"node-{uuid.uuid4().hex[:6]}"
-            nodes.callback(shutil.rmtree, home)
-            return nodes.enter_context(Node(opensearch_runtime, home, **options))
-
-        yield start
+@pytest.fixture(scope="session")
+def tight_node(
+    opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node]:
+    """A node that tests may stop, if they start it again, and that is soon too busy."""
+    home = tmp_path_factory.mktemp("tight-node")
+    settings = {"thread_pool.write.size": 1, "thread_pool.write.queue_size": 1}
+    with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
+        yield node
+    shutil.rmtree(home)
 
 
 @pytest.fixture
@@ -92,3 +95,17 @@ def start_cluster(opensearch_runtime: Runtime, tmp_path: Path) -> Iterator[Calla
             return clusters.enter_context(Cluster(opensearch_runtime, home, size, **options))
 
         yield start
+
+
+@pytest.fixture
+def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few documents make many requests."""
+    monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 5)
+    monkeypatch.setattr(writing, "LOOKUP_DOCUMENTS", 2)
+
+
+@pytest.fixture
+def quick_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A writer that is silent soon counts as gone."""
+    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(lease, "SILENCE_SECONDS", 2.0)

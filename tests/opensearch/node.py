@@ -70,6 +70,7 @@ class Node:
         home: folder of the node's settings, data and ``node.log``.
         name: unique in a cluster; the node named ``MANAGER`` is the cluster manager.
         heap: heap size as the JVM takes it.
+        brief: start quickly rather than run fast in the end.
         settings: entries of ``opensearch.yml``, which win over the usual ones.
         seeds: transport addresses (``host:port``) of the cluster manager, for the other nodes.
     """
@@ -79,6 +80,7 @@ class Node:
     _: KW_ONLY
     name: str = MANAGER
     heap: str = HEAP
+    brief: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
     seeds: Sequence[str] = ()
     http_port: int = field(default_factory=free_port, init=False)
@@ -123,6 +125,7 @@ class Node:
                     self.runtime.java,
                     f"-Xms{self.heap}",
                     f"-Xmx{self.heap}",
+                    *(["-XX:TieredStopAtLevel=1"] if self.brief else []),
                     "--add-modules=jdk.incubator.vector",
                     "--enable-native-access=ALL-UNNAMED",
                     "-cp",
@@ -280,7 +283,7 @@ def main() -> None:
     runtime = find_runtime(lambda line: print(line, file=sys.stderr))  # noqa: T201
     with (
         tempfile.TemporaryDirectory(prefix="slice-os-node-") as home,
-        Node(runtime, Path(home)) as node,
+        Node(runtime, Path(home), brief=False) as node,
         suppress(KeyboardInterrupt),
     ):
         print(node.url, flush=True)  # noqa: T201

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,15 +57,16 @@ def locations(
         for number, record in enumerate(dialogues(24))
     ]
     path = write_lines(folder / "dialogues.jsonl", lines)
-    local, remote = str(folder / "store"), f"{opensearch_url}/test-loading"
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    local, remote = str(folder / "store"), f"{opensearch_url}/{name}"
     for location in (local, remote):
         with Corpus(location, encoder) as corpus:
             summary = corpus.ingest([path, *CONTRACTS], dead_letters=folder / "letters.jsonl")
             assert (summary.documents, summary.bad_records) == (25, 0)
     yield local, remote
     with OpenSearch(opensearch_url) as client:
-        client.indices.delete(index="test-loading-*")
-        client.indices.delete_index_template(name="slice-os-test-loading")
+        client.indices.delete(index=f"{name}-*")
+        client.indices.delete_index_template(name=f"slice-os-{name}")
 
 
 @pytest.fixture

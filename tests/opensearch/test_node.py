@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from opensearchpy import OpenSearch
 
-from .node import Cluster, Node
+from .node import Node
 
 DIMENSION = 4
 INDEX: dict[str, Any] = {
@@ -37,9 +36,8 @@ DOCUMENTS = {
 }
 
 
-def fill(client: OpenSearch, index: str, replicas: int = 0) -> None:
-    settings = {**INDEX["settings"], "number_of_replicas": replicas}
-    client.indices.create(index=index, body={**INDEX, "settings": settings})
+def fill(client: OpenSearch, index: str) -> None:
+    client.indices.create(index=index, body=INDEX)
     for name, vectors in DOCUMENTS.items():
         spans = [{"vec": vector} for vector in vectors]
         client.index(index=index, id=name, body={"spans": spans}, refresh=True)
@@ -71,29 +69,14 @@ def test_nested_vectors_are_searched(opensearch: OpenSearch, index_name: str) ->
     assert_searchable(opensearch, index_name)
 
 
-def test_restart_and_kill_keep_the_data(start_node: Callable[..., Node]) -> None:
-    node = start_node(heap="512m", settings={"thread_pool.write.queue_size": 7})
-    client = OpenSearch(node.url, timeout=60)
+def test_restart_and_kill_keep_the_data(tight_node: Node) -> None:
+    client = OpenSearch(tight_node.url, timeout=60)
     fill(client, "kept")
-    node.restart()
+    tight_node.restart()
     assert_searchable(client, "kept")
-    node.kill()
-    assert not node.running
-    node.start()
+    tight_node.kill()
+    assert not tight_node.running
+    tight_node.start()
     assert_searchable(client, "kept")
     pools = next(iter(client.nodes.info(metric="thread_pool")["nodes"].values()))["thread_pool"]
-    assert pools["write"]["queue_size"] == 7
-
-
-def test_replicas_outlive_a_stopped_node(start_cluster: Callable[..., Cluster]) -> None:
-    cluster = start_cluster(2)
-    client = OpenSearch(cluster.urls[0], timeout=60)
-    fill(client, "shared", replicas=1)
-    assert client.cluster.health(wait_for_status="green", timeout=60)["status"] == "green"
-    cluster.nodes[1].stop()
-    health = client.cluster.health(wait_for_nodes="1", wait_for_status="yellow", timeout=60)
-    assert (health["number_of_nodes"], health["status"]) == (1, "yellow")
-    assert_searchable(client, "shared")
-    cluster.nodes[1].start()
-    assert client.cluster.health(wait_for_status="green", timeout=60)["status"] == "green"
-    assert_searchable(OpenSearch(cluster.urls[1], timeout=60), "shared")
+    assert pools["write"]["queue_size"] == 1

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.engines import usable_cores
 from slice_os.quantisation import Int8Array
 from slice_os.spans import FloatArray, SpanLayout, span_cosines
 from slice_os.stores.base import Query
 from slice_os.stores.local.files import Arrays
+from slice_os.threads import one_blas_thread, usable_cores
 from slice_os.words import IntArray
 
 CHUNK_PIECES = 8_192
@@ -57,6 +57,7 @@ class PassageTable:
         return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
 
 
+@one_blas_thread()
 def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatArray:
     """The best cosine of each phrase over all spans of each passage.
 

@@ -12,10 +12,10 @@ from opensearchpy import OpenSearch
 
 from slice_os.stores.opensearch.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import passage_key
 
 PAGE = 1_000
-KEEP_ALIVE = "5m"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,8 @@ def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
     }
-    # Half an answer would make good passages look as if no record spoke of them.
-    whole = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
     with errors_explained(location):
         client.indices.refresh(index=index)
-        point = client.create_pit(index=index, params=whole)["pit_id"]
-        try:
-            body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
-            while hits := _page(client, body):
-                yield from (hit["_source"] for hit in hits)
-                body["search_after"] = hits[-1]["sort"]
-        finally:
-            client.delete_pit(body={"pit_id": [point]})
-
-
-def _page(client: OpenSearch, body: dict[str, Any]) -> list[dict[str, Any]]:
-    params = {"allow_partial_search_results": "false"}
-    hits: list[dict[str, Any]] = client.search(body=body, params=params)["hits"]["hits"]
-    return hits
+    # Whole answers only: half of one would make good passages look as if no record spoke of them.
+    for page in pages(client, index, body, location):
+        yield from (hit["_source"] for hit in page)

@@ -1,0 +1,162 @@
+"""Writers: one at a time, what one leaves behind, and what it makes of the index's settings."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, Document, SpanEncoder, StoreError
+from slice_os.ingest.passages import encode_documents
+from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch import lease
+from slice_os.stores.opensearch.repair import find_faults
+from slice_os.stores.opensearch.store import OpenSearchStore
+
+from .node import Cluster
+from .support import (
+    concrete,
+    documents,
+    live_settings,
+    meta,
+)
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_the_first_error_is_the_one_that_is_heard(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    def set_block(value: bool | None) -> None:
+        body = {"index.blocks.read_only_allow_delete": value}
+        opensearch.indices.put_settings(index=index_name, body=body)
+
+    def fail(corpus: Corpus) -> None:
+        with corpus.store.writer():
+            set_block(True)
+            raise ZeroDivisionError
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(2))
+        index = concrete(opensearch, index_name)
+        with pytest.raises(ZeroDivisionError):
+            fail(corpus)
+        # Nothing could be restored, so the note stays, and the next load does it.
+        assert live_settings(opensearch, index)[0] == "-1"
+        set_block(None)
+        corpus.add(documents(3))
+        assert live_settings(opensearch, index) == (None, "1")
+        assert "restore" not in meta(opensearch, index)
+
+
+@pytest.mark.usefixtures("small_requests")
+def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    (part,) = encode_documents([Document("cut", "Please cancel my order. " * 400)], encoder)
+    assert len(part.passages) > 10
+
+    def fail(corpus: Corpus) -> None:
+        with corpus.store.writer() as writer:
+            writer.write(DocumentPart(part.document, part.passages[:-1], last=False))
+            writer.flush()
+            raise ZeroDivisionError
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add([*documents(2), Document("cut", "A former version. " * 100)])
+        with pytest.raises(ZeroDivisionError):
+            fail(corpus)
+        index = concrete(opensearch, index_name)
+        assert live_settings(opensearch, index) == (None, "1")
+        # Half of it does not count, and the former version neither: it is overwritten.
+        assert not corpus.store.documents(["cut"])
+        (fault,) = find_faults(opensearch, index, index_name)
+        assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
+        corpus.add(documents(3))
+        assert not list(find_faults(opensearch, index, index_name))
+        assert set(corpus.store.documents(["cut", "doc-002"])) == {"doc-002"}
+        assert "restore" not in meta(opensearch, index)
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_one_writer_at_a_time(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    with Corpus(location, encoder) as one, Corpus(location, encoder) as other:
+        one.add(documents(1))
+        with one.store.writer() as writer:
+            with pytest.raises(StoreError, match="another process is writing to it") as caught:
+                other.add(documents(2))
+            assert socket.gethostname() in str(caught.value)
+            # Readers go on, with what was there before.
+            assert [hit.doc_id for hit in other.search("cancel my order")] == ["doc-000"]
+            for part in encode_documents(documents(3), encoder):
+                writer.write(part)
+        assert other.info().documents == 3
+        other.add(documents(4))
+        assert one.info().documents == 4
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_a_writer_that_was_taken_for_dead_stops(
+    opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+) -> None:
+    (part,) = encode_documents(documents(1), encoder)
+    other = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+
+    def write_on(corpus: Corpus) -> None:
+        with corpus.store.writer() as writer:
+            opensearch.index(index=index, id=lease.LEASE_KEY, body=other)
+            while True:
+                writer.write(part)
+                time.sleep(0.05)
+
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(1))
+        index = concrete(opensearch, index_name)
+        with pytest.raises(StoreError, match="has taken over"):
+            write_on(corpus)
+        # The settings are the other writer's business; here nobody is there any more.
+        assert live_settings(opensearch, index)[0] == "-1"
+        corpus.add(documents(2))
+        assert live_settings(opensearch, index) == (None, "1")
+
+
+def test_replicas_during_and_after_the_first_load(
+    start_cluster: Callable[..., Cluster], encoder: SpanEncoder
+) -> None:
+    cluster = start_cluster(2)
+    with (
+        OpenSearch(cluster.urls[0], timeout=60) as client,
+        Corpus(f"{cluster.urls[0]}/calls", encoder) as corpus,
+        Corpus(f"{cluster.urls[1]}/calls", encoder) as beside,
+    ):
+        OpenSearchStore.create(client, "calls", encoder)
+        index = concrete(client, "calls")
+        with corpus.store.writer() as writer:
+            assert live_settings(client, index) == ("-1", "0")
+            for part in encode_documents(documents(10), encoder):
+                writer.write(part)
+        assert live_settings(client, index) == (None, "1")
+        health = client.cluster.health(index=index, wait_for_status="green", timeout=60)
+        assert (health["status"], health["active_shards"]) == ("green", 2)
+        # Now the copies have to follow.
+        with corpus.store.writer() as writer:
+            assert live_settings(client, index) == ("-1", "1")
+            for part in encode_documents(documents(12)[10:], encoder):
+                writer.write(part)
+        before = [hit.doc_id for hit in beside.search("cancel my order", top_k=20)]
+        assert len(before) == 12
+        cluster.nodes[1].stop()
+        client.cluster.health(index=index, wait_for_nodes="1", timeout=60)
+        assert [hit.doc_id for hit in corpus.search("cancel my order", top_k=20)] == before
+        corpus.add(documents(13))
+        assert corpus.info().documents == 13
+        cluster.nodes[1].start()
+        health = client.cluster.health(index=index, wait_for_status="green", timeout=60)
+        assert health["status"] == "green"
+        found = beside.search("cancel my order", top_k=20)
+        assert sorted(hit.doc_id for hit in found) == [each.id for each in documents(13)]
