@@ -158,7 +158,7 @@ class AsyncCorpus:
             encoder = self._encoder
         else:
             encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
-        index.settings.check_encoder(encoder.card, self._location)
+        index.settings.encoder.check_made(self._location, encoder.card)
         return encoder
 
 

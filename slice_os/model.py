@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 import orjson
 
-from slice_os.errors import ModelError
+from slice_os.errors import EncoderMismatchError, ModelError
 
 CARD_FILE = "model.json"
 MODEL_FILE = "model.onnx"
@@ -53,6 +53,19 @@ class ModelCard:
     def to_json(self) -> bytes:
         """The card as indented JSON."""
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+    def check_made(self, location: str | Path, encoder: ModelCard) -> None:
+        """Refuse another encoder than this one, which made a store's vectors.
+
+        Raises:
+            EncoderMismatchError: naming both.
+        """
+        if encoder.encoder_id != self.encoder_id:
+            raise EncoderMismatchError(
+                f"{location}: its vectors were made by {self.name} {self.precision} "
+                f"({self.encoder_id}), not by {encoder.name} {encoder.precision} "
+                f"({encoder.encoder_id}); use that model, or ingest into a new store"
+            )
 
 
 def content_id(folder: Path) -> str:

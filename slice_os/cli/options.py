@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,11 +16,33 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
+
+
+def _ask_password(_context: click.Context, _option: click.Parameter, store: str) -> str:
+    """Ask for the password of a store's user where nothing else gives one and somebody is there.
+
+    It goes where secrets come from anyway, the environment, of this process alone.
+    """
+    from slice_os.stores import is_remote
+
+    given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
+    if is_remote(store) and not given and sys.stdin.isatty() and sys.stderr.isatty():
+        from slice_os.stores.opensearch.connection import parse_location
+
+        connection = parse_location(store)
+        if connection.user:
+            question = f"Password of {connection.user} at {connection.url}"
+            os.environ["SLICE_OS_PASSWORD"] = click.prompt(question, hide_input=True, err=True)
+    return store
+
+
 store_option = click.option(
     "--store",
     required=True,
     envvar="SLICE_OS_STORE",
     metavar="STORE",
+    callback=_ask_password,
     help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
 )
 

@@ -17,7 +17,7 @@ Location: TypeAlias = str | Path
 
 def is_remote(location: Location) -> bool:
     """Whether a store's location is an address and no folder."""
-    return str(location).startswith(("http://", "https://"))
+    return str(location).lower().startswith(("http://", "https://"))
 
 
 def store_exists(location: Location) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
+import os
 import ssl
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -285,3 +288,34 @@ def test_no_secret_is_stored(
             corpus.text("none")
         corpus.add(documents(1))
     assert secret not in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
+def test_the_password_is_asked_for_on_a_terminal(double: Double, tmp_path: Path) -> None:
+    location = with_user(double.url)
+    status, shown = type_into(["info", "--store", location], f"{SECRET}\n", tmp_path)
+    assert os.waitstatus_to_exitcode(status) == 1
+    assert "Password of me at http://127.0.0.1" in shown
+    assert "no index here" in shown
+    assert SECRET not in shown
+    assert {headers["authorization"] for headers in double.headers} == {basic("me", SECRET)}
+
+
+def type_into(arguments: list[str], typed: str, folder: Path) -> tuple[int, str]:
+    """Run the command line on a terminal of its own; wait status and all that it shows."""
+    import pty
+
+    command = [sys.executable, "-c", "from slice_os.cli import main; main()", *arguments]
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.execv(command[0], command)
+    shown = b""
+    with suppress(OSError):  # the terminal's end
+        while chunk := os.read(terminal, 4096):
+            shown += chunk
+            if typed and b"Password" in shown:
+                os.write(terminal, typed.encode())
+                typed = ""
+    os.close(terminal)
+    return os.waitpid(process, 0)[1], shown.decode()

@@ -113,12 +113,17 @@ def test_mining_finds_what_a_local_store_finds(
     assert [hit.metadata for hit in theirs] == [hit.metadata for hit in ours]
 
 
-@pytest.mark.parametrize("phrases", [PHRASES[0], PHRASES[1], PHRASES])
+@pytest.mark.parametrize("fusion", ["cosine", "convex"])
+@pytest.mark.parametrize(
+    "phrases", [PHRASES[0], PHRASES[1], PHRASES, "isn't O'Neill's order 3,000?"]
+)
 def test_the_best_hits_are_those_of_a_local_store(
-    stores: tuple[Corpus, Corpus], phrases: str | tuple[str, ...]
+    stores: tuple[Corpus, Corpus], phrases: str | tuple[str, ...], fusion: str
 ) -> None:
-    ours, theirs = (store.search(phrases, top_k=20, fusion="cosine") for store in stores)
-    assert [hit.cosine for hit in theirs] == pytest.approx([hit.cosine for hit in ours], abs=1e-6)
+    ours, theirs = (store.search(phrases, top_k=20, fusion=fusion) for store in stores)
+    for name in ("cosine", "bm25", "score"):
+        expected = [getattr(hit, name) for hit in ours]
+        assert [getattr(hit, name) for hit in theirs] == pytest.approx(expected, abs=1e-5)
     assert spans(theirs) == spans(ours)
 
 

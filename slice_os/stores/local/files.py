@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from slice_os.errors import EncoderMismatchError, StoreError
+from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.stores.local.arrays import ArrayFile
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 DATABASE = "store.sqlite"
 
 _SCHEMA = """
@@ -42,6 +42,7 @@ CREATE TABLE passages (
     n_words INTEGER NOT NULL,
     first_piece INTEGER NOT NULL,
     n_pieces INTEGER NOT NULL,
+    n_terms INTEGER NOT NULL,
     metadata TEXT NOT NULL
 );
 CREATE INDEX passages_document ON passages (document);
@@ -58,7 +59,7 @@ CREATE TABLE passage_labels (
 ) WITHOUT ROWID;
 CREATE INDEX passage_labels_passage ON passage_labels (passage);
 CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    text, tokenize = 'porter unicode61 remove_diacritics 2'
+    text, tokenize = 'porter ascii tokenchars _'
 );
 """
 
@@ -179,21 +180,6 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
             "upgrade slice-os, or ingest again into a new store"
         )
     return Settings(ModelCard(**orjson.loads(values["encoder"])), int(values["max_pieces"]))
-
-
-def check_encoder(folder: Path, settings: Settings, card: ModelCard) -> None:
-    """Refuse another encoder than the store's.
-
-    Raises:
-        EncoderMismatchError: naming both.
-    """
-    stored = settings.encoder
-    if stored.encoder_id != card.encoder_id:
-        raise EncoderMismatchError(
-            f"{folder}: its vectors were made by {stored.name} {stored.precision} "
-            f"({stored.encoder_id}), not by {card.name} {card.precision} ({card.encoder_id}); "
-            "use that model, or ingest again into a new store"
-        )
 
 
 @contextmanager

@@ -30,6 +30,7 @@ class PassageTable:
         n_words: rows there.
         first_piece: first row in the piece files.
         n_pieces: rows there.
+        n_terms: terms that BM25 counts.
     """
 
     ids: IntArray
@@ -37,6 +38,7 @@ class PassageTable:
     n_words: IntArray
     first_piece: IntArray
     n_pieces: IntArray
+    n_terms: IntArray
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -48,6 +50,7 @@ class PassageTable:
             self.n_words[rows],
             self.first_piece[rows],
             self.n_pieces[rows],
+            self.n_terms[rows],
         )
 
     def chunks(self) -> Iterator[slice]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -29,7 +30,6 @@ from slice_os.stores.local.files import (
     SCHEMA_VERSION,
     Arrays,
     Settings,
-    check_encoder,
     connect,
     create,
     errors_explained,
@@ -38,7 +38,7 @@ from slice_os.stores.local.files import (
     transaction,
 )
 from slice_os.stores.local.scoring import PassageTable, passage_cosines
-from slice_os.stores.local.terms import any_term
+from slice_os.stores.local.terms import TermCounts, terms
 from slice_os.stores.local.writer import LocalWriter
 from slice_os.words import IntArray
 
@@ -90,7 +90,7 @@ class LocalStore:
 
     def check_encoder(self, card: ModelCard) -> None:
         """Refuse another encoder than the store's; see `Store.check_encoder`."""
-        check_encoder(self.folder, self.settings, card)
+        self.settings.encoder.check_made(self.folder, card)
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
@@ -250,17 +250,20 @@ class LocalStore:
         )
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
-        rows = self._connection.execute(
-            "SELECT rowid, -bm25(passage_terms) FROM passage_terms WHERE passage_terms MATCH ?",
-            (any_term(phrase),),
-        ).fetchall()
-        scores = np.zeros(len(ids), dtype=np.float32)
-        if rows and len(ids):
-            found = np.array(rows)
-            places = np.minimum(np.searchsorted(ids, found[:, 0]), len(ids) - 1)
-            known = ids[places] == found[:, 0]
-            scores[places[known]] = found[known, 1]
-        return scores
+        passages = self._passages()
+        counts = TermCounts(passages.n_terms)
+        scores = np.zeros(len(passages), dtype=np.float32)
+        for term, times in Counter(terms(phrase)).items():
+            rows = self._connection.execute(
+                "SELECT rowid, -bm25(passage_terms) FROM passage_terms WHERE passage_terms MATCH ?",
+                (f'"{term}"',),
+            ).fetchall()
+            if rows:
+                found, weights = np.array(rows).T
+                places = np.searchsorted(passages.ids, found.astype(np.int64))
+                frequencies = counts.frequencies(weights, places)
+                scores[places] += times * counts.bm25(frequencies, places)
+        return scores[np.searchsorted(passages.ids, ids)]
 
     def _admitted(self, where: Where) -> PassageTable:
         """The passages that have one of the wanted values in every field."""
@@ -283,9 +286,10 @@ class LocalStore:
         ).fetchone()
         if self._table is None or revision != self._revision:
             rows = self._connection.execute(
-                "SELECT id, first_word, n_words, first_piece, n_pieces FROM passages ORDER BY id"
+                "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms "
+                "FROM passages ORDER BY id"
             ).fetchall()
-            columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+            columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
             self._table, self._revision = PassageTable(*columns), revision
         return self._table
 

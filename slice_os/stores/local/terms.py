@@ -1,15 +1,98 @@
-"""What passages are found by besides their vectors: the terms of BM25."""
+"""BM25 in the local store: the terms, and the scores, of Lucene with its English analyser.
+
+So a passage has the same BM25 here and in an OpenSearch index made with the defaults.
+"""
 
 from __future__ import annotations
 
-from slice_os.words import find_words
+from dataclasses import dataclass
+
+import numpy as np
+import regex
+
+from slice_os.spans import FloatArray
+from slice_os.words import IntArray
+
+K1 = 1.2
+B = 0.75
+COARSE_FROM = 24
+# Lucene's English stop words; all others are stemmed, here by FTS5.
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their "  # noqa: SIM905
+    "then there these they this to was will with".split()
+)
+# About the words of Unicode's UAX #29, which Lucene takes apart text by: joiners hold letters
+# or digits together ("o'neill", "3,000", "b.org") and a hyphen does not.
+_RUN = r"[\p{L}\p{M}\p{Nd}_\u00AD]+"
+_TERM = regex.compile(
+    rf"""
+      [\p{{Han}}\p{{Hiragana}}]
+    | (?=_*[\p{{L}}\p{{Nd}}]) {_RUN}
+      (?: (?: (?<=\p{{L}})['’.:·](?=\p{{L}}) | (?<=\p{{Nd}})['’.,;](?=\p{{Nd}}) ) {_RUN} )*
+    """,
+    regex.VERBOSE,
+)
+_POSSESSIVE = regex.compile(r"['’]s$")
+_JOINER = regex.compile(r"['’.:·,;]")
 
 
-def searchable(text: str) -> str:
-    """The words of a text, one space between two, so that BM25 and spans agree on words."""
-    return " ".join(text[start:end] for start, end in find_words(text).tolist())
+def terms(text: str) -> list[str]:
+    """The terms of a text in its order, not yet stemmed: letters, digits and ``_`` alone."""
+    words = (_POSSESSIVE.sub("", word.lower()) for word in _TERM.findall(text))
+    return [_JOINER.sub("_", word) for word in words if word not in STOP_WORDS]
 
 
-def any_term(phrase: str) -> str:
-    """The FTS5 query for passages with any of the words of a phrase."""
-    return " OR ".join(f'"{word}"' for word in dict.fromkeys(searchable(phrase).split(" ")))
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """What BM25 has to know of all passages.
+
+    Attributes:
+        lengths: ``(n_passages,)`` terms of each.
+    """
+
+    lengths: IntArray
+
+    def frequencies(self, weights: FloatArray, places: IntArray) -> FloatArray:
+        """How often a term occurs in passages, worked back from what FTS5's ``bm25()`` gives.
+
+        FTS5 tells nobody else. Its formula differs from `bm25` in the inverse document
+        frequency, which is next to nothing for a term of half of the passages.
+
+        Args:
+            weights: ``(n,)`` minus ``bm25()``, of all passages that have the term.
+            places: ``(n,)`` rows of these passages.
+        """
+        total, found = len(self.lengths), len(weights)
+        idf = np.log((total - found + 0.5) / (found + 0.5))
+        shares = weights / ((K1 + 1) * (idf if idf > 0 else 1e-6))
+        norms = K1 * (1 - B + B * self.lengths[places] / self.lengths.mean())
+        return np.rint(shares * norms / (1 - shares))
+
+    def bm25(self, frequencies: FloatArray, places: IntArray) -> FloatArray:
+        """BM25 of one term, as Lucene's ``BM25Similarity`` has it.
+
+        Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", equation 3.15,
+        without its constant factor k1 + 1, and with lengths as coarse as Lucene stores them.
+
+        Args:
+            frequencies: ``(n,)`` occurrences of the term, of all passages that have it.
+            places: ``(n,)`` rows of these passages.
+        """
+        found = len(frequencies)
+        idf = np.log1p((self._with_terms - found + 0.5) / (found + 0.5))
+        mean = self.lengths.sum() / self._with_terms
+        norms = K1 * (1 - B + B * coarse(self.lengths[places]) / mean)
+        scores: FloatArray = (idf * frequencies / (frequencies + norms)).astype(np.float32)
+        return scores
+
+    @property
+    def _with_terms(self) -> int:
+        return int(np.count_nonzero(self.lengths))
+
+
+def coarse(lengths: IntArray) -> IntArray:
+    """Lengths as Lucene keeps them in a byte: exact below 40, then four bits of precision."""
+    rest = np.maximum(lengths - COARSE_FROM, 0)
+    bits = np.frexp(rest.astype(np.float64))[1].astype(np.int64)
+    shift = np.maximum(bits - 4, 0)
+    return np.where(rest > 0, COARSE_FROM + ((rest >> shift) << shift), lengths)

@@ -15,7 +15,7 @@ from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
 from slice_os.stores.local.files import Arrays, Settings, errors_explained
-from slice_os.stores.local.terms import searchable
+from slice_os.stores.local.terms import terms
 
 COMMIT_SECONDS = 2.0
 
@@ -132,9 +132,10 @@ class LocalWriter:
         self._arrays.scales.append(scales)
         self._arrays.words.append(passage.words)
         self._arrays.norms.append(norms)
+        found = terms(document.text[passage.start : passage.end])
         key = self._insert(
             'passages (document, start, "end", first_word, n_words, first_piece, n_pieces, '
-            "metadata)",
+            "n_terms, metadata)",
             self._document,
             passage.start,
             passage.end,
@@ -142,10 +143,10 @@ class LocalWriter:
             len(passage.words),
             self._pieces,
             len(vectors),
+            len(found),
             orjson.dumps(dict(passage.metadata)).decode(),
         )
-        text = searchable(document.text[passage.start : passage.end])
-        self._insert("passage_terms (rowid, text)", key, text)
+        self._insert("passage_terms (rowid, text)", key, " ".join(found))
         for field, value in {**document.metadata, **passage.metadata}.items():
             self._insert("passage_labels (label, passage)", self._label(field, value), key)
         self._words += len(passage.words)

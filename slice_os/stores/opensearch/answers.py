@@ -10,6 +10,7 @@ from slice_os.errors import StoreError
 from slice_os.scoring import best_cosines
 from slice_os.spans import FloatArray
 from slice_os.stores.base import Evidence, PassageKey, Query, StoredPassage
+from slice_os.stores.opensearch import requests
 from slice_os.stores.opensearch.records import FetchedPassage, fetched
 from slice_os.stores.opensearch.requests import Answer
 
@@ -37,6 +38,11 @@ def in_stored_order(hits: Iterable[Answer]) -> list[str]:
     """Ids of hits of `requests.nearest` and `requests.radial`, each once."""
     places = {tuple(hit["sort"]): hit["_id"] for hit in hits}
     return [places[place] for place in sorted(places)]
+
+
+def ranked_best(answers: Sequence[Answer]) -> FloatArray:
+    """``(n_phrases,)``, the highest BM25 of each phrase, from the answers to `requests.ranking`."""
+    return best_bm25(answers[1 :: requests.SEARCHES])
 
 
 def best_bm25(answers: Sequence[Answer]) -> FloatArray:

@@ -42,7 +42,7 @@ class AsyncOpenSearchStore:
     async def rank(self, query: Query, depth: int) -> Evidence:
         """Evidence of the ``depth`` passages that the index proposes by vector, and by BM25."""
         found = await self._msearch(requests.ranking(query, self.index.settings, depth), query)
-        return await self._evidence(query, answers.ids_of(found), answers.best_bm25(found[1::2]))
+        return await self._evidence(query, answers.ids_of(found), answers.ranked_best(found))
 
     async def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
         """Evidence of the passages that the server's own fusion puts first, and its scores."""

@@ -14,13 +14,13 @@ _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "s
 
 
 def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -> list[Body]:
-    """Lines of a multi-search: for each phrase a search by vector, then one by BM25.
+    """Lines of a multi-search: for each phrase one by vector, by BM25, as phrase.
 
     Unlike the store's own, these bring each passage's text, and the place of its nearest span
     among those that are indexed as inner hit.
     """
     bodies = [body | _SHOWN for body in requests.ranking(query, settings, size)]
-    for body in bodies[::2]:
+    for body in bodies[:: requests.SEARCHES]:
         body["query"]["nested"]["inner_hits"] = _BEST_SPAN
     return requests.msearch(index, bodies, query)
 
@@ -40,7 +40,7 @@ def handout(
     path = f"/{index}/_search"
     options = "&".join(f"{name}={value}" for name, value in requests.NAMED_SCORES.items())
     by_id = requests.evidence([], query.phrases.texts)
-    by_id["size"] = 2 * size * len(query.phrases.texts)
+    by_id["size"] = requests.SEARCHES * size * len(query.phrases.texts)
     fused = [body | _SHOWN for body in hybrid.bodies(query, settings, size)]
     return {
         "phrases": list(query.phrases.texts),

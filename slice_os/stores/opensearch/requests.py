@@ -14,6 +14,7 @@ from slice_os.stores.base import Query, Where
 from slice_os.stores.opensearch.settings import IndexSettings
 
 PHRASE_SLOP = 2
+SEARCHES = 3
 STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
@@ -92,6 +93,13 @@ def bm25(phrase: str, where: Where, size: int) -> Body:
     return {"size": size, "_source": False, "query": query}
 
 
+def verbatim(phrase: str, where: Where, size: int) -> Body:
+    """The passages that have the terms close together, in about this order; ids only."""
+    close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
+    query = {"bool": {"must": [close], "filter": conditions(where)}}
+    return {"size": size, "_source": False, "query": query}
+
+
 def evidence(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     """Passages by id, with their token vectors and the BM25 of each phrase by name."""
     return _with_content(
@@ -117,13 +125,14 @@ def walk(query: Query) -> Body:
 
 
 def ranking(query: Query, settings: IndexSettings, depth: int) -> list[Body]:
-    """Two searches a phrase: the ``depth`` passages that are best by vector, and by BM25."""
+    """`SEARCHES` a phrase: the ``depth`` passages best by vector, by BM25, and as phrase."""
     return [
         body
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
         for body in (
             dense(vector, settings, query.where, depth),
             bm25(text, query.where, depth),
+            verbatim(text, query.where, depth),
         )
     ]
 
@@ -171,14 +180,8 @@ def _nested(clause: Body, where: Where) -> Body:
 
 
 def _terms(phrase: str) -> Body:
-    """Any of the terms, and more for the phrase in about this order."""
-    near = {"query": phrase, "slop": PHRASE_SLOP}
-    return {
-        "bool": {
-            "must": [{"match": {"text": phrase}}],
-            "should": [{"match_phrase": {"text": near}}],
-        }
-    }
+    """Any of the terms; alone, so that the score is BM25 and nothing else."""
+    return {"match": {"text": phrase}}
 
 
 def _scored(admitted: Body, phrases: Sequence[str]) -> Body:

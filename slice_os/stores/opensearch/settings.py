@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from slice_os.errors import EncoderMismatchError, InputError, StoreError
+from slice_os.errors import InputError, StoreError
 from slice_os.mappings import load_template
 from slice_os.model import ModelCard
 from slice_os.selection import SpanPolicy
@@ -79,20 +79,6 @@ class IndexSettings:
     def span_policy(self) -> SpanPolicy:
         """The policy, parsed."""
         return SpanPolicy.parse(self.policy)
-
-    def check_encoder(self, card: ModelCard, location: str) -> None:
-        """Refuse another encoder than the index's.
-
-        Raises:
-            EncoderMismatchError: naming both.
-        """
-        stored = self.encoder
-        if stored.encoder_id != card.encoder_id:
-            raise EncoderMismatchError(
-                f"{location}: its vectors were made by {stored.name} {stored.precision} "
-                f"({stored.encoder_id}), not by {card.name} {card.precision} "
-                f"({card.encoder_id}); use that model, or ingest into a new index"
-            )
 
     def to_meta(self) -> dict[str, Any]:
         """As the mapping's ``_meta`` holds it."""

@@ -65,7 +65,7 @@ class OpenSearchStore:
         Raises:
             EncoderMismatchError: naming both.
         """
-        self.settings.check_encoder(card, self.location)
+        self.settings.encoder.check_made(self.location, card)
 
     @classmethod
     def create(
@@ -163,7 +163,7 @@ class OpenSearchStore:
     def rank(self, query: Query, depth: int) -> Evidence:
         """Evidence of the ``depth`` passages that the index proposes by vector, and by BM25."""
         found = self._msearch(requests.ranking(query, self.settings, depth), query)
-        return self._evidence(query, answers.ids_of(found), answers.best_bm25(found[1::2]))
+        return self._evidence(query, answers.ids_of(found), answers.ranked_best(found))
 
     def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
         """Evidence of the passages that the server's own fusion puts first, and its scores."""
