@@ -5,8 +5,9 @@
 Ingests all contracts and 5,000 dialogues into a local store and into OpenSearch, then asks
 both for the ten best passages of phrases from other texts. Overlap is the mean share of the
 local store's ten (which scores every span of every passage) that OpenSearch gives as well.
-Bytes are those of the merged primary, all in. Prints a table, saves JSON to
-benchmarks/results/. `--all-sample N` adds the `all` policy on the first N contracts.
+Bytes are those of the merged primary, all in. Prints JSON, and saves it to
+benchmarks/results/. `--all-sample N` is how many contracts the `all` policy is compared on.
+With `--work`, a second run asks what the first one loaded.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import corpora
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.results import Hits
+from slice_os.stores import store_exists
 from slice_os.stores.opensearch.connection import parse_location
 from slice_os.stores.opensearch.indices import force_merge, resolve
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -43,24 +45,9 @@ def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions)
     """Ingest a file; tokens a second, and bytes a token after merging."""
     with Corpus(location, encoder, index=options) as corpus:
         summary = corpus.ingest([path])
-    merge_seconds = 0.0
-    if location.startswith("http"):
-        connection = parse_location(location)
-        client = connection.client()
-        index = resolve(client, connection.index, location)
-        assert index is not None
-        # What a load keeps for recovery is dropped by merges, half a minute after its last use.
-        client.indices.flush(index=index.name)
-        time.sleep(LEASE_SECONDS)
-        began = time.monotonic()
-        force_merge(client, index.name, location)
-        merge_seconds = time.monotonic() - began
-        client.indices.flush(index=index.name, params={"force": "true"})
-        client.indices.refresh(index=index.name)
+    merge_seconds = merge(location) if location.startswith("http") else 0.0
     with Corpus(location, encoder) as corpus:
         info = corpus.info()
-    if not summary.pieces:
-        return {"tokens": info.pieces, "bytes_per_token": round(info.size_bytes / info.pieces)}
     return {
         "documents": info.documents,
         "passages": info.passages,
@@ -69,6 +56,34 @@ def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions)
         "merge_seconds": round(merge_seconds),
         "bytes_per_token": round(info.size_bytes / info.pieces),
     }
+
+
+def merge(location: str) -> float:
+    """Merge an index until nothing is left that a load kept for recovery; seconds of merging."""
+    connection = parse_location(location)
+    client = connection.client()
+    index = resolve(client, connection.index, location)
+    assert index is not None
+    # What a load keeps for recovery is dropped by merges, half a minute after its last use.
+    client.indices.flush(index=index.name)
+    time.sleep(LEASE_SECONDS)
+    began = time.monotonic()
+    force_merge(client, index.name, location)
+    seconds = time.monotonic() - began
+    client.indices.flush(index=index.name, params={"force": "true"})
+    client.indices.refresh(index=index.name)
+    return seconds
+
+
+def load_once(
+    work: Path, location: str, path: Path, encoder: SpanEncoder, options: IndexOptions
+) -> dict[str, Any]:
+    """The figures of `load`, noted in the work folder, so that a second run only asks."""
+    note = work / f"{location.rpartition('/')[2]}-{'remote' if '://' in location else 'local'}.json"
+    if not (note.exists() and store_exists(location)):
+        note.write_text(json.dumps(load(location, path, encoder, options)))
+    figures: dict[str, Any] = json.loads(note.read_text())
+    return figures
 
 
 def ask(corpus: Corpus, phrases: list[str], fusion: str) -> tuple[list[Hits], dict[str, float]]:
@@ -91,8 +106,8 @@ def compare(
     label = options.policy.replace(":", "-").replace(",", "-").replace(".", "")
     local, remote = str(work / name), f"{url}/{name}-{label}"
     row: dict[str, Any] = {"corpus": name, "policy": options.policy, "phrases": len(phrases)}
-    row["local"] = load(local, path, encoder, options)
-    row["opensearch"] = load(remote, path, encoder, options)
+    row["local"] = load_once(work, local, path, encoder, options)
+    row["opensearch"] = load_once(work, remote, path, encoder, options)
     with Corpus(local, encoder) as exact, Corpus(remote, encoder) as proposed:
         for fusion in ("cosine", "convex"):
             ours, ours_ms = ask(exact, phrases, fusion)
@@ -112,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, help="folder to keep the local stores in")
+    parser.add_argument("--work", type=Path, help="folder that keeps what is loaded")
     parser.add_argument("--all-sample", type=int, default=4)
     chosen = parser.parse_args()
     options = IndexOptions(replicas=0)

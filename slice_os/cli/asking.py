@@ -55,7 +55,7 @@ _phrases = click.option(
 @click.option(
     "--depth",
     type=click.IntRange(1, 10_000),
-    default=300,
+    default=400,
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each; the same for every page.",
 )

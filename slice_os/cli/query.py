@@ -22,7 +22,7 @@ from slice_os.cli.options import (
     "-k",
     "--depth",
     type=click.IntRange(1, 5_000),
-    default=300,
+    default=400,
     show_default=True,
     help="Passages to ask for by vector, and by BM25.",
 )

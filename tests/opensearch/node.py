@@ -126,6 +126,9 @@ class Node:
                     f"-Xms{self.heap}",
                     f"-Xmx{self.heap}",
                     *(["-XX:TieredStopAtLevel=1"] if self.brief else []),
+                    # As in the distribution: later collections trip OpenSearch's circuit breaker.
+                    "-XX:G1ReservePercent=25",
+                    "-XX:InitiatingHeapOccupancyPercent=30",
                     "--add-modules=jdk.incubator.vector",
                     "--enable-native-access=ALL-UNNAMED",
                     "-cp",

@@ -66,7 +66,8 @@ class TermCounts:
         idf = np.log((total - found + 0.5) / (found + 0.5))
         shares = weights / ((K1 + 1) * (idf if idf > 0 else 1e-6))
         norms = K1 * (1 - B + B * self.lengths[places] / self.lengths.mean())
-        return np.rint(shares * norms / (1 - shares))
+        frequencies: FloatArray = np.rint(shares * norms / (1 - shares))
+        return frequencies
 
     def bm25(self, frequencies: FloatArray, places: IntArray) -> FloatArray:
         """BM25 of one term, as Lucene's ``BM25Similarity`` has it.
