@@ -28,8 +28,9 @@ format: $(VENV)/.dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 
 .PHONY: docs
-docs: $(VENV)/.dev demo.slice ## Write docs/cli.md and docs/answer.svg anew
+docs: $(VENV)/.dev demo.slice ## Write what is generated in docs/ anew
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_evaluation.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
 
 .PHONY: build
@@ -71,5 +72,5 @@ $(VENV)/.base: pyproject.toml requirements.lock
 
 $(VENV)/.dev: $(VENV)/.base
 	@echo "Adding to $(VENV) what tests and checks need: the first time some minutes and 6 GB, torch among it"
-	@$(INSTALL) --no-build-isolation --editable '.[async,aws,export,openvino]' --group dev
+	@$(INSTALL) --no-build-isolation --editable '.[async,aws,eval,export,openvino,train]' --group dev
 	@touch $@

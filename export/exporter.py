@@ -16,7 +16,7 @@ import numpy as np
 
 from slice_os.alignment import Aligner
 from slice_os.engines import OnnxRuntimeEngine
-from slice_os.errors import ModelError
+from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export.axes import principal_axes
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, FloatArray, ParityReport, Runner, compare
@@ -77,6 +77,10 @@ def export_model(
     """
     if precision not in PRECISIONS:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
+    try:
+        import optimum.exporters.onnx  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("exporting a model", "export") from None
     target = Path(out)
     _check_target(target, force)
     with _quiet(), _appearing(target) as folder:

@@ -45,15 +45,14 @@ def load_source(model: str) -> Source:
     comes after it is left out.
 
     Raises:
-        MissingExtraError: without torch or optimum.
+        MissingExtraError: without torch or transformers.
         ModelError: where there is no such model, it is no encoder, or has no fast tokenizer.
     """
     try:
-        import optimum.exporters.onnx  # noqa: F401
         import torch
         from transformers import AutoModel, AutoTokenizer
     except ImportError:
-        raise MissingExtraError("exporting a model", "export") from None
+        raise MissingExtraError("Loading a Hugging Face encoder", "train") from None
 
     root = Path(model) if Path(model).exists() else _download(model)
     folder = _transformer_folder(root, model)

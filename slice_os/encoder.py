@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.alignment import AlignedText, Aligner, Window, plan_windows
+from slice_os.calibration import Calibration, read_calibration
 from slice_os.documents import check_text
 from slice_os.engines import Engine, FloatArray, open_engine
 from slice_os.errors import InputError, ModelError
@@ -80,6 +81,15 @@ class SpanEncoder:
             return None
         axes: FloatArray = np.load(path, allow_pickle=False).astype(np.float32)
         return axes
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """The map from cosines to probabilities; None where the model folder has none.
+
+        Raises:
+            ModelError: where it is not one of this encoder.
+        """
+        return read_calibration(self.folder, self.card.encoder_id)
 
     def align(self, text: str) -> AlignedText:
         """Words and word pieces of a text; see `Aligner.align`."""

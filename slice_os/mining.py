@@ -23,8 +23,9 @@ from slice_os.stores.base import (
     StoredPassage,
     Where,
 )
+from slice_os.words import find_words
 
-RANK_DEPTH = 300
+RANK_DEPTH = 400
 DEEPEST = 10_000
 SERVER = "server"
 
@@ -47,6 +48,7 @@ def make_query(
         where=where or {},
         min_words=encoder.card.min_words,
         max_words=encoder.card.max_words,
+        calibration=encoder.calibration,
     )
 
 
@@ -199,6 +201,14 @@ def place(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:
     return int(words[0, 0]), int(words[-1, 1])
 
 
+def probability(query: Query, row: int, span: ScoredSpan) -> float | None:
+    """The probability that a span says the phrase in that row of the query, if it can be told."""
+    if query.calibration is None:
+        return None
+    phrase_words = len(find_words(query.phrases.texts[row]))
+    return float(query.calibration.probabilities(span.cosine, phrase_words, span.words))
+
+
 def _hits(
     passage: StoredPassage,
     query: Query,
@@ -225,4 +235,5 @@ def _hits(
             score=float(scores[row, column]),
             metadata=encoded.metadata,
             context=context,
+            probability=probability(query, row, span),
         )

@@ -37,6 +37,8 @@ class Hit:
         score: what ranks a search: cosine and BM25, fused.
         metadata: the document's fields, with the speaker and times of a turn.
         context: the passage around the span.
+        probability: that the span says the phrase, by the model's calibration; None where the
+            model has none.
     """
 
     phrase: str
@@ -49,6 +51,7 @@ class Hit:
     score: float
     metadata: Metadata
     context: Context
+    probability: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats to six decimals."""
@@ -60,6 +63,7 @@ class Hit:
             "cosine": round(self.cosine, 6),
             "bm25": None if self.bm25 is None else round(self.bm25, 6),
             "score": round(self.score, 6),
+            "probability": None if self.probability is None else round(self.probability, 6),
             "phrase": self.phrase,
             "metadata": dict(self.metadata),
             "passage": {

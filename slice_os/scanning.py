@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query, place
+from slice_os.mining import make_query, place, probability
 from slice_os.results import Context, Hit
 from slice_os.scoring import best_spans
 
@@ -55,4 +55,5 @@ def scan(
                         score=span.cosine,
                         metadata={**document.metadata, **passage.metadata},
                         context=context,
+                        probability=probability(query, row, span),
                     )

@@ -23,6 +23,8 @@ COMMANDS = {
     "query": "slice_os.cli.query",
     "index": "slice_os.cli.index",
     "export": "slice_os.cli.export",
+    "eval": "slice_os.cli.evaluate",
+    "train": "slice_os.cli.train",
 }
 
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from slice_os.calibration import Calibration
 from slice_os.documents import Document
 from slice_os.model import ModelCard
 from slice_os.passages import DocumentPart, EncodedPassage
@@ -38,12 +39,14 @@ class Query:
         where: metadata fields and the values that each may have; all must hold.
         min_words: shortest span that counts.
         max_words: longest span that counts.
+        calibration: gives hits their probability; None where there is none.
     """
 
     phrases: Phrases
     where: Where = field(default_factory=dict)
     min_words: int = 1
     max_words: int = 20
+    calibration: Calibration | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,171 @@
+"""Calibration: from the cosine of a hit to the probability that it says the phrase.
+
+A logistic map (Platt 1999) of the square of the cosine's inverse hyperbolic tangent (Fisher's z),
+with what the numbers of words add: a long phrase is met by chance less often, and a span much
+longer or shorter than the phrase is less often right at the same cosine. For phrases and spans of
+given lengths it never falls with the cosine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from slice_os.errors import InputError, MissingExtraError, ModelError
+
+CALIBRATION_FILE = "calibration.json"
+# Cosines of identical texts are 1 but for rounding; beyond this they are as good as one another.
+HIGHEST_COSINE = 0.9999
+FEW_LABELS = 10
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The log-odds that a hit is right, as a sum of what is known of it.
+
+    Attributes:
+        encoder_id: the encoder whose cosines it takes.
+        intercept: constant.
+        closeness: for each unit of artanh(cosine)², which is 0 for negative cosines; 0 or more.
+        phrase_words: for each unit of ln(words of the phrase).
+        word_ratio: for each unit of |ln(words of the span / words of the phrase)|.
+        hits: number of labelled hits that it was fitted to.
+        right: how many of them were right.
+        provenance: what these were, for people.
+    """
+
+    encoder_id: str
+    intercept: float
+    closeness: float
+    phrase_words: float
+    word_ratio: float
+    hits: int
+    right: int
+    provenance: str
+
+    def probabilities(
+        self, cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
+    ) -> Numbers:
+        """The probability that each hit is right.
+
+        Args:
+            cosines: ``(n,)`` of phrase and span.
+            phrase_words: ``(n,)`` or one number, 1 or more.
+            span_words: ``(n,)`` or one number, 1 or more.
+
+        Returns:
+            ``(n,)``, between 0 and 1.
+        """
+        weights = [self.intercept, self.closeness, self.phrase_words, self.word_ratio]
+        odds = _features(cosines, phrase_words, span_words) @ np.array(weights)
+        probabilities: Numbers = 1 / (1 + np.exp(-odds))
+        return probabilities
+
+    def save(self, path: Path) -> None:
+        """Write it as indented JSON."""
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        path.write_bytes(orjson.dumps(asdict(self), option=options))
+
+
+def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
+    """The calibration of a model folder; None where it has none.
+
+    Raises:
+        ModelError: on a file that is no calibration, or is one of another encoder.
+    """
+    path = folder / CALIBRATION_FILE
+    try:
+        raw: Any = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except orjson.JSONDecodeError as error:
+        raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
+    kinds = get_type_hints(Calibration)
+    if not isinstance(raw, dict) or set(raw) != {field.name for field in fields(Calibration)}:
+        raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
+    for name, kind in kinds.items():
+        if not isinstance(raw[name], (int, float) if kind is float else kind):
+            raise ModelError(f"{path}: field {name!r} is {raw[name]!r}, not {kind.__name__}")
+    if raw["encoder_id"] != encoder_id:
+        raise ModelError(
+            f"{path}: belongs to encoder {raw['encoder_id']}, not {encoder_id}; "
+            "fit it again or delete it"
+        )
+    return Calibration(**raw)
+
+
+def fit_calibration(
+    encoder_id: str,
+    cosines: npt.ArrayLike,
+    phrase_words: npt.ArrayLike,
+    span_words: npt.ArrayLike,
+    right: npt.ArrayLike,
+    provenance: str,
+) -> Calibration:
+    """Fit a calibration to labelled hits by maximum likelihood.
+
+    Labels are softened as Platt (1999, section 2.2) has it, so that hits that can be told apart
+    without error do not give infinite weights.
+
+    Args:
+        encoder_id: the encoder that gave the cosines.
+        cosines: ``(n,)``.
+        phrase_words: ``(n,)``.
+        span_words: ``(n,)``.
+        right: ``(n,)`` whether the hit says the phrase.
+        provenance: what was labelled, for people.
+
+    Raises:
+        InputError: where fewer than 10 hits are right, or wrong.
+        MissingExtraError: without SciPy.
+    """
+    try:
+        from scipy.optimize import minimize
+    except ImportError:
+        raise MissingExtraError("fitting a calibration", "eval") from None
+    labels = np.asarray(right, dtype=bool)
+    n_right = int(labels.sum())
+    n_wrong = len(labels) - n_right
+    if min(n_right, n_wrong) < FEW_LABELS:
+        raise InputError(
+            f"{n_right} right and {n_wrong} wrong hits are too few to calibrate on; "
+            f"label {FEW_LABELS} or more of each"
+        )
+    targets = np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+    features = _features(cosines, phrase_words, span_words)
+
+    def loss(weights: Numbers) -> tuple[float, Numbers]:
+        odds = features @ weights
+        gradient: Numbers = features.T @ (1 / (1 + np.exp(-odds)) - targets) / len(odds)
+        return float(np.mean(np.logaddexp(0, odds) - targets * odds)), gradient
+
+    bounds = [(None, None), (0, None), (None, None), (None, None)]
+    best = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B").x
+    intercept, closeness, by_phrase, by_ratio = (round(float(weight), 6) for weight in best)
+    return Calibration(
+        encoder_id=encoder_id,
+        intercept=intercept,
+        closeness=closeness,
+        phrase_words=by_phrase,
+        word_ratio=by_ratio,
+        hits=len(labels),
+        right=n_right,
+        provenance=provenance,
+    )
+
+
+def _features(
+    cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
+) -> Numbers:
+    closeness = np.arctanh(np.clip(cosines, 0, HIGHEST_COSINE)) ** 2
+    phrase = np.log(np.asarray(phrase_words, dtype=np.float64))
+    ratio = np.abs(np.log(np.asarray(span_words, dtype=np.float64)) - phrase)
+    columns = np.broadcast_arrays(np.ones_like(closeness), closeness, phrase, ratio)
+    return np.stack(columns, axis=-1).astype(np.float64)

@@ -1,0 +1,51 @@
+"""Measures of answers that are spans of a text: SQuAD's (Rajpurkar et al., 2016), and PiC's."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from dataclasses import dataclass
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerScore:
+    """How good an answer is.
+
+    Attributes:
+        em: 1 where it says the same as the gold answer, else 0.
+        f1: of its words, against those of the gold answer.
+        em_loc: ``em``, but 0 where it does not overlap the gold answer's place (PiC, note 2).
+        f1_loc: ``f1``, in the same way.
+    """
+
+    em: float
+    f1: float
+    em_loc: float
+    f1_loc: float
+
+
+def score_answer(text: str, found: tuple[int, int], gold: tuple[int, int]) -> AnswerScore:
+    """Compare the answer found with the gold one, as places of one text."""
+    said, right = text[slice(*found)], text[slice(*gold)]
+    em, f1 = float(normalise(said) == normalise(right)), token_f1(said, right)
+    located = found[0] < gold[1] and gold[0] < found[1]
+    return AnswerScore(em, f1, em * located, f1 * located)
+
+
+def normalise(answer: str) -> str:
+    """An answer in lower case, without punctuation, articles and extra spaces, as SQuAD does."""
+    bare = answer.lower().translate(_NO_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", bare).split())
+
+
+def token_f1(answer: str, gold: str) -> float:
+    """F1 of the words of two answers, normalised; 1 where both have none."""
+    said, right = normalise(answer).split(), normalise(gold).split()
+    if not said or not right:
+        return float(said == right)
+    shared = sum((Counter(said) & Counter(right)).values())
+    return 2 * shared / (len(said) + len(right))

@@ -1,0 +1,201 @@
+"""Statistics of evaluations: correlations, their uncertainty, and tests of differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Values: TypeAlias = npt.ArrayLike
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Statistic: TypeAlias = Callable[..., npt.ArrayLike]
+
+RESAMPLES = 2_000
+BATCH_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, ``low`` to ``high``."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Significance:
+    """A test of a difference: its statistic, and a two-sided p-value."""
+
+    statistic: float
+    p_value: float
+
+
+def pearson(x: Values, y: Values) -> float:
+    """Pearson's correlation; nan where either side is constant."""
+    return float(_pearson(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
+
+
+def spearman(x: Values, y: Values) -> float:
+    """Spearman's rank correlation, ties at their mean rank; nan where either is constant."""
+    return float(_spearman(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
+
+
+def _pearson(x: Numbers, y: Numbers, axis: int) -> Numbers:
+    x = x - x.mean(axis=axis, keepdims=True)
+    y = y - y.mean(axis=axis, keepdims=True)
+    lengths = np.sqrt((x**2).sum(axis=axis) * (y**2).sum(axis=axis))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlations: Numbers = (x * y).sum(axis=axis) / lengths
+    return correlations
+
+
+def _spearman(x: Numbers, y: Numbers, axis: int) -> Numbers:
+    return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
+
+
+def pearson_interval(x: Values, y: Values, seed: int = 0) -> Interval:
+    """95 % bootstrap interval of Pearson's correlation; see `bootstrap_interval`."""
+    return bootstrap_interval(_pearson, x, y, seed=seed)
+
+
+def spearman_interval(x: Values, y: Values, seed: int = 0) -> Interval:
+    """95 % bootstrap interval of Spearman's correlation; see `bootstrap_interval`."""
+    return bootstrap_interval(_spearman, x, y, seed=seed)
+
+
+def mean_interval(values: Values, seed: int = 0) -> Interval:
+    """95 % bootstrap interval of a mean, such as an accuracy; see `bootstrap_interval`."""
+    return bootstrap_interval(np.mean, values, seed=seed)
+
+
+def bootstrap_interval(
+    statistic: Statistic,
+    *samples: Values,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, section 13.3).
+
+    Args:
+        statistic: takes the samples and ``axis``, and works along that axis.
+        samples: each ``(n,)``, resampled together.
+        confidence: share of the bootstrap distribution between the ends.
+        resamples: how many times to draw.
+        seed: of the draws; the same seed gives the same interval.
+    """
+    data = [np.asarray(sample, dtype=np.float64) for sample in samples]
+    if len(data[0]) < 2:
+        return Interval(float("nan"), float("nan"))
+    with warnings.catch_warnings():
+        # Few items may be drawn so that they have no correlation: the interval is nan, then.
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        result = stats.bootstrap(
+            data,
+            statistic,
+            paired=True,
+            vectorized=True,
+            method="percentile",
+            confidence_level=confidence,
+            n_resamples=resamples,
+            batch=max(1, BATCH_NUMBERS // len(data[0])),
+            rng=np.random.default_rng(seed),
+        )
+    interval = result.confidence_interval
+    return Interval(float(interval.low), float(interval.high))
+
+
+def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
+    """Williams' test of two correlations that share a variable.
+
+    Williams 1959; the formula as in Graham and Baldwin 2014, section 4, with n - 3 degrees of
+    freedom.
+
+    Args:
+        r12: correlation of the shared variable, such as gold scores, with the first other one.
+        r13: its correlation with the second other one.
+        r23: correlation of the two others.
+        n: number of items.
+
+    Returns:
+        t, above 0 where ``r12`` is greater, and the two-sided p-value.
+    """
+    k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    spread = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
+    if spread <= 0:
+        return Significance(0.0, 1.0)
+    t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / spread)
+    return Significance(float(t), float(2 * stats.t.sf(abs(t), n - 3)))
+
+
+def williams_of(gold: Values, first: Values, second: Values) -> Significance:
+    """Williams' test of which of two scores correlates better with gold; see `williams`."""
+    return williams(
+        pearson(gold, first), pearson(gold, second), pearson(first, second), np.size(gold)
+    )
+
+
+def paired_randomisation(
+    first: Values, second: Values, resamples: int = 9_999, seed: int = 0
+) -> Significance:
+    """Paired randomisation test of a difference of means (Smucker et al. 2007).
+
+    Args:
+        first: ``(n,)`` a measure of each item by one system.
+        second: ``(n,)`` the same items by another.
+        resamples: sign flips to draw; all of them where there are fewer.
+        seed: of the draws.
+
+    Returns:
+        The mean of ``first - second``, and the two-sided p-value.
+    """
+    differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    if not differences.any():
+        return Significance(0.0, 1.0)
+    result = stats.permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=max(1, BATCH_NUMBERS // len(differences)),
+        rng=np.random.default_rng(seed),
+    )
+    return Significance(float(result.statistic), float(result.pvalue))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for many comparisons (Holm 1979), in the order given."""
+    adjusted = np.empty(len(p_values))
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(np.asarray(p_values)[order] * factors))
+    return [float(value) for value in adjusted]
+
+
+def paired_effect(first: Values, second: Values) -> float:
+    """Cohen's d of paired values: mean difference over the deviation of differences (d_z)."""
+    differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
+    deviation = differences.std(ddof=1) if len(differences) > 1 else 0.0
+    if deviation == 0:
+        return float(np.sign(differences.mean()) * np.inf) if differences.any() else 0.0
+    return float(differences.mean() / deviation)
+
+
+def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None) -> float:
+    """Mean of 1 / rank of the first right answer (Voorhees 1999).
+
+    Args:
+        ranks: counted from 1; None where there was no right answer.
+        cutoff: ranks beyond it count as none; no limit for None.
+    """
+    values = [
+        0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank
+        for rank in ranks
+    ]
+    return float(np.mean(values)) if values else float("nan")

@@ -1,0 +1,73 @@
+"""Thresholds that turn similarities into yes or no, fitted on a training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Scores = npt.NDArray[np.floating]
+Labels = npt.NDArray[np.bool_]
+
+
+def best_threshold(scores: Scores, labels: Labels) -> float:
+    """The score from which on "similar" is right most often on these examples.
+
+    As PiC tunes it (section 5.1): every score is tried, and yes is said from it on. Of equally
+    good ones the lowest is taken.
+
+    Args:
+        scores: ``(n,)`` similarities.
+        labels: ``(n,)`` whether each is similar.
+
+    Raises:
+        ValueError: on no examples.
+    """
+    values, inverse = np.unique(scores, return_inverse=True)
+    positive = np.bincount(inverse, weights=labels, minlength=len(values))
+    negative = np.bincount(inverse, weights=~labels, minlength=len(values))
+    right = np.cumsum(negative) - negative + positive[::-1].cumsum()[::-1]
+    return float(values[np.argmax(right)])
+
+
+@dataclass(frozen=True, slots=True)
+class Discriminant:
+    """A linear function of a score, above 0 for "similar".
+
+    Attributes:
+        slope: of the score.
+        offset: where the score is 0.
+    """
+
+    slope: float
+    offset: float
+
+    @property
+    def threshold(self) -> float:
+        """The score at which it changes sides; nan where it never does."""
+        return -self.offset / self.slope if self.slope else float("nan")
+
+    def predict(self, scores: Scores) -> Labels:
+        """Whether each is similar, ``(n,)``."""
+        return self.slope * np.asarray(scores, dtype=np.float64) + self.offset >= 0
+
+
+def fit_discriminant(scores: Scores, labels: Labels) -> Discriminant:
+    """The linear discriminant of one score, PCPE's "simple linear discriminative model".
+
+    Both classes are taken as normal with one variance, and as frequent as they are in the
+    examples (Hastie, Tibshirani and Friedman 2009, section 4.3); the variance is the most
+    likely one.
+
+    Args:
+        scores: ``(n,)`` similarities, of both classes.
+        labels: ``(n,)`` whether each is similar.
+    """
+    positive, negative = (scores[side].astype(np.float64) for side in (labels, ~labels))
+    gap = float(positive.mean() - negative.mean())
+    deviations = np.concatenate([positive - positive.mean(), negative - negative.mean()])
+    variance = float(deviations @ deviations) / len(scores)
+    slope = gap / variance if variance else 0.0
+    middle = float(positive.mean() + negative.mean()) / 2
+    return Discriminant(slope, float(np.log(len(positive) / len(negative))) - slope * middle)

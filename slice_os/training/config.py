@@ -1,0 +1,361 @@
+"""Training configurations: a TOML file as frozen dataclasses, every value checked.
+
+A value that will not do is refused with one line that names the file, the table and the field.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import zlib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from slice_os.errors import InputError
+from slice_os.training.checks import at_least, not_negative, positive
+from slice_os.training.data.formats import FORMATS
+from slice_os.training.objectives import OBJECTIVES, Objective
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PRECISIONS = ("fp32", "bf16", "fp16")
+PARTS = ("all", "train", "dev")
+BASE = "base"
+_FOLDS = 12
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True, slots=True)
+class DataConfig:
+    """A data set: ``[data.NAME]``.
+
+    Attributes:
+        format: how its files are read; see `slice_os.training.data.formats`.
+        files: files, relative to the data folder.
+        place_in: name of a data set of passages whose real text the second phrases of pairs
+            are placed in; empty to leave them alone.
+        max_words: longest piece that passages are cut into.
+        part: ``all``; or ``dev`` for a twelfth of the records, chosen by a hash of their first
+            text or word, and ``train`` for the others.
+        licence: of the data, for the model card.
+        source: where they come from, for the model card.
+    """
+
+    format: str
+    files: tuple[str, ...]
+    place_in: str = ""
+    max_words: int = 60
+    part: str = "all"
+    licence: str = "unknown"
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InputError(f"format is {self.format!r}; there are {', '.join(FORMATS)}")
+        if not self.files:
+            raise InputError("files is empty; name at least one")
+        at_least("max_words", self.max_words, 4)
+        if self.part not in PARTS:
+            raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
+
+    def holds(self, key: str) -> bool:
+        """Whether a record of that key is in this part."""
+        held_out = zlib.crc32(key.encode()) % _FOLDS == 0
+        return self.part == "all" or held_out == (self.part == "dev")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One objective of a stage: ``[[stages.objectives]]``; the loss is their weighted sum.
+
+    Attributes:
+        kind: its name in `slice_os.training.objectives.OBJECTIVES`.
+        data: names of data sets; each batch comes from one of them.
+        batch: records in a batch, for each process and each accumulated part of a step.
+        weight: factor of its loss.
+        shares: how often each data set is drawn from, relative to the others; empty for as
+            often as it has records.
+        dimensions: numbers of dimensions to take the loss at (Matryoshka); empty for all.
+        objective: the objective with its own settings, which stand in the same table.
+    """
+
+    kind: str
+    data: tuple[str, ...]
+    batch: int
+    objective: Objective
+    weight: float = 1.0
+    shares: tuple[float, ...] = ()
+    dimensions: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        at_least("batch", self.batch, 1)
+        not_negative("weight", self.weight)
+        if not self.data:
+            raise InputError("data is empty; name at least one data set")
+        if self.shares and len(self.shares) != len(self.data):
+            raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
+        for share in self.shares:
+            positive("shares", share)
+        for dimension in self.dimensions:
+            at_least("dimensions", dimension, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DevConfig:
+    """What a run is watched by: ``[dev]``, on data that nothing is trained on.
+
+    Attributes:
+        pairs: name of a data set of scored pairs; the metric is the Pearson correlation of the
+            best span's cosine with the score (single forward pass), of those placed in text.
+        substitutions: name of a data set of substitutions; the metric is the area under the
+            ROC curve of right against wrong ones. Empty for none.
+        every: steps between two evaluations.
+        patience: evaluations without a better result until the stage ends; 0 for never.
+        limit: records of each data set to use, at most.
+        max_words: longest span.
+    """
+
+    pairs: str = ""
+    substitutions: str = ""
+    every: int = 100
+    patience: int = 0
+    limit: int = 500
+    max_words: int = 20
+
+    def __post_init__(self) -> None:
+        at_least("every", self.every, 1)
+        at_least("patience", self.patience, 0)
+        at_least("limit", self.limit, 2)
+        at_least("max_words", self.max_words, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One training run; the result of the last stage is that of the recipe: ``[[stages]]``.
+
+    Attributes:
+        name: unique; the folder of its checkpoints.
+        steps: optimiser steps.
+        objectives: the terms of its loss.
+        start: ``base`` for the recipe's model, or the name of an earlier stage.
+        teacher: the same, for the frozen encoder of objectives that need one.
+        learning_rate: AdamW's, at its highest.
+        warmup: steps over which it rises; after them it falls in a straight line to 0.
+        weight_decay: AdamW's.
+        clip: largest norm of a gradient; longer ones are scaled down to it.
+        accumulate: batches of each objective in a step.
+        chunk: word pieces that keep activations at a time, for large batches (gradient
+            caching); 0 for all.
+        dropout: keep the model's dropout; without it training is steadier where teacher and
+            student should agree.
+        freeze: beginnings of the names of parameters that stay as they are.
+        save_every: steps between two checkpoints; 0 for none but the last.
+    """
+
+    name: str
+    steps: int
+    objectives: tuple[Term, ...]
+    start: str = BASE
+    teacher: str = BASE
+    learning_rate: float = 1e-4
+    warmup: int = 20
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    accumulate: int = 1
+    chunk: int = 0
+    dropout: bool = False
+    freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
+    save_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "accumulate"):
+            at_least(name, getattr(self, name), 1)
+        for name in ("warmup", "chunk", "save_every"):
+            at_least(name, getattr(self, name), 0)
+        positive("learning_rate", self.learning_rate)
+        not_negative("weight_decay", self.weight_decay)
+        positive("clip", self.clip)
+        if not self.objectives:
+            raise InputError("objectives is empty; give at least one")
+        if not self.name or self.name == BASE or "/" in self.name:
+            raise InputError(f"name is {self.name!r}; give another, without a slash")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """A recipe.
+
+    Attributes:
+        name: of the model that comes out.
+        model: Hugging Face name or folder of the encoder to begin with.
+        licence: SPDX expression of the weights that come out, for the model card.
+        data: data sets by name.
+        stages: one after the other.
+        dev: what the run is watched by.
+        seed: of all that is drawn at random.
+        precision: ``fp32``, or mixed with ``bf16`` or ``fp16`` (GPU).
+        max_pieces: longest training text in word pieces; longer ones are left out and counted.
+        hashes: file of hashes of evaluation sentences, relative to the data folder; records
+            with one of them are dropped and counted. Empty for none.
+    """
+
+    name: str
+    model: str
+    data: Mapping[str, DataConfig]
+    stages: tuple[Stage, ...]
+    licence: str = "unknown"
+    dev: DevConfig = field(default_factory=DevConfig)
+    seed: int = 0
+    precision: str = "fp32"
+    max_pieces: int = 160
+    hashes: str = ""
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
+        at_least("max_pieces", self.max_pieces, 8)
+        if not self.stages:
+            raise InputError("stages is empty; give at least one")
+        _check_names(self)
+
+
+def read_config(path: str | Path) -> TrainingConfig:
+    """Read and check a recipe.
+
+    Raises:
+        InputError: on a missing file, TOML that cannot be read, fields that are missing,
+            unknown or of another type, and values out of range.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text("utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such recipe") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML ({error})") from None
+    try:
+        return _config(table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _config(table: dict[str, Any]) -> TrainingConfig:
+    table = dict(table)
+    data = table.pop("data", {})
+    stages = table.pop("stages", [])
+    if not isinstance(data, dict) or not isinstance(stages, list):
+        raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
+    return from_table(
+        TrainingConfig,
+        table,
+        "recipe",
+        data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
+        stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
+        dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
+    )
+
+
+def _stage(table: Any, where: str) -> Stage:
+    table = _table(table, where)
+    terms = table.pop("objectives", [])
+    if not isinstance(terms, list):
+        raise InputError(f"{where}: write objectives as [[stages.objectives]]")
+    objectives = tuple(
+        _term(part, f"{where}.objectives[{index}]") for index, part in enumerate(terms)
+    )
+    return from_table(Stage, table, where, objectives=objectives)
+
+
+def _term(table: Any, where: str) -> Term:
+    table = _table(table, where)
+    kind = table.get("kind")
+    if kind not in OBJECTIVES:
+        raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
+    common = {f.name for f in fields(Term)}
+    own = {name: value for name, value in table.items() if name not in common}
+    objective = from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
+    rest = {name: value for name, value in table.items() if name in common}
+    return from_table(Term, rest, where, objective=objective)
+
+
+def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
+    """A settings dataclass from a table of TOML, and values that are ready.
+
+    Raises:
+        InputError: naming the field that is missing, unknown, of another type or out of range.
+    """
+    table = _table(table, where)
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            raise InputError(f"{where}: unknown field {name!r}; there are {', '.join(known)}")
+    values = dict(given)
+    for name, known_field in known.items():
+        if name in table:
+            values[name] = _value(table[name], hints[name], f"{where}: {name}")
+        elif known_field.default is MISSING and known_field.default_factory is MISSING:
+            raise InputError(f"{where}: {name} is missing")
+    try:
+        return cls(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _value(value: Any, kind: Any, where: str) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(part for part in get_args(kind) if part is not types.NoneType)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise InputError(f"{where} is {value!r}; give a list")
+        return tuple(_value(item, get_args(kind)[0], where) for item in value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise InputError(f"{where} is {value!r}, not {kind.__name__}")
+    return value
+
+
+def _table(table: Any, where: str) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise InputError(f"{where} is {table!r}, not a table")
+    return dict(table)
+
+
+def _check_names(config: TrainingConfig) -> None:
+    """Every name that is referred to exists, and data fit the objectives that use them."""
+
+    def records(name: str, where: str) -> type:
+        if name not in config.data:
+            known = ", ".join(config.data) or "none"
+            raise InputError(f"{where}: no data set {name!r}; there are {known}")
+        return FORMATS[config.data[name].format].records
+
+    for name, data in config.data.items():
+        if data.place_in:
+            records(data.place_in, f"data.{name}")
+    for wanted in (config.dev.pairs, config.dev.substitutions):
+        if wanted:
+            records(wanted, "dev")
+    earlier = [BASE]
+    for stage in config.stages:
+        for use in (stage.start, stage.teacher):
+            if use not in earlier:
+                raise InputError(f"stage {stage.name!r}: no earlier stage {use!r}")
+        if stage.name in earlier:
+            raise InputError(f"stage {stage.name!r}: there are two of that name")
+        earlier.append(stage.name)
+        for term in stage.objectives:
+            for name in term.data:
+                held = records(name, f"stage {stage.name!r}")
+                if held not in term.objective.records:
+                    raise InputError(
+                        f"stage {stage.name!r}: {term.kind} takes "
+                        f"{' or '.join(kind.__name__ for kind in term.objective.records)} records, "
+                        f"and {name!r} holds {held.__name__} records"
+                    )

@@ -1,0 +1,70 @@
+"""Keeping evaluation sentences out of training data."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slice_os.errors import InputError
+from slice_os.ingest.sentences import sentence_ends
+
+_SPACE = re.compile(r"\s+")
+_OTHER = re.compile(r"[^a-z0-9 ]")
+_SHA1 = re.compile(r"[0-9a-f]{40}\Z")
+
+
+def sentence_hash(sentence: str) -> str:
+    """sha1 of a sentence: lower case, single spaces, only [a-z0-9 ], stripped."""
+    plain = _OTHER.sub("", _SPACE.sub(" ", sentence.lower())).strip()
+    return hashlib.sha1(plain.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Decontamination:
+    """Hashes of sentences that no training text may contain.
+
+    Attributes:
+        hashes: as `sentence_hash` makes them.
+    """
+
+    hashes: frozenset[str] = field(default_factory=frozenset)
+
+    def contaminated(self, texts: Iterable[str]) -> bool:
+        """Whether one of the texts is, or has among its sentences, one that is hashed."""
+        if not self.hashes:
+            return False
+        return any(
+            sentence_hash(sentence) in self.hashes
+            for text in texts
+            for sentence in (text, *_sentences(text))
+        )
+
+
+def read_hashes(path: Path) -> Decontamination:
+    """Read a file of hashes, one sha1 in hexadecimal a line, gzipped or not.
+
+    Raises:
+        InputError: on a missing file or a line that is no sha1.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: not found; expected sha1 hashes of evaluation sentences, one a line"
+        ) from None
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    lines = content.decode("ascii", "replace").split()
+    for number, line in enumerate(lines, 1):
+        if not _SHA1.match(line):
+            raise InputError(f"{path}, line {number}: {line[:50]!r} is no sha1 in hexadecimal")
+    return Decontamination(frozenset(lines))
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in itertools.pairwise([0, *sentence_ends(text)])]

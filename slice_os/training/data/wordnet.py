@@ -1,0 +1,179 @@
+"""Open English WordNet: words in their examples, and what means the same there or elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slice_os.training.data.files import read_jsonl
+from slice_os.training.records import Pair, Passage, Sense, Substitution
+
+_EXPECTED = 'synsets as JSON lines of {"pos", "members", "definition", "examples"}'
+_SIBILANT = re.compile(r"(?:s|x|z|ch|sh)\Z")
+_CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
+_LONGEST_EXAMPLE = 30
+_LONGEST_DEFINITION = 12
+_LONGEST_CLAUSE = 16
+_DOMAIN = re.compile(r"\A\([^)]*\)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Synset:
+    """A meaning: its part of speech (``n v a r``), its words, definitions and examples."""
+
+    pos: str
+    members: tuple[str, ...]
+    definitions: tuple[str, ...]
+    examples: tuple[str, ...]
+
+
+def read_synsets(path: Path) -> list[Synset]:
+    """All synsets of a file; satellite adjectives count as adjectives.
+
+    Raises:
+        InputError: on a missing or malformed file.
+    """
+    return [
+        Synset(
+            pos="a" if row.get("pos") == "s" else str(row.get("pos")),
+            members=_texts(row.get("members")),
+            definitions=_texts(row.get("definition")),
+            examples=_texts(row.get("examples")),
+        )
+        for _, row in read_jsonl(path, _EXPECTED)
+    ]
+
+
+def read_substitutions(path: Path) -> Iterator[Substitution]:
+    """Words in example sentences, where the word has another sense with other synonyms.
+
+    The synset's other members may stand in the word's place; members of the word's other
+    synsets of the same part of speech may not. Names and other capitals are left out.
+    """
+    for used in _uses(path):
+        member, synset, others = used.member, used.synset, used.others
+        lemma = member.lower()
+        own = {other.lower() for other in synset.members}
+        right = [word for word in synset.members if word != member and word.islower()]
+        wrong = [
+            word for other in others for word in other.members if word.islower() and word not in own
+        ]
+        if right and wrong:
+            surface = used.text[used.start : used.end].lower()
+            yield Substitution(
+                used.text,
+                used.start,
+                used.end,
+                right=tuple(inflect(word, surface, lemma, synset.pos) for word in right),
+                wrong=tuple(inflect(word, surface, lemma, synset.pos) for word in wrong),
+            )
+
+
+def read_senses(path: Path) -> Iterator[Sense]:
+    """Words in example sentences, with their definition there and those of other senses."""
+    for used in _uses(path):
+        definition = short_definition(used.synset)
+        others = [short_definition(other) for other in used.others]
+        if definition and any(others):
+            yield Sense(used.text, used.start, used.end, definition, tuple(filter(None, others)))
+
+
+def read_definitions(path: Path) -> Iterator[Pair]:
+    """Words with a synonym, and with their definition where it is short."""
+    for synset in read_synsets(path):
+        for other in synset.members[1:]:
+            yield Pair(synset.members[0], other, 1.0, Passage(other))
+        for definition in synset.definitions[:1]:
+            if synset.members and len(definition.split()) < _LONGEST_DEFINITION:
+                yield Pair(synset.members[0], definition, 1.0, Passage(definition))
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A member of a synset in one of its examples, and the other synsets of that member."""
+
+    text: str
+    start: int
+    end: int
+    member: str
+    synset: Synset
+    others: tuple[Synset, ...]
+
+
+def _uses(path: Path) -> Iterator[_Use]:
+    synsets = read_synsets(path)
+    senses: dict[tuple[str, str], list[Synset]] = defaultdict(list)
+    for synset in synsets:
+        for member in synset.members:
+            senses[member.lower(), synset.pos].append(synset)
+    for synset in synsets:
+        for example in synset.examples:
+            if not 3 <= len(example.split()) <= _LONGEST_EXAMPLE:
+                continue
+            for member in synset.members:
+                found = find_form(example, member.lower(), synset.pos)
+                if found is not None:
+                    others = [s for s in senses[member.lower(), synset.pos] if s is not synset]
+                    yield _Use(example, *found, member, synset, tuple(others))
+                    break
+
+
+def short_definition(synset: Synset) -> str:
+    """The first clause of a synset's definition, without its domain; empty where it has none."""
+    first = _DOMAIN.sub("", synset.definitions[0]) if synset.definitions else ""
+    return " ".join(first.split(";")[0].split()[:_LONGEST_CLAUSE])
+
+
+def find_form(text: str, lemma: str, pos: str) -> tuple[int, int] | None:
+    """Where a regular form of a lemma stands in a text, in code points."""
+    head, space, rest = lemma.partition(" ")
+    stem = head[:-1] if head[-1:] in ("e", "y") else head
+    forms = re.escape(lemma)
+    if pos == "n":
+        forms += f"(?:e?s)?|{re.escape(lemma[:-1])}ies" if lemma.endswith("y") else "(?:e?s)?"
+    elif pos == "v":
+        doubled = re.escape(head + head[-1:])
+        forms = (
+            f"(?:{re.escape(head)}(?:e?s|e?d|ing)?|{re.escape(stem)}(?:ing|ies|ied|ed)"
+            f"|{doubled}(?:ing|ed)){re.escape(space + rest)}"
+        )
+    match = re.search(rf"\b(?:{forms})\b", text, re.IGNORECASE)
+    return match.span() if match else None
+
+
+def inflect(word: str, surface: str, lemma: str, pos: str) -> str:
+    """A word, regularly inflected as the surface form of a lemma is."""
+    if surface == lemma:
+        return word
+    if pos == "n":
+        return _with_s(word) if surface.endswith("s") else word
+    if pos != "v":
+        return word
+    head, space, rest = word.partition(" ")
+    lemma_head, surface_head = lemma.split(" ")[0], surface.split(" ")[0]
+    if surface_head == lemma_head:
+        return word
+    if surface_head.endswith("ing"):
+        silent = head.endswith("e") and not head.endswith("ee")
+        return (head[:-1] if silent else head) + "ing" + space + rest
+    if surface_head.endswith("s"):
+        return _with_s(head) + space + rest
+    if head.endswith("e"):
+        return head + "d" + space + rest
+    return (head[:-1] + "ied" if _CONSONANT_Y.search(head) else head + "ed") + space + rest
+
+
+def _with_s(word: str) -> str:
+    if _CONSONANT_Y.search(word):
+        return word[:-1] + "ies"
+    return word + ("es" if _SIBILANT.search(word) else "s")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Members, definitions or examples; an example with a source is an object with a text."""
+    parts = [item.get("text") if isinstance(item, dict) else item for item in value or []]
+    return tuple(part for part in parts if isinstance(part, str) and part)

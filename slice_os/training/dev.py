@@ -1,0 +1,100 @@
+"""What a run is watched by: correlation of the best span, and substitutes told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from slice_os.training.backend import torch
+from slice_os.training.config import DevConfig
+from slice_os.training.data.datasets import Loaded
+from slice_os.training.encoding import TextEncoder
+from slice_os.training.objectives.contextual import substitute
+from slice_os.training.objectives.distillation import covered_words
+from slice_os.training.records import Pair, Passage, Record, Substitution
+from slice_os.training.spans import best_cosines, span_vectors, text_vectors
+
+_BATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class DevResult:
+    """Dev metrics; 0 where there is no data for one.
+
+    Attributes:
+        pearson: of the best span's cosine (single forward pass) with the score of pairs.
+        auc: probability that a right substitute's cosine in context is above a wrong one's.
+    """
+
+    pearson: float
+    auc: float
+
+    @property
+    def score(self) -> float:
+        """What early stopping goes by: the sum."""
+        return self.pearson + self.auc
+
+
+def evaluate(config: DevConfig, datasets: Mapping[str, Loaded], encoder: TextEncoder) -> DevResult:
+    """Measure an encoder on the dev data of a recipe; the same records and places every time."""
+    encoder.network.eval()
+    with torch.no_grad():
+        pearson = auc = 0.0
+        if config.pairs:
+            records = _sample(datasets[config.pairs], config.limit)
+            pairs = [record for record in records if isinstance(record, Pair)]
+            cosines = _best(pairs, encoder, config.max_words)
+            pearson = float(np.corrcoef(cosines, [pair.score for pair in pairs])[0, 1])
+        if config.substitutions:
+            records = _sample(datasets[config.substitutions], config.limit)
+            found = [record for record in records if isinstance(record, Substitution)]
+            auc = _auc(*_right_and_wrong(found, encoder))
+    return DevResult(pearson, auc)
+
+
+def _sample(data: Loaded, limit: int) -> list[Record]:
+    rng = Random("dev")  # noqa: S311
+    count = min(limit, len(data.records))
+    return [data.at(index, rng) for index in rng.sample(range(len(data.records)), count)]
+
+
+def _best(pairs: Sequence[Pair], encoder: TextEncoder, max_words: int) -> np.ndarray:
+    cosines = []
+    for start in range(0, len(pairs), _BATCH):
+        part = pairs[start : start + _BATCH]
+        phrases = text_vectors(encoder.encode([pair.first for pair in part]))
+        passages = encoder.encode([pair.passage.text for pair in part])
+        cosines.append(best_cosines(passages, phrases[:, None], max_words)[:, 0].cpu().numpy())
+    return np.concatenate(cosines)
+
+
+def _right_and_wrong(
+    records: Sequence[Substitution], encoder: TextEncoder
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cosines of words with one right and one wrong substitute each, in context."""
+    rng = Random("dev")  # noqa: S311
+    sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+    for start in range(0, len(records), _BATCH):
+        part = records[start : start + _BATCH]
+        original = _vectors([Passage(r.text, r.start, r.end) for r in part], encoder)
+        for side, name in zip(sides, ("right", "wrong"), strict=True):
+            replaced = [substitute(r, rng.choice(getattr(r, name))) for r in part]
+            side.append((original * _vectors(replaced, encoder)).sum(axis=1))
+    return np.concatenate(sides[0]), np.concatenate(sides[1])
+
+
+def _vectors(passages: Sequence[Passage], encoder: TextEncoder) -> np.ndarray:
+    spans = [
+        (index, *covered_words(encoder.align(p.text).words, p.start, p.end))
+        for index, p in enumerate(passages)
+    ]
+    vectors = span_vectors(encoder.encode([passage.text for passage in passages]), spans)
+    return np.asarray(vectors.cpu())
+
+
+def _auc(right: np.ndarray, wrong: np.ndarray) -> float:
+    above = (right[:, None] > wrong).mean() + (right[:, None] == wrong).mean() / 2
+    return float(above)

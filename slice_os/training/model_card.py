@@ -1,0 +1,62 @@
+"""The model card of a run: what the weights were made from and how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slice_os.training.config import TrainingConfig
+from slice_os.training.data.datasets import Loaded
+from slice_os.training.dev import DevResult
+
+
+def model_card(
+    config: TrainingConfig, datasets: Mapping[str, Loaded], before: DevResult, after: DevResult
+) -> str:
+    """A README.md with the licence in its front matter, the data, the stages and dev metrics."""
+    lines = [
+        "---",
+        f"license: {config.licence}",
+        f"base_model: {config.model}",
+        "library_name: transformers",
+        "tags: [span-retrieval, phrase-mining, feature-extraction]",
+        "---",
+        "",
+        f"# {config.name}",
+        "",
+        "Token vectors whose mean over any consecutive words is the vector of that phrase: mean",
+        "pooling over a span's word pieces, cosine similarity. Made by `slice-os train`.",
+        "",
+        "## Data",
+        "",
+        "| data set | records | dropped: evaluation sentence | dropped: unfit | licence | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, loaded in datasets.items():
+        data = config.data[name]
+        lines.append(
+            f"| {name} ({data.part}) | {len(loaded.records):,} | {loaded.contaminated:,} "
+            f"| {loaded.unfit:,} | {data.licence} | {data.source} |"
+        )
+    lines += ["", "## Stages", ""]
+    for stage in config.stages:
+        terms = ", ".join(
+            f"{term.weight:g} × {term.kind} on {' + '.join(term.data)} (batch {term.batch})"
+            for term in stage.objectives
+        )
+        lines.append(
+            f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
+            f"{stage.learning_rate:g}: {terms}"
+        )
+    lines += [
+        "",
+        "## Dev metrics",
+        "",
+        "On data that was held out; see the recipe. No evaluation set was used for choosing.",
+        "",
+        "| | Pearson, best span in context | AUC, substitutes in context |",
+        "|---|---|---|",
+        f"| {config.model} | {before.pearson:.3f} | {before.auc:.3f} |",
+        f"| {config.name} | {after.pearson:.3f} | {after.auc:.3f} |",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,22 @@
+"""Objectives, by the names that a configuration gives them."""
+
+from __future__ import annotations
+
+from slice_os.training.objectives.base import Objective
+from slice_os.training.objectives.contextual import Contextual, Senses
+from slice_os.training.objectives.distillation import SpanDistillation
+from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases
+from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss
+
+OBJECTIVES: dict[str, type[Objective]] = {
+    "slice": SliceLoss,
+    "in-batch": InBatchLoss,
+    "distillation": SpanDistillation,
+    "contextual": Contextual,
+    "senses": Senses,
+    "graded": GradedSpans,
+    "graded-pairs": GradedPairs,
+    "paraphrases": Paraphrases,
+}
+
+__all__ = ["OBJECTIVES", "Objective"]

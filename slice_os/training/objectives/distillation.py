@@ -1,0 +1,115 @@
+"""Span distillation: a span in its context is taught the vector of the span alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar
+
+from slice_os.training.backend import torch
+from slice_os.training.checks import at_least, not_negative
+from slice_os.training.encoding import TextEncoder
+from slice_os.training.records import Pair, Passage
+from slice_os.training.spans import span_vectors, text_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class SpanDistillation:
+    """The mean of a span's token vectors in context ← a frozen teacher's vector of the span alone.
+
+    Three terms: 1 - cos to the teacher's vector; the mean squared difference between the
+    students' and the teachers' matrix of cosines; and both again for phrases that the student,
+    too, reads alone, as it will read queries. Needs no labels. Of pairs, it takes the passage.
+
+    Attributes:
+        spans: spans drawn from each text; a placed phrase is one of them.
+        min_words: shortest span; shorter ones keep more of their context.
+        max_words: longest span.
+        matrix: weight of the matrix term.
+        isolated: phrases of a batch that the student reads alone.
+        isolated_weight: weight of theirs.
+    """
+
+    spans: int = 12
+    min_words: int = 1
+    max_words: int = 20
+    matrix: float = 10.0
+    isolated: int = 24
+    isolated_weight: float = 0.5
+
+    records: ClassVar[tuple[type, ...]] = (Passage, Pair)
+
+    def __post_init__(self) -> None:
+        at_least("spans", self.spans, 1)
+        at_least("min_words", self.min_words, 1)
+        at_least("max_words", self.max_words, self.min_words)
+        not_negative("matrix", self.matrix)
+        at_least("isolated", self.isolated, 0)
+        not_negative("isolated_weight", self.isolated_weight)
+
+    def __call__(
+        self,
+        batch: Sequence[Passage | Pair],
+        student: TextEncoder,
+        teacher: TextEncoder,
+        rng: Random,
+    ) -> Any:
+        """The weighted terms of a batch."""
+        passages = [record.passage if isinstance(record, Pair) else record for record in batch]
+        spans = [
+            (index, *span)
+            for index, passage in enumerate(passages)
+            for span in self._draw(passage, student, rng)
+        ]
+        phrases = [_surface(passages[index], begin, end, student) for index, begin, end in spans]
+        with torch.no_grad():
+            target = text_vectors(teacher.encode(phrases))
+        in_context = span_vectors(student.encode([passage.text for passage in passages]), spans)
+        loss = _direct(in_context, target) + self.matrix * _matrices(
+            in_context, in_context, target, target
+        )
+        chosen = rng.sample(range(len(phrases)), min(self.isolated, len(phrases)))
+        if chosen and self.isolated_weight:
+            alone = text_vectors(student.encode([phrases[index] for index in chosen]))
+            loss = loss + self.isolated_weight * (
+                _direct(alone, target[chosen])
+                + self.matrix * _matrices(alone, in_context, target[chosen], target)
+            )
+        return loss
+
+    def _draw(self, passage: Passage, student: TextEncoder, rng: Random) -> list[tuple[int, int]]:
+        """Words ``begin, end`` of different spans of a passage."""
+        words = student.align(passage.text).words
+        drawn: dict[tuple[int, int], None] = {}
+        if passage.end > passage.start:
+            drawn[covered_words(words, passage.start, passage.end)] = None
+        for _ in range(3 * self.spans):
+            if len(drawn) >= self.spans:
+                break
+            length = rng.randint(min(self.min_words, len(words)), min(self.max_words, len(words)))
+            begin = rng.randrange(len(words) - length + 1)
+            drawn[begin, begin + length] = None
+        return list(drawn)
+
+
+def covered_words(words: Any, start: int, end: int) -> tuple[int, int]:
+    """First word and one past the last of those that code points ``start:end`` touch."""
+    begin = int((words[:, 1] <= start).sum())
+    return begin, max(begin + 1, int((words[:, 0] < end).sum()))
+
+
+def _surface(passage: Passage, begin: int, end: int, student: TextEncoder) -> str:
+    words = student.align(passage.text).words
+    return passage.text[int(words[begin, 0]) : int(words[end - 1, 1])]
+
+
+def _direct(student: Any, teacher: Any) -> Any:
+    """0 where the student keeps fewer numbers than the teacher has: there is no cosine then."""
+    if student.shape[1] != teacher.shape[1]:
+        return 0.0
+    return 1 - (student * teacher).sum(dim=1).mean()
+
+
+def _matrices(left: Any, right: Any, teacher_left: Any, teacher_right: Any) -> Any:
+    return (left @ right.T - teacher_left @ teacher_right.T).square().mean()

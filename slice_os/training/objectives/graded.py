@@ -1,0 +1,141 @@
+"""Graded similarity: of two phrases alone, and of a phrase with the best span of a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar
+
+from slice_os.training.backend import torch
+from slice_os.training.checks import at_least, not_negative, positive
+from slice_os.training.encoding import TextEncoder
+from slice_os.training.objectives.ranking import contrast, cosent
+from slice_os.training.records import Pair
+from slice_os.training.spans import best_cosines, text_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class GradedSpans:
+    """The best span of a passage is as near to a phrase as it should be.
+
+    The maximum over spans is how passages are scored in use (SLICE, section 3.2). Of many
+    spans, some are near by chance, so it lies above the similarity of the two phrases. Three
+    terms bring it down: CoSENT ranks it by score; ``regression`` brings it to a mix of the
+    score and the teacher's cosine of the two phrases alone; ``matrix`` brings it there for the
+    phrases and passages of different pairs, too, by the teacher alone.
+
+    Attributes:
+        scale: inverse temperature of CoSENT.
+        ranking: weight of CoSENT.
+        regression: weight of the mean squared error of a phrase and its own passage.
+        score_share: share of the score in what that is brought to, 0 to 1.
+        matrix: weight of the mean squared error of all phrases and passages.
+        max_words: longest span.
+    """
+
+    scale: float = 20.0
+    ranking: float = 1.0
+    regression: float = 0.0
+    score_share: float = 0.0
+    matrix: float = 0.0
+    max_words: int = 20
+
+    records: ClassVar[tuple[type, ...]] = (Pair,)
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+        for name in ("ranking", "regression", "score_share", "matrix"):
+            not_negative(name, getattr(self, name))
+        at_least("max_words", self.max_words, 1)
+
+    def __call__(
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+    ) -> Any:
+        """The weighted terms of a batch."""
+        phrases = text_vectors(student.encode([pair.first for pair in batch]))
+        passages = student.encode([pair.passage.text for pair in batch])
+        with torch.no_grad():
+            first = text_vectors(teacher.encode([pair.first for pair in batch]))
+            second = text_vectors(teacher.encode([pair.second for pair in batch]))
+        target = second @ first.T
+        if self.matrix:
+            best = best_cosines(passages, phrases[None], self.max_words)
+            loss = self.matrix * (best - target).square().mean()
+            own = best.diagonal()
+        else:
+            own = best_cosines(passages, phrases[:, None], self.max_words)[:, 0]
+            loss = 0.0
+        scores = _scores(batch, own)
+        wanted = torch.lerp(target.diagonal(), scores, self.score_share)
+        return (
+            loss
+            + self.ranking * cosent(own, scores, self.scale)
+            + self.regression * (own - wanted).square().mean()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GradedPairs:
+    """Two phrases, each read alone, are as near as their score says: CoSENT, and a regression.
+
+    Attributes:
+        scale: inverse temperature.
+        regression: weight of the mean squared difference of cosine and score.
+    """
+
+    scale: float = 20.0
+    regression: float = 0.0
+
+    records: ClassVar[tuple[type, ...]] = (Pair,)
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+        not_negative("regression", self.regression)
+
+    def __call__(
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+    ) -> Any:
+        """The weighted terms of a batch."""
+        first = text_vectors(student.encode([pair.first for pair in batch]))
+        second = text_vectors(student.encode([pair.second for pair in batch]))
+        cosines = (first * second).sum(dim=1)
+        scores = _scores(batch, cosines)
+        return (
+            cosent(cosines, scores, self.scale)
+            + self.regression * (cosines - scores).square().mean()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Paraphrases:
+    """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE).
+
+    Attributes:
+        scale: inverse temperature.
+    """
+
+    scale: float = 20.0
+
+    records: ClassVar[tuple[type, ...]] = (Pair,)
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+
+    def __call__(
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+    ) -> Any:
+        """The mean of both directions."""
+        first = text_vectors(student.encode([pair.first for pair in batch]))
+        second = text_vectors(student.encode([pair.second for pair in batch]))
+        cosines = first @ second.T
+        # the diagonal moves to the front of its row, and of its column
+        own = cosines.diagonal()[:, None]
+        diagonal = torch.eye(len(batch), dtype=torch.bool, device=cosines.device)
+        others = cosines.masked_fill(diagonal, -torch.inf)
+        rows = contrast(torch.cat([own, others], dim=1), self.scale)
+        return (rows + contrast(torch.cat([own, others.T], dim=1), self.scale)) / 2
+
+
+def _scores(batch: Sequence[Pair], like: Any) -> Any:
+    return torch.tensor([pair.score for pair in batch], dtype=like.dtype, device=like.device)

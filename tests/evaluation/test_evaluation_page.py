@@ -1,0 +1,41 @@
+"""docs/evaluation.md has the figures of the saved results, and every harness can be asked."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from slice_os.cli import cli
+from slice_os.evaluation.registry import HARNESSES, load_harness
+from slice_os.evaluation.results import Evaluation
+
+REPOSITORY = Path(__file__).parents[2]
+PAGE = REPOSITORY / "docs" / "evaluation.md"
+RESULTS = REPOSITORY / "benchmarks" / "results" / "eval"
+
+
+def test_the_page_is_what_the_results_give() -> None:
+    fill = runpy.run_path(str(REPOSITORY / "docs" / "make_evaluation.py"))["fill"]
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == fill(page, RESULTS), "run docs/make_evaluation.py"
+
+
+def test_every_saved_result_is_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for path in sorted(RESULTS.glob("*.json")):
+        assert f"<!-- {path.name}" in page
+        evaluation = Evaluation.load(path)
+        assert evaluation.harness in HARNESSES
+        assert evaluation.data
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_every_harness_is_a_command(name: str) -> None:
+    harness = load_harness(name)
+    assert harness.name == name
+    answer = CliRunner().invoke(cli, ["eval", name, "--help"])
+    assert answer.exit_code == 0, answer.output
+    assert "--data" in answer.output

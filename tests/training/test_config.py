@@ -1,0 +1,87 @@
+"""Recipes: every field checked, with one line that names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("torch", reason="training needs the extra `train`")
+
+from slice_os.errors import InputError
+from slice_os.training import read_config
+
+RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
+
+
+def edited(recipe, old: str, new: str) -> Path:
+    path = recipe()
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("steps = 6", "steps = 0", r"stages\[0\]: steps is 0; give 1 or more"),
+        ("steps = 6", 'steps = "6"', r"stages\[0\]: steps is '6', not int"),
+        ("steps = 6", "", r"stages\[0\]: steps is missing"),
+        ("warmup = 2", "warm = 2", r"stages\[0\]: unknown field 'warm'; there are name, steps"),
+        ("spans = 4", "spans = 0", r"objectives\[2\] \(distillation\): spans is 0"),
+        ("spans = 4", "scale = 4", r"objectives\[2\] \(distillation\): unknown field 'scale'"),
+        ('kind = "slice"', 'kind = "slide"', r"kind is 'slide'; there are slice, in-batch"),
+        ('data = ["triples"]', 'data = "triples"', "data is 'triples'; give a list"),
+        ('data = ["triples"]', 'data = ["texts"]', "slice takes Triple records, and 'texts'"),
+        ('data = ["triples"]', 'data = ["none"]', "no data set 'none'; there are texts, triples"),
+        ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
+        ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; there are"),
+        ("every = 4", "every = 0", "dev: every is 0"),
+        ('name = "first"', 'name = "first"\nstart = "zero"', "no earlier stage 'zero'"),
+        (
+            "max_pieces = 120",
+            'max_pieces = 120\nprecision = "fp8"',
+            "precision is 'fp8'; give fp32",
+        ),
+        ("max_pieces = 120", "max_pieces = ", "not valid TOML"),
+        ("[dev]", "[[dev]]", "dev is .*, not a table"),
+    ],
+)
+def test_what_will_not_do_is_named(recipe, old, new, message):
+    path = edited(recipe, old, new)
+    with pytest.raises(InputError, match=message) as caught:
+        read_config(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_recipe(tmp_path):
+    with pytest.raises(InputError, match="no such recipe"):
+        read_config(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_the_recipes_of_the_repository_are_valid(path):
+    config = read_config(path)
+    assert config.hashes, "evaluation sentences have to be kept out"
+
+
+def test_the_command_estimates_and_trains(recipe, data, tmp_path):
+    import orjson
+
+    from slice_os.cli.train import train
+
+    runner = CliRunner()
+    arguments = [str(recipe(2)), "--data", str(data)]
+    dry = runner.invoke(train, [*arguments, "--dry-run", "--text"], catch_exceptions=False)
+    assert "first: 2 steps of" in dry.output
+    assert "texts: 20 records, 0 dropped with an evaluation sentence" in dry.output
+    out = tmp_path / "out"
+    run = runner.invoke(train, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
+    result = orjson.loads(run.stdout)
+    assert result["folder"] == str(out)
+    assert result["datasets"]["triples"] == {"records": 12, "contaminated": 0, "unfit": 0}
+    assert (out / "model.safetensors").is_file()
+    assert runner.invoke(train, arguments).exit_code == 2

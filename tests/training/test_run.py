@@ -1,0 +1,132 @@
+"""Whole runs: trained, stopped and gone on with, watched, exported."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs the extra `train`")
+
+from slice_os.errors import InputError, ModelError  # noqa: E402
+from slice_os.training import estimate, read_config, train  # noqa: E402
+
+
+def weights(folder):
+    from safetensors.numpy import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def same(left, right) -> bool:
+    return all(np.array_equal(left[name], right[name]) for name in left)
+
+
+@pytest.fixture
+def finished(recipe, data, tmp_path):
+    out = tmp_path / "out"
+    return train(read_config(recipe()), data, out), out
+
+
+def test_a_run_makes_a_hugging_face_folder_with_card_and_log(finished, tiny_model):
+    from transformers import AutoModel, AutoTokenizer
+
+    summary, out = finished
+    assert summary.folder == out
+    AutoModel.from_pretrained(out)
+    assert AutoTokenizer.from_pretrained(out).is_fast
+    assert not same(weights(out), weights(tiny_model))
+    card = (out / "README.md").read_text()
+    assert "| texts (all) | 20 | 0 | 0 |" in card
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    steps = [line for line in lines if "loss" in line]
+    assert [line["step"] for line in steps] == [1, 2, 3, 4, 5, 6]
+    kinds = ("0-slice", "1-in-batch", "2-distillation", "3-contextual", "4-senses", "5-graded")
+    assert steps[0]["loss"] == pytest.approx(sum(steps[0][kind] for kind in kinds), rel=1e-5)
+    assert [line["step"] for line in lines if "dev/pearson" in line] == [4]
+    assert not (out / "checkpoint" / "first").exists()
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
+    finished, recipe, data, tmp_path
+):
+    _, out = finished
+    again = train(read_config(recipe()), data, tmp_path / "again").folder
+    assert same(weights(out), weights(again))
+    from dataclasses import replace
+
+    other = train(replace(read_config(recipe()), seed=1), data, tmp_path / "other").folder
+    assert not same(weights(out), weights(other))
+
+
+@pytest.mark.parametrize("stage", ["", "accumulate = 2\nchunk = 40"])
+def test_a_run_that_was_stopped_goes_on_to_the_same_weights(recipe, data, tmp_path, stage):
+    config = read_config(recipe(6, stage))
+    whole = train(config, data, tmp_path / "whole").folder
+
+    def stop(tick):
+        if tick.step == 5:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "parts"
+    with pytest.raises(KeyboardInterrupt):
+        train(config, data, out, progress=stop)
+    seen = []
+    train(config, data, out, progress=lambda tick: seen.append(tick.step))
+    assert seen == [4, 5, 6]
+    assert same(weights(whole), weights(out))
+    train(config, data, out, progress=lambda tick: pytest.fail("nothing is left to do"))
+
+
+def test_another_recipe_does_not_take_over_the_folder(finished, recipe, data):
+    _, out = finished
+    with pytest.raises(InputError, match="holds a run of another recipe"):
+        train(read_config(recipe(7)), data, out)
+
+
+def test_a_folder_with_other_files_is_left_alone(recipe, data, tmp_path):
+    (tmp_path / "thesis.txt").write_text("do not touch")
+    with pytest.raises(InputError, match="choose another folder"):
+        train(read_config(recipe()), data, tmp_path)
+
+
+def test_early_stopping_keeps_the_best_weights(recipe, data, tmp_path):
+    path = recipe(20)
+    text = path.read_text().replace("every = 4", "every = 1\npatience = 1")
+    path.write_text(text.replace("learning_rate = 1e-3", "learning_rate = 1e-2"))
+    summary = train(read_config(path), data, tmp_path / "out")
+    lines = [json.loads(line) for line in (summary.folder / "log.jsonl").read_text().splitlines()]
+    scores = [x["dev/pearson"] + x["dev/auc"] for x in lines if "dev/auc" in x]
+    assert len(scores) < 20
+    assert summary.after.score == pytest.approx(max(scores), abs=1e-6)
+
+
+def test_a_later_stage_starts_from_and_learns_from_earlier_ones(recipe, data, tmp_path):
+    path = recipe(2)
+    with path.open("a") as stream:
+        stream.write(
+            '[[stages]]\nname = "second"\nsteps = 2\nstart = "first"\nteacher = "first"\n'
+            '[[stages.objectives]]\nkind = "distillation"\ndata = ["texts"]\nbatch = 2\n'
+        )
+    out = train(read_config(path), data, tmp_path / "out").folder
+    assert same(weights(out), weights(out / "stages" / "second"))
+    assert not same(weights(out), weights(out / "stages" / "first"))
+
+
+def test_a_dry_run_estimates_time_and_memory(recipe, data):
+    expected = estimate(read_config(recipe(1000)), data)
+    (stage,) = expected.stages
+    assert stage.seconds == pytest.approx(1000 * stage.step_seconds)
+    assert stage.parameters > 1000
+    assert expected.memory_bytes > 2**20
+    assert len(expected.datasets["texts"].records) == 20
+
+
+def test_a_missing_model_is_one_line(recipe, data, tmp_path):
+    from dataclasses import replace
+
+    config = replace(read_config(recipe()), model=str(tmp_path / "nothing"))
+    with pytest.raises(ModelError, match="cannot load") as caught:
+        train(config, data, tmp_path / "out")
+    assert "\n" not in str(caught.value)
