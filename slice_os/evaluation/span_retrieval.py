@@ -200,9 +200,9 @@ def _measure(
             **counts.scores(),
             "bm25_weight": fitted.weight if system in FUSED_SYSTEMS else None,
             "threshold": fitted.threshold,
-            "passes": cost and cost.passes,
-            "tokens": cost and cost.tokens,
-            "seconds": cost and cost.seconds,
+            "passes": cost.passes if cost else None,
+            "tokens": cost.tokens if cost else None,
+            "seconds": cost.seconds if cost else None,
         }
         yield Measured(row, values[PRIMARY])
 
