@@ -56,7 +56,8 @@ def export_model(
     """Export an encoder as a model folder, if the result agrees with torch.
 
     The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
-    ``model.json``, ``parity.json``, and the principal axes of span vectors in ``axes.npy``.
+    ``model.json``, ``parity.json``, and the principal axes of span vectors in ``axes.npy``:
+    those that the model was trained with, where its folder has them, else of the bundled text.
 
     Args:
         model: Hugging Face name, or a folder of transformers or sentence-transformers.
@@ -102,7 +103,9 @@ def export_model(
         report = compare(precision, samples, _torch_runner(source.model), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
-        axes = principal_axes([*calibration, *samples], onnx_model)
+        axes = source.axes
+        if axes is None:
+            axes = principal_axes([*calibration, *samples], onnx_model)
         np.save(folder / AXES_FILE, axes.astype(np.float16), allow_pickle=False)
         card = ModelCard(
             encoder_id=content_id(folder),

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 from tokenizers import Tokenizer
 
 from slice_os.errors import MissingExtraError, ModelError
+from slice_os.model import AXES_FILE
 
 _SMALL_FILES = ("*.json", "*.txt", "*.model", "README.md")
 _WEIGHTS = ("*.safetensors", "*.bin")
 _DEFAULT_LENGTH = 512
+_ORTHONORMAL = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Source:
         max_length: longest input in word pieces, special tokens included.
         licence: as the model's README declares it, or ``unknown``.
         weights: sha256 of the weights' bytes, first 16 hex digits.
+        axes: the axes that it was trained to be cut to, ``(dimension, dimension)``, an axis a
+            row; None where its folder has no ``axes.npy``.
     """
 
     name: str
@@ -36,6 +42,7 @@ class Source:
     max_length: int
     licence: str
     weights: str
+    axes: npt.NDArray[np.float32] | None
 
 
 def load_source(model: str) -> Source:
@@ -77,6 +84,7 @@ def load_source(model: str) -> Source:
         max_length=_max_length(folder, network, tokenizer.model_max_length),
         licence=_licence(root),
         weights=_weights_hash(folder),
+        axes=_axes(folder / AXES_FILE, network.config.hidden_size),
     )
 
 
@@ -143,6 +151,19 @@ def _max_length(folder: Path, network: Any, tokenizer_limit: int) -> int:
         limits.append(positions - max(reserved, default=0))
     # Tokenizers without a limit say 1e30.
     return min(limits) if min(limits) < 1e9 else _DEFAULT_LENGTH
+
+
+def _axes(path: Path, dimension: int) -> npt.NDArray[np.float32] | None:
+    if not path.is_file():
+        return None
+    try:
+        axes = np.load(path, allow_pickle=False)
+        orthonormal = np.abs(axes @ axes.T - np.eye(dimension)).max() < _ORTHONORMAL
+    except ValueError:
+        orthonormal = False
+    if not orthonormal:
+        raise ModelError(f"{path}: not {dimension} orthonormal axes; delete it, or train again")
+    return np.asarray(axes, dtype=np.float32)
 
 
 def _licence(root: Path) -> str:

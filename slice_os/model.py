@@ -16,7 +16,7 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 AXES_FILE = "axes.npy"
 BUNDLED = Path(__file__).parent / "models"
-DEFAULT_MODEL = "minilm-l6-int8"
+DEFAULT_MODEL = "slice-mini"
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class TestModelFolders:
             SpanEncoder(model_copy)
 
     def test_an_unknown_name_is_answered_with_the_known_ones(self) -> None:
-        with pytest.raises(ModelError, match=r"no model at 'nothing': .*minilm-l6-int8"):
+        with pytest.raises(ModelError, match=r"no model at 'nothing': .*slice-mini"):
             SpanEncoder("nothing")
 
 

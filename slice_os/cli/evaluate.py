@@ -149,7 +149,8 @@ def _shared_options(harness: Harness) -> Sequence[click.Option]:
             multiple=True,
             metavar="[NAME=]ENCODER",
             help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
-            "start-end:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  [default: the shipped model]",
+            "start-end:MODEL, axes-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
+            "[default: the shipped model]",
         ),
     ]
     for name, choices in (("setup", harness.setups), ("setting", harness.settings)):

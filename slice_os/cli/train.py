@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for the model and its logs.")
 @click.option("--model", help="Encoder to begin with.  [default: the recipe's]")
+@click.option("--guide", help="Second teacher, where the recipe has one.  [default: the recipe's]")
 @click.option("--seed", type=int, help="Of all that is drawn at random.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
@@ -41,6 +42,7 @@ def train(
     data: str,
     out: str | None,
     model: str | None,
+    guide: str | None,
     seed: int | None,
     tensorboard: bool,
     dry_run: bool,
@@ -59,6 +61,10 @@ def train(
     config = replace(
         config, model=model or config.model, seed=config.seed if seed is None else seed
     )
+    if guide is not None:
+        if config.guide is None:
+            raise click.UsageError("--guide: the recipe has no [guide]")
+        config = replace(config, guide=replace(config.guide, model=guide))
     as_json = not sys.stdout.isatty() if as_json is None else as_json
     if dry_run:
         expected = estimate(config, data)

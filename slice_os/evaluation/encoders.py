@@ -25,7 +25,7 @@ T = TypeVar("T")
 DEFAULT = "default"
 FORMS = (
     "a bundled name, a model or ONNX folder, a Hugging Face name or folder, glove:FILE, "
-    "start-end:MODEL or pcpe:MODEL[:PROMPT]"
+    "start-end:MODEL, axes-N:MODEL or pcpe:MODEL[:PROMPT]"
 )
 
 
@@ -192,6 +192,7 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
         spec: None or ``default`` for the shipped model; a bundled name or a model folder; a
             folder with ``model.onnx`` and ``tokenizer.json``; a Hugging Face name or folder;
             ``glove:FILE`` (text vectors); ``start-end:MODEL`` (spans as in DensePhrases);
+            ``axes-N:MODEL`` (vectors along the first N principal axes of an exported model);
             ``pcpe:MODEL[:PROMPT]`` (a causal language model). ``NAME=`` before any of these
             names it in tables.
         threads: CPU threads; all usable cores for None.
@@ -216,6 +217,12 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
     if colon and kind == "start-end":
         spans, name = _open_spans(rest, threads)
         return SpanTextEncoder(spans, label or f"start-end:{name}", "start-end")
+    axes = re.fullmatch(r"axes-(\d+):(.+)", spec)
+    if axes:
+        from slice_os.evaluation.shortened import ShortenedEncoder
+
+        spans, name = _open_spans(axes[2], threads)
+        return ShortenedEncoder(SpanTextEncoder(spans, label or name), int(axes[1]))
     spans, name = _open_spans(spec, threads)
     return SpanTextEncoder(spans, label or name)
 

@@ -81,7 +81,7 @@ class Term:
         weight: factor of its loss.
         shares: how often each data set is drawn from, relative to the others; empty for as
             often as it has records.
-        dimensions: numbers of dimensions to take the loss at (Matryoshka); empty for all.
+        dimensions: numbers of principal axes to take the loss at (Matryoshka); empty for all.
         objective: the objective with its own settings, which stand in the same table.
     """
 
@@ -104,6 +104,27 @@ class Term:
             positive("shares", share)
         for dimension in self.dimensions:
             at_least("dimensions", dimension, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class GuideConfig:
+    """A second teacher for the stages that are ``guided``: ``[guide]``.
+
+    Attributes:
+        model: Hugging Face name or folder; its vectors are means over word pieces.
+        weight: of its cosine in what is taught; the first teacher's has 1.
+        centre: share of its mean vector that is taken from its vectors.
+        licence: of the guide, for the model card.
+    """
+
+    model: str
+    weight: float = 1.0
+    centre: float = 0.5
+    licence: str = "unknown"
+
+    def __post_init__(self) -> None:
+        positive("weight", self.weight)
+        not_negative("centre", self.centre)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +166,7 @@ class Stage:
         objectives: the terms of its loss.
         start: ``base`` for the recipe's model, or the name of an earlier stage.
         teacher: the same, for the frozen encoder of objectives that need one.
+        guided: the recipe's guide teaches, too.
         learning_rate: AdamW's, at its highest.
         warmup: steps over which it rises; after them it falls in a straight line to 0.
         weight_decay: AdamW's.
@@ -155,6 +177,8 @@ class Stage:
         dropout: keep the model's dropout; without it training is steadier where teacher and
             student should agree.
         freeze: beginnings of the names of parameters that stay as they are.
+        blend: share of the trained weights in the result; the rest is those that the stage
+            began with (WiSE-FT; Wortsman et al., 2022), so that less of them is forgotten.
         save_every: steps between two checkpoints; 0 for none but the last.
     """
 
@@ -163,6 +187,7 @@ class Stage:
     objectives: tuple[Term, ...]
     start: str = BASE
     teacher: str = BASE
+    guided: bool = False
     learning_rate: float = 1e-4
     warmup: int = 20
     weight_decay: float = 0.01
@@ -171,6 +196,7 @@ class Stage:
     chunk: int = 0
     dropout: bool = False
     freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
+    blend: float = 1.0
     save_every: int = 200
 
     def __post_init__(self) -> None:
@@ -181,6 +207,9 @@ class Stage:
         positive("learning_rate", self.learning_rate)
         not_negative("weight_decay", self.weight_decay)
         positive("clip", self.clip)
+        positive("blend", self.blend)
+        if self.blend > 1:
+            raise InputError(f"blend is {self.blend:g}; give 1 or less")
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -197,10 +226,13 @@ class TrainingConfig:
         licence: SPDX expression of the weights that come out, for the model card.
         data: data sets by name.
         stages: one after the other.
+        guide: a second teacher.
         dev: what the run is watched by.
         seed: of all that is drawn at random.
         precision: ``fp32``, or mixed with ``bf16`` or ``fp16`` (GPU).
         max_pieces: longest training text in word pieces; longer ones are left out and counted.
+        max_length: longest window that the result is for, in word pieces, special tokens
+            included; its export keeps to that.
         hashes: file of hashes of evaluation sentences, relative to the data folder; records
             with one of them are dropped and counted. Empty for none.
     """
@@ -210,16 +242,19 @@ class TrainingConfig:
     data: Mapping[str, DataConfig]
     stages: tuple[Stage, ...]
     licence: str = "unknown"
+    guide: GuideConfig | None = None
     dev: DevConfig = field(default_factory=DevConfig)
     seed: int = 0
     precision: str = "fp32"
     max_pieces: int = 160
+    max_length: int = 256
     hashes: str = ""
 
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
             raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
         at_least("max_pieces", self.max_pieces, 8)
+        at_least("max_length", self.max_length, 16)
         if not self.stages:
             raise InputError("stages is empty; give at least one")
         _check_names(self)
@@ -248,6 +283,7 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
     table = dict(table)
     data = table.pop("data", {})
     stages = table.pop("stages", [])
+    guide = table.pop("guide", None)
     if not isinstance(data, dict) or not isinstance(stages, list):
         raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
     return from_table(
@@ -256,6 +292,7 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
         "recipe",
         data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
         stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
+        guide=None if guide is None else from_table(GuideConfig, guide, "guide"),
         dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
     )
 
@@ -347,6 +384,8 @@ def _check_names(config: TrainingConfig) -> None:
         for use in (stage.start, stage.teacher):
             if use not in earlier:
                 raise InputError(f"stage {stage.name!r}: no earlier stage {use!r}")
+        if stage.guided and config.guide is None:
+            raise InputError(f"stage {stage.name!r} is guided; give a table [guide]")
         if stage.name in earlier:
             raise InputError(f"stage {stage.name!r}: there are two of that name")
         earlier.append(stage.name)

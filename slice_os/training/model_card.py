@@ -45,8 +45,10 @@ def model_card(
         )
         lines.append(
             f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
-            f"{stage.learning_rate:g}: {terms}"
+            f"{stage.learning_rate:g}{', guided' if stage.guided else ''}: {terms}"
         )
+    if config.guide is not None:
+        lines += ["", f"Guide: {config.guide.model} ({config.guide.licence})."]
     lines += [
         "",
         "## Dev metrics",

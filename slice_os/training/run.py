@@ -10,9 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.model import AXES_FILE
+from slice_os.training.backend import torch
 from slice_os.training.checkpoints import (
     Progress,
     delete_checkpoint,
@@ -20,12 +23,13 @@ from slice_os.training.checkpoints import (
     save_checkpoint,
 )
 from slice_os.training.config import BASE, Stage, TrainingConfig
-from slice_os.training.data.datasets import Loaded, load_datasets
+from slice_os.training.data.datasets import Loaded, load_datasets, texts_of
 from slice_os.training.dev import DevResult, evaluate
 from slice_os.training.encoding import TextEncoder, load_encoder
 from slice_os.training.logs import RunLog
 from slice_os.training.model_card import model_card
 from slice_os.training.stage import StageRun
+from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, draw_phrases
 
 RECIPE_FILE = "recipe.json"
 STAGES = "stages"
@@ -89,15 +93,35 @@ class Workshop:
 
     def stage(self, stage: Stage) -> StageRun:
         """A stage at its beginning."""
-        teacher = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
-        teacher.network.eval().requires_grad_(False)
         student = self.encoder(stage.start, stage.chunk)
+        teacher = self._teacher(stage)
         return StageRun(stage, self.config.seed, self.datasets, student, teacher, self.accelerator)
 
+    def _teacher(self, stage: Stage) -> Teacher:
+        own = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
+        own.network.eval().requires_grad_(False)
+        names = dict.fromkeys(name for term in stage.objectives for name in term.data)
+        seed = f"{self.config.seed}/{stage.name}/teacher"
+        records = (record for name in names for record in self.datasets[name].records)
+        texts = [text for record in records for text in texts_of(record)]
+        phrases = draw_phrases(texts, own, seed)
+        guide = self.config.guide
+        if guide is None or not stage.guided:
+            return OneTeacher(own, phrases)
+        network, tokenizer = load_encoder(guide.model)
+        network.to(self.accelerator.device).eval().requires_grad_(False)
+        other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
+        return TwoTeachers(own, other, weight=guide.weight, centre=guide.centre, phrases=phrases)
+
     def save(self, encoder: TextEncoder, folder: Path) -> None:
-        """Write a Hugging Face folder: weights in safetensors, configuration, tokenizer."""
+        """Write a folder of Hugging Face: weights in safetensors, configuration, tokenizer.
+
+        The longest window is where sentence-transformers has it.
+        """
         encoder.network.save_pretrained(folder, safe_serialization=True)
         self._tokenizer.save_pretrained(folder)
+        limit = orjson.dumps({"max_seq_length": self.config.max_length})
+        (folder / "sentence_bert_config.json").write_bytes(limit)
 
     def _encoder(self, network: Any, chunk: int) -> TextEncoder:
         network.to(self.accelerator.device)
@@ -194,14 +218,25 @@ def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResul
     shop.accelerator.wait_for_everyone()
     if shop.config.dev.patience:
         load_checkpoint(work / BEST, run)
+    if run.stage.blend < 1:
+        _blend(run.student.network, shop.encoder(run.stage.start).network, run.stage.blend)
     if shop.accelerator.is_main_process:
         made = work / "made"
         shop.save(run.student, made)
+        if run.axes is not None:
+            np.save(made / AXES_FILE, run.axes.cpu().numpy(), allow_pickle=False)
         result.parent.mkdir(parents=True, exist_ok=True)
         made.rename(result)
         delete_checkpoint(work)
     shop.accelerator.wait_for_everyone()
     return evaluate(shop.config.dev, shop.datasets, run.student)
+
+
+def _blend(trained: Any, start: Any, share: float) -> None:
+    """Move weights back towards those they came from, in place."""
+    with torch.no_grad():
+        for own, other in zip(trained.parameters(), start.parameters(), strict=True):
+            own.copy_(torch.lerp(other, own, share))
 
 
 def _claim(target: Path, config: TrainingConfig) -> None:

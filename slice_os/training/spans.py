@@ -34,11 +34,9 @@ class States:
     last: Any
     n_words: Any
 
-    def narrowed(self, dimension: int) -> States:
-        """The same with the first numbers of every vector only."""
-        return States(
-            self.vectors[..., :dimension], self.n_pieces, self.first, self.last, self.n_words
-        )
+    def along(self, axes: Any) -> States:
+        """The same with every vector's coordinates along some axes ``(axes, dimension)``."""
+        return States(self.vectors @ axes.T, self.n_pieces, self.first, self.last, self.n_words)
 
 
 def text_vectors(states: States) -> Any:

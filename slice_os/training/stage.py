@@ -13,6 +13,7 @@ from slice_os.training.data.datasets import Loaded
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.objectives.matryoshka import at_dimensions
 from slice_os.training.records import Record
+from slice_os.training.teachers import Teacher
 
 
 class StageRun:
@@ -27,7 +28,7 @@ class StageRun:
         seed: of the recipe.
         datasets: the recipe's data.
         student: the encoder to train.
-        teacher: the frozen encoder.
+        teacher: what it learns from.
         accelerator: an ``accelerate.Accelerator``.
     """
 
@@ -37,7 +38,7 @@ class StageRun:
         seed: int,
         datasets: Mapping[str, Loaded],
         student: TextEncoder,
-        teacher: TextEncoder,
+        teacher: Teacher,
         accelerator: Any,
     ) -> None:
         self.stage = stage
@@ -53,6 +54,11 @@ class StageRun:
             weight_decay=stage.weight_decay,
         )
         self.optimiser = accelerator.prepare(optimiser)
+
+    @property
+    def axes(self) -> Any:
+        """The axes that its objectives cut vectors to (`Teacher.axes`); None where they do not."""
+        return self._teacher.axes if any(t.dimensions for t in self.stage.objectives) else None
 
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""

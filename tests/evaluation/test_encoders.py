@@ -108,6 +108,31 @@ def test_a_hugging_face_folder_can_fill_a_store(minilm_folder: str, tmp_path: Pa
     assert hit.doc_id == "one"
 
 
+def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> None:
+    whole = shipped.phrases(TEXTS)
+    turned = open_encoder("axes-384:default", threads=1)
+    assert np.allclose(
+        cosines(turned.phrases(TEXTS), turned.sentences(TEXTS[::-1])),
+        cosines(whole, shipped.sentences(TEXTS[::-1])),
+        atol=2e-3,
+    )
+    short = open_encoder("few=axes-64:default", threads=1)
+    assert short.name == "few, 64 axes"
+    assert short.identity not in (shipped.identity, turned.identity)
+    ((_, tokens),) = short.tokens(TEXTS[:1])
+    assert tokens.shape[1] == 64
+    assert np.allclose(tokens.mean(axis=0), short.phrases(TEXTS[:1])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [("axes-385:default", "has 384 axes; give 1 to 384"), ("axes-0:default", "1 to 384")],
+)
+def test_axes_that_a_model_does_not_have_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        open_encoder(spec)
+
+
 def test_an_onnx_folder_needs_no_card(shipped: TextEncoder, tmp_path: Path) -> None:
     assert shipped.spans is not None
     for name in ("model.onnx", "tokenizer.json"):

@@ -138,8 +138,8 @@ def test_the_three_prompts_are_measured_beside_the_encoders(folder: Path, tmp_pa
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)["rows"]
     assert [(row["encoder"], row["setting"], row["prompt"]) for row in found] == [
-        ("minilm-l6-int8", "phrase", None),
-        ("minilm-l6-int8", "phrase-in-context", None),
+        ("slice-mini", "phrase", None),
+        ("slice-mini", "phrase-in-context", None),
         ("tiny-gpt", "phrase", "phrase"),
         ("tiny-gpt", "phrase-in-context", "context"),
         ("tiny-gpt", "phrase-in-context", "eol"),

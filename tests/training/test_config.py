@@ -39,6 +39,9 @@ def edited(recipe, old: str, new: str) -> Path:
         ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
         ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; there are"),
         ("every = 4", "every = 0", "dev: every is 0"),
+        ("steps = 6", "steps = 6\nguided = true", "stage 'first' is guided; give a table"),
+        ("steps = 6", "steps = 6\nblend = 1.5", "blend is 1.5; give 1 or less"),
+        ("[dev]", '[guide]\nmodel = "x"\nweight = 0.0\n[dev]', "guide: weight is 0"),
         ('name = "first"', 'name = "first"\nstart = "zero"', "no earlier stage 'zero'"),
         (
             "max_pieces = 120",

@@ -17,6 +17,7 @@ from slice_os.training.objectives.ranking import contrast, cosent  # noqa: E402
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # noqa: E402
 from slice_os.training.records import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.spans import best_cosines, span_cosines, text_vectors  # noqa: E402
+from slice_os.training.teachers import OneTeacher  # noqa: E402
 
 TRIPLES = [
     Triple("the cat", "a big cat, sleeping on the mat.", ("a dog running", "piano and guitar")),
@@ -37,6 +38,11 @@ SENSES = [
     Sense("the man went near the bank", 22, 26, "land near a river", ("a house of money",)),
     Sense("the woman paid the bank", 19, 23, "a house of money", ("land near a river", "stone")),
 ]
+
+
+def alone(encoder) -> OneTeacher:
+    """An encoder as a teacher."""
+    return OneTeacher(encoder, [pair.first for pair in PAIRS])
 
 
 def naive_best(encoder, text: str, query, max_words: int, min_words: int = 1):
@@ -86,7 +92,7 @@ def test_the_papers_loss_and_its_gradient_are_those_of_materialised_spans(encode
         both = torch.log(torch.exp(scale * true) + torch.exp(scale * false))
         naive = naive + (-scale * true + both) / len(TRIPLES)
     fast = SliceLoss(scale=scale, min_words=low, max_words=high)(
-        TRIPLES, encoder, encoder, Random(0)
+        TRIPLES, encoder, alone(encoder), Random(0)
     )
     assert float(fast.detach()) == pytest.approx(float(naive.detach()), abs=1e-4)
     assert_same(gradients(encoder, fast), gradients(encoder, naive.float()), 1e-3)
@@ -99,7 +105,7 @@ def test_in_batch_loss_is_cross_entropy_over_every_passage(encoder):
         query = text_vectors(encoder.encode([triple.query]))[0]
         similarities = torch.stack([(1 + naive_best(encoder, p, query, 10)) / 2 for p in passages])
         rows.append(torch.nn.functional.cross_entropy(30 * similarities, torch.tensor(index)))
-    loss = InBatchLoss(negatives=2)(TRIPLES, encoder, encoder, Random(0))
+    loss = InBatchLoss(negatives=2)(TRIPLES, encoder, alone(encoder), Random(0))
     assert float(loss.detach()) == pytest.approx(float(torch.stack(rows).mean().detach()), abs=1e-4)
 
 
@@ -132,16 +138,18 @@ def test_gradients_in_parts_see_the_same_dropout(make_encoder):
     encoder = make_encoder(chunk=24)
     encoder.network.train()
     torch.manual_seed(3)
-    first = gradients(encoder, SliceLoss()(TRIPLES, encoder, encoder, Random(0)))
+    first = gradients(encoder, SliceLoss()(TRIPLES, encoder, alone(encoder), Random(0)))
     torch.manual_seed(3)
-    assert_same(gradients(encoder, SliceLoss()(TRIPLES, encoder, encoder, Random(0))), first, 1e-7)
+    assert_same(
+        gradients(encoder, SliceLoss()(TRIPLES, encoder, alone(encoder), Random(0))), first, 1e-7
+    )
 
 
 def test_distillation_is_nothing_where_context_does_not_matter(encoder):
     """A student that reads a whole text as one span has nothing to learn from itself."""
     batch = [Passage("cat"), Passage("piano")]
     objective = SpanDistillation(spans=1, isolated=2)
-    loss = objective(batch, encoder, encoder, Random(0))
+    loss = objective(batch, encoder, alone(encoder), Random(0))
     assert float(loss.detach()) == pytest.approx(0, abs=1e-5)
 
 
@@ -150,24 +158,24 @@ def test_distillation_brings_spans_nearer_to_the_teacher(make_encoder):
     batch = [Passage("a man and a woman, playing piano in the park"), Passage("the red house")]
     objective = SpanDistillation(spans=6)
     optimiser = torch.optim.Adam(student.network.parameters(), lr=2e-3)
-    before = float(objective(batch, student, teacher, Random(1)).detach())
+    before = float(objective(batch, student, alone(teacher), Random(1)).detach())
     for step in range(20):
         optimiser.zero_grad()
-        objective(batch, student, teacher, Random(step)).backward()
+        objective(batch, student, alone(teacher), Random(step)).backward()
         optimiser.step()
-    assert float(objective(batch, student, teacher, Random(1)).detach()) < before
+    assert float(objective(batch, student, alone(teacher), Random(1)).detach()) < before
 
 
 def test_contextual_ranks_right_substitutes_above_wrong_ones(make_encoder):
     student = make_encoder()
     objective = Contextual()
     optimiser = torch.optim.Adam(student.network.parameters(), lr=2e-3)
-    before = float(objective(SUBSTITUTIONS, student, student, Random(1)).detach())
+    before = float(objective(SUBSTITUTIONS, student, alone(student), Random(1)).detach())
     for _ in range(10):
         optimiser.zero_grad()
-        objective(SUBSTITUTIONS, student, student, Random(1)).backward()
+        objective(SUBSTITUTIONS, student, alone(student), Random(1)).backward()
         optimiser.step()
-    assert float(objective(SUBSTITUTIONS, student, student, Random(1)).detach()) < before
+    assert float(objective(SUBSTITUTIONS, student, alone(student), Random(1)).detach()) < before
 
 
 def test_senses_are_told_apart_by_cross_entropy(encoder):
@@ -182,7 +190,7 @@ def test_senses_are_told_apart_by_cross_entropy(encoder):
         word = vectors[aligned.words[begin, 2] : aligned.words[end - 1, 3]].mean(dim=0)
         cosines = torch.nn.functional.cosine_similarity(definitions, word, dim=1)
         rows.append(torch.nn.functional.cross_entropy(20 * cosines, torch.tensor(index)))
-    loss = Senses()(SENSES, encoder, encoder, Random(0))
+    loss = Senses()(SENSES, encoder, alone(encoder), Random(0))
     assert float(loss.detach()) == pytest.approx(float(sum(rows).detach()) / 2, abs=1e-4)
 
 
@@ -212,9 +220,9 @@ def test_graded_spans_rank_the_best_span_by_score(encoder):
             2 * (best - wanted).square().mean(),
         ),
     ):
-        loss = objective(PAIRS, encoder, encoder, Random(0))
+        loss = objective(PAIRS, encoder, alone(encoder), Random(0))
         assert float(loss.detach()) == pytest.approx(float(expected.detach()), abs=1e-3)
-    whole = GradedSpans(ranking=0.0, matrix=1.0)(PAIRS, encoder, encoder, Random(0))
+    whole = GradedSpans(ranking=0.0, matrix=1.0)(PAIRS, encoder, alone(encoder), Random(0))
     assert float(whole.detach()) > 0
 
 
@@ -235,8 +243,10 @@ def test_contrast_is_cross_entropy():
 
 
 def test_phrases_alone(encoder):
-    assert float(GradedPairs(regression=1.0)(PAIRS, encoder, encoder, Random(0)).detach()) > 0
-    assert float(Paraphrases()(PAIRS, encoder, encoder, Random(0)).detach()) > 0
+    assert (
+        float(GradedPairs(regression=1.0)(PAIRS, encoder, alone(encoder), Random(0)).detach()) > 0
+    )
+    assert float(Paraphrases()(PAIRS, encoder, alone(encoder), Random(0)).detach()) > 0
 
 
 @pytest.mark.parametrize(
@@ -254,10 +264,12 @@ def test_phrases_alone(encoder):
 )
 def test_matryoshka_is_the_mean_over_dimensions(encoder, objective, batch):
     assert type(objective) in OBJECTIVES.values()
-    one = [at_dimensions(objective, [d], batch, encoder, encoder, Random(5)) for d in (16, 8)]
-    both = at_dimensions(objective, [16, 8], batch, encoder, encoder, Random(5))
+    one = [
+        at_dimensions(objective, [d], batch, encoder, alone(encoder), Random(5)) for d in (16, 8)
+    ]
+    both = at_dimensions(objective, [16, 8], batch, encoder, alone(encoder), Random(5))
     assert float(both.detach()) == pytest.approx(float(sum(one).detach()) / 2, abs=1e-5)
-    plain = objective(batch, encoder, encoder, Random(5))
+    plain = objective(batch, encoder, alone(encoder), Random(5))
     assert float(one[0].detach()) == pytest.approx(float(plain.detach()), abs=1e-5)
 
 

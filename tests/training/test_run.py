@@ -46,6 +46,8 @@ def test_a_run_makes_a_hugging_face_folder_with_card_and_log(finished, tiny_mode
     assert steps[0]["loss"] == pytest.approx(sum(steps[0][kind] for kind in kinds), rel=1e-5)
     assert [line["step"] for line in lines if "dev/pearson" in line] == [4]
     assert not (out / "checkpoint" / "first").exists()
+    assert json.loads((out / "sentence_bert_config.json").read_text())["max_seq_length"] == 256
+    assert np.load(out / "axes.npy").shape == (16, 16)
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
@@ -112,6 +114,28 @@ def test_a_later_stage_starts_from_and_learns_from_earlier_ones(recipe, data, tm
     out = train(read_config(path), data, tmp_path / "out").folder
     assert same(weights(out), weights(out / "stages" / "second"))
     assert not same(weights(out), weights(out / "stages" / "first"))
+
+
+def test_blended_weights_lie_between_start_and_end(recipe, data, tmp_path, tiny_model):
+    whole = weights(train(read_config(recipe(3)), data, tmp_path / "whole").folder)
+    path = recipe(3, "blend = 0.25")
+    quarter = weights(train(read_config(path), data, tmp_path / "quarter").folder)
+    start = weights(tiny_model)
+    for name, value in quarter.items():
+        expected = start[name] + 0.25 * (whole[name] - start[name])
+        np.testing.assert_allclose(value, expected, atol=1e-6)
+
+
+def test_a_guide_teaches_where_a_stage_is_guided(recipe, data, tmp_path, tiny_model):
+    def run(guided: bool, out: str):
+        path = recipe(2, f"guided = {str(guided).lower()}")
+        guide = f'[guide]\nmodel = "{tiny_model}"\nlicence = "MIT"\n'
+        path.write_text(path.read_text().replace("[dev]", f"{guide}\n[dev]"))
+        return train(read_config(path), data, tmp_path / out).folder
+
+    with_guide, without = run(True, "with"), run(False, "without")
+    assert not same(weights(with_guide), weights(without))
+    assert f"Guide: {tiny_model} (MIT)" in (with_guide / "README.md").read_text()
 
 
 def test_a_dry_run_estimates_time_and_memory(recipe, data):

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Protocol
 
 from slice_os.training.encoding import TextEncoder
+from slice_os.training.teachers import Teacher
 
 
 class Objective(Protocol):
@@ -18,14 +19,14 @@ class Objective(Protocol):
         ...
 
     def __call__(
-        self, batch: Sequence[Any], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Any], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """A scalar to minimise.
 
         Args:
             batch: records.
             student: the encoder that is trained.
-            teacher: the frozen one.
+            teacher: what it learns from.
             rng: the source of all that is drawn at random.
         """
         ...

@@ -14,6 +14,7 @@ from slice_os.training.objectives.distillation import covered_words
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Passage, Sense, Substitution
 from slice_os.training.spans import span_vectors, text_vectors
+from slice_os.training.teachers import Teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Contextual:
         self,
         batch: Sequence[Substitution],
         student: TextEncoder,
-        teacher: TextEncoder,
+        teacher: Teacher,
         rng: Random,
     ) -> Any:
         """The loss of a batch."""
@@ -86,7 +87,7 @@ class Senses:
         at_least("others", self.others, 0)
 
     def __call__(
-        self, batch: Sequence[Sense], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Sense], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
         states = student.encode([record.text for record in batch])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
-from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, not_negative
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.records import Pair, Passage
 from slice_os.training.spans import span_vectors, text_vectors
+from slice_os.training.teachers import Teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class SpanDistillation:
         self,
         batch: Sequence[Passage | Pair],
         student: TextEncoder,
-        teacher: TextEncoder,
+        teacher: Teacher,
         rng: Random,
     ) -> Any:
         """The weighted terms of a batch."""
@@ -63,8 +63,7 @@ class SpanDistillation:
             for span in self._draw(passage, student, rng)
         ]
         phrases = [_surface(passages[index], begin, end, student) for index, begin, end in spans]
-        with torch.no_grad():
-            target = text_vectors(teacher.encode(phrases))
+        target = teacher.vectors(phrases)
         in_context = span_vectors(student.encode([passage.text for passage in passages]), spans)
         loss = _direct(in_context, target) + self.matrix * _matrices(
             in_context, in_context, target, target

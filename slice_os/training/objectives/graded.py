@@ -13,6 +13,7 @@ from slice_os.training.encoding import TextEncoder
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Pair
 from slice_os.training.spans import best_cosines, text_vectors
+from slice_os.training.teachers import Teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,13 @@ class GradedSpans:
         at_least("max_words", self.max_words, 1)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
         phrases = text_vectors(student.encode([pair.first for pair in batch]))
         passages = student.encode([pair.passage.text for pair in batch])
-        with torch.no_grad():
-            first = text_vectors(teacher.encode([pair.first for pair in batch]))
-            second = text_vectors(teacher.encode([pair.second for pair in batch]))
+        first = teacher.vectors([pair.first for pair in batch])
+        second = teacher.vectors([pair.second for pair in batch])
         target = second @ first.T
         if self.matrix:
             best = best_cosines(passages, phrases[None], self.max_words)
@@ -94,7 +94,7 @@ class GradedPairs:
         not_negative("regression", self.regression)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
         first = text_vectors(student.encode([pair.first for pair in batch]))
@@ -123,7 +123,7 @@ class Paraphrases:
         positive("scale", self.scale)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean of both directions."""
         first = text_vectors(student.encode([pair.first for pair in batch]))

@@ -10,6 +10,7 @@ from slice_os.training.encoding import TextEncoder
 from slice_os.training.objectives.base import Objective
 from slice_os.training.records import Record
 from slice_os.training.spans import States
+from slice_os.training.teachers import Teacher
 
 
 def at_dimensions(
@@ -17,44 +18,63 @@ def at_dimensions(
     dimensions: Sequence[int],
     batch: Sequence[Record],
     student: TextEncoder,
-    teacher: TextEncoder,
+    teacher: Teacher,
     rng: Random,
 ) -> Any:
-    """The mean of an objective over the first numbers of every vector (Kusupati et al., 2022).
+    """The mean of an objective over shortened vectors (Matryoshka; Kusupati et al., 2022).
 
-    Each text runs through the network once; the teacher keeps all its dimensions.
+    Vectors are shortened as an index shortens them: to their coordinates along the first
+    principal axes, here the teacher's. Each text runs through both networks once; the teacher
+    keeps all its dimensions.
 
     Args:
         objective: what to take the mean of.
-        dimensions: how many numbers to keep, such as 384, 256, 128.
+        dimensions: how many axes to keep, such as 384, 256, 128.
         batch: records of the objective's kind.
         student: the encoder that is trained.
-        teacher: the frozen one.
+        teacher: what it learns from.
         rng: what the objective draws, it draws alike for each number of dimensions.
     """
     draws = rng.getstate()
     seen: dict[tuple[str, ...], States] = {}
+    remembered = Remembered(teacher)
     losses = []
     for dimension in dimensions:
         rng.setstate(draws)
-        losses.append(objective(batch, Narrowed(student, dimension, seen), teacher, rng))
+        axes = teacher.axes[:dimension] if dimension < len(teacher.axes) else None
+        losses.append(objective(batch, Narrowed(student, axes, seen), remembered, rng))
     return sum(losses) / len(losses)
 
 
-class Narrowed(TextEncoder):
-    """An encoder whose vectors are cut to their first numbers; each text is encoded once."""
+class Remembered:
+    """A teacher that reads the same texts only once."""
 
-    def __init__(
-        self, whole: TextEncoder, dimension: int, seen: dict[tuple[str, ...], States]
-    ) -> None:
+    def __init__(self, teacher: Teacher) -> None:
+        self.axes = teacher.axes
+        self._teacher = teacher
+        self._seen: dict[tuple[str, ...], Any] = {}
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Unit vectors ``(texts, dimension)``, without gradients."""
+        key = tuple(texts)
+        if key not in self._seen:
+            self._seen[key] = self._teacher.vectors(texts)
+        return self._seen[key]
+
+
+class Narrowed(TextEncoder):
+    """An encoder with vectors along some axes, or as they are; each text is encoded once."""
+
+    def __init__(self, whole: TextEncoder, axes: Any, seen: dict[tuple[str, ...], States]) -> None:
         self._whole = whole
-        self._dimension = dimension
+        self._axes = axes
         self._seen = seen
         self.align = whole.align
 
     def encode(self, texts: Sequence[str]) -> States:
-        """Token vectors of texts, cut."""
+        """Token vectors of texts, along the axes where there are some."""
         key = tuple(texts)
         if key not in self._seen:
             self._seen[key] = self._whole.encode(texts)
-        return self._seen[key].narrowed(self._dimension)
+        states = self._seen[key]
+        return states if self._axes is None else states.along(self._axes)

@@ -13,6 +13,7 @@ from slice_os.training.encoding import TextEncoder
 from slice_os.training.objectives.ranking import contrast
 from slice_os.training.records import Triple
 from slice_os.training.spans import best_cosines, text_vectors
+from slice_os.training.teachers import Teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class SliceLoss:
         at_least("max_words", self.max_words, self.min_words)
 
     def __call__(
-        self, batch: Sequence[Triple], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Triple], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
         queries = text_vectors(student.encode([triple.query for triple in batch]))
@@ -80,7 +81,7 @@ class InBatchLoss:
         at_least("negatives", self.negatives, 0)
 
     def __call__(
-        self, batch: Sequence[Triple], student: TextEncoder, teacher: TextEncoder, rng: Random
+        self, batch: Sequence[Triple], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
         queries = text_vectors(student.encode([triple.query for triple in batch]))

@@ -1,0 +1,122 @@
+"""What students learn from: a frozen encoder, or two of them as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from random import Random
+from typing import Any, Protocol
+
+from slice_os.training.backend import torch
+from slice_os.training.encoding import TextEncoder
+from slice_os.training.spans import text_vectors
+
+_PHRASES = 4000
+_LONGEST = 20
+
+
+class Teacher(Protocol):
+    """Vectors of phrases read alone, and the axes along which they differ most."""
+
+    @property
+    def axes(self) -> Any:
+        """``(dimension, dimension)`` orthonormal, an axis a row, by falling spread."""
+        ...
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Unit vectors ``(texts, dimension)``, without gradients."""
+        ...
+
+
+class OneTeacher:
+    """A frozen encoder.
+
+    Args:
+        encoder: what reads the phrases.
+        phrases: some of the kind that will be taught, to find the axes by.
+    """
+
+    def __init__(self, encoder: TextEncoder, phrases: Sequence[str]) -> None:
+        self._encoder = encoder
+        self._phrases = phrases
+
+    @cached_property
+    def axes(self) -> Any:
+        """``(dimension, dimension)``, an axis a row, by falling spread."""
+        return principal_axes(self.vectors(self._phrases))
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Unit vectors ``(texts, dimension)``, without gradients."""
+        return _read(self._encoder, texts)
+
+
+class TwoTeachers:
+    """Two frozen encoders, whose cosines are mixed, as one with the first's dimension.
+
+    The mean over ``phrases``, or a share of it, is taken from the second's vectors, since those
+    of many encoders all lie in one narrow cone. Both are set end to end, the second times
+    √weight, so that their cosine is the weighted mean of both. Of that space the principal axes
+    are kept, as many as the first encoder has dimensions, and turned to lie as near to its
+    vectors as can be (orthogonal Procrustes; Schönemann, 1966): a student that begins as the
+    first encoder then has the shortest way.
+
+    Args:
+        first: the encoder that the student begins as, or one like it.
+        second: another, of any dimension.
+        weight: of the second's cosine; the first's has 1.
+        centre: share of its mean that is taken from the second's vectors, 0 to 1.
+        phrases: some of the kind that will be taught, to fit all this to.
+    """
+
+    def __init__(
+        self,
+        first: TextEncoder,
+        second: TextEncoder,
+        *,
+        weight: float,
+        centre: float,
+        phrases: Sequence[str],
+    ) -> None:
+        self._encoders = first, second
+        self._scale = weight**0.5
+        own, other = _read(first, phrases), _read(second, phrases)
+        self._mean = centre * other.mean(dim=0)
+        both = self._joined(own, other)
+        kept = principal_axes(both)[: own.shape[1]].T
+        left, _, right = torch.linalg.svd((both @ kept).T @ own)
+        self._turn = kept @ left @ right
+        self.axes = principal_axes(both @ self._turn)
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Unit vectors ``(texts, dimension)``, without gradients."""
+        first, second = self._encoders
+        joined = self._joined(_read(first, texts), _read(second, texts))
+        return torch.nn.functional.normalize(joined @ self._turn, dim=-1)
+
+    def _joined(self, own: Any, other: Any) -> Any:
+        other = torch.nn.functional.normalize(other - self._mean, dim=-1) * self._scale
+        return torch.nn.functional.normalize(torch.cat([own, other], dim=1), dim=-1)
+
+
+def principal_axes(vectors: Any) -> Any:
+    """An orthonormal basis, an axis a row, by falling spread; not centred, as cosines are not."""
+    _, axes = torch.linalg.eigh((vectors.T @ vectors).double())
+    return axes.flip(dims=[1]).T.contiguous().to(vectors.dtype)
+
+
+def draw_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[str]:
+    """Spans of 1 to 20 words of texts, each length as often as any other."""
+    rng = Random(seed)  # noqa: S311
+    phrases = []
+    for _ in range(_PHRASES):
+        text = rng.choice(texts)
+        words = encoder.align(text).words
+        length = rng.randint(1, min(_LONGEST, len(words)))
+        begin = rng.randrange(len(words) - length + 1)
+        phrases.append(text[int(words[begin, 0]) : int(words[begin + length - 1, 1])])
+    return phrases
+
+
+def _read(encoder: TextEncoder, texts: Sequence[str]) -> Any:
+    with torch.no_grad():
+        return text_vectors(encoder.encode(texts))
