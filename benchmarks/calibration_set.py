@@ -15,15 +15,14 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
 import json
 import random
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from slice_os.ingest.sentences import sentence_ends
+from slice_os.training.data.decontamination import normalised, read_hashes, sentence_hash
 from slice_os.words import find_words
 
 SEED = 1
@@ -31,15 +30,9 @@ TEXTS_OF_A_KIND = 600
 LEAST_WORDS = 3
 
 
-def normalised(text: str) -> str:
-    """As the hashes of evaluation sentences are made."""
-    return re.sub(r"[^a-z0-9 ]", "", re.sub(r"\s+", " ", text.lower())).strip()
-
-
 def sentence_pairs(data: Path) -> list[tuple[str, str]]:
     """The pair of each group of paraphrases that shares fewest words; so one answer a query."""
-    with gzip.open(data / "evaluation-sentence-hashes.txt.gz", "rt") as stream:
-        held_out = {line.strip() for line in stream}
+    held_out = read_hashes(data / "evaluation-sentence-hashes.txt.gz").hashes
     with gzip.open(data / "tatoeba-pivot-paraphrases" / "pairs.tsv.gz", "rt") as stream:
         rows = [line.rstrip("\n").split("\t") for line in stream]
     group: dict[str, str] = {}
@@ -53,7 +46,7 @@ def sentence_pairs(data: Path) -> list[tuple[str, str]]:
         group[root(first)] = root(second)
     chosen: dict[str, tuple[str, str]] = {}
     for first, second in rows:
-        hashes = {hashlib.sha1(normalised(one).encode()).hexdigest() for one in (first, second)}
+        hashes = {sentence_hash(first), sentence_hash(second)}
         least = min(len(find_words(first)), len(find_words(second)))
         if least >= LEAST_WORDS and not hashes & held_out and '"' not in first + second:
             key = root(first)

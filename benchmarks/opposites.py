@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 from slice_os.evaluation.encoders import open_encoder
+from slice_os.evaluation.representations import cosines
 
 PAIRS = {
     "negation": (
@@ -49,9 +48,8 @@ def main() -> None:
         encoder = open_encoder(spec)
         for kind, pairs in PAIRS.items():
             vectors = encoder.phrases([phrase for pair in pairs for phrase in pair])
-            units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-            cosines = (units[::2] * units[1::2]).sum(axis=1)
-            print(f"{encoder.name:16} {kind:12} {cosines.mean():.2f}")
+            mean = cosines(vectors[::2], vectors[1::2]).mean()
+            print(f"{encoder.name:16} {kind:12} {mean:.2f}")
 
 
 if __name__ == "__main__":

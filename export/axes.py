@@ -25,6 +25,10 @@ def principal_axes(samples: Sequence[Sample], model: Runner) -> FloatArray:
         ``(dimension, dimension)``, an axis a row.
     """
     spans = np.concatenate([span_sums(model(feeds([s]))[0], s.words) for s in samples])
-    units: npt.NDArray[np.float64] = spans / np.linalg.norm(spans, axis=1, keepdims=True)
+    return axes_of(spans / np.linalg.norm(spans, axis=1, keepdims=True))
+
+
+def axes_of(units: npt.NDArray[np.float64]) -> FloatArray:
+    """An orthonormal basis by falling spread of unit vectors ``(n, dimension)``, an axis a row."""
     _, axes = np.linalg.eigh(units.T @ units)
     return np.ascontiguousarray(axes[:, ::-1].T, dtype=np.float32)

@@ -49,13 +49,23 @@ class Window:
 
 
 class Aligner:
-    """Cuts texts into words and word pieces with a model's own tokenizer."""
+    """Cuts texts into words and word pieces with a model's own tokenizer.
 
-    def __init__(self, tokenizer_file: Path) -> None:
-        try:
-            self._tokenizer = Tokenizer.from_file(str(tokenizer_file))
-        except Exception as error:  # the library raises bare Exception
-            raise ModelError(f"{tokenizer_file}: not a tokenizer file ({error})") from None
+    Args:
+        tokenizer: its file, or the tokenizer itself, of which a copy is taken.
+
+    Raises:
+        ModelError: where the file is none of a tokenizer.
+    """
+
+    def __init__(self, tokenizer: Path | Tokenizer) -> None:
+        if isinstance(tokenizer, Path):
+            try:
+                self._tokenizer = Tokenizer.from_file(str(tokenizer))
+            except Exception as error:  # the library raises bare Exception
+                raise ModelError(f"{tokenizer}: not a tokenizer file ({error})") from None
+        else:
+            self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         # A text may say "[SEP]"; it means these characters and not the token.

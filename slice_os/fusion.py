@@ -13,7 +13,9 @@ BM25_WEIGHT = 0.3
 RANK_CONSTANT = 60
 
 
-def convex(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
+def convex(
+    cosines: FloatArray, bm25: FloatArray, bm25_best: float, weight: float = BM25_WEIGHT
+) -> FloatArray:
     """A weighted mean of the cosine and of BM25 relative to the best for the phrase.
 
     Bruch, Gai and Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval",
@@ -24,9 +26,10 @@ def convex(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArra
         cosines: ``(n_passages,)`` of one phrase.
         bm25: ``(n_passages,)`` of the same.
         bm25_best: the highest BM25 of any passage for the phrase.
+        weight: of BM25.
     """
     relative = bm25 / max(bm25_best, 1e-12)
-    fused: FloatArray = (1 - BM25_WEIGHT) * cosines + BM25_WEIGHT * relative
+    fused: FloatArray = (1 - weight) * cosines + weight * relative
     return fused
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from slice_os.cli.options import report_option
+
 if TYPE_CHECKING:
     from slice_os.export.parity import ParityReport
 
@@ -33,12 +35,7 @@ if TYPE_CHECKING:
     help="Cosine from which a span counts as a hit unless a search says otherwise.",
 )
 @click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
-@click.option(
-    "--json/--text",
-    "as_json",
-    default=None,
-    help="Report as JSON, or as a table; by default JSON unless the output is a terminal.",
-)
+@report_option
 def export(
     model: str,
     out: str,

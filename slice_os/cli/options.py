@@ -53,6 +53,13 @@ output_option = click.option(
     help="JSON lines, or hits in context; by default JSON unless the output is a terminal.",
 )
 
+report_option = click.option(
+    "--json/--text",
+    "as_json",
+    default=None,
+    help="Report as JSON, or as a table; by default JSON unless the output is a terminal.",
+)
+
 where_option = click.option(
     "--filter",
     "filters",

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from slice_os.cli.options import report_option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,12 +33,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, help="Of all that is drawn at random.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
-@click.option(
-    "--json/--text",
-    "as_json",
-    default=None,
-    help="Result as JSON, or as a table; by default JSON unless the output is a terminal.",
-)
+@report_option
 def train(
     recipe: str,
     data: str,

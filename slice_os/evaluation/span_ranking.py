@@ -19,7 +19,7 @@ from slice_os.evaluation.encoders import Cost, TextEncoder
 from slice_os.evaluation.registry import Progress, track
 from slice_os.evaluation.retrieval_data import Span, SpanSet
 from slice_os.evaluation.span_measures import Gold, Place, answering
-from slice_os.fusion import BM25_WEIGHT
+from slice_os.fusion import BM25_WEIGHT, convex
 from slice_os.ingest.sentences import sentence_ends
 from slice_os.mining import make_query, place
 from slice_os.scoring import best_spans
@@ -93,9 +93,7 @@ class Known:
         cosines = self.spans if system in (DENSE, HYBRID) else self.passages
         if system in (DENSE, PASSAGE):
             return cosines
-        relative = self.bm25 / max(float(self.bm25.max(initial=0)), 1e-12)
-        fused: FloatArray = ((1 - weight) * cosines + weight * relative).astype(np.float32)
-        return fused
+        return convex(cosines, self.bm25, float(self.bm25.max(initial=0)), weight)
 
     def ranking(self, scores: FloatArray) -> list[int]:
         """Rows of the best `DEPTH` passages by these scores, equal ones by place."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -56,10 +55,7 @@ class TorchSpanEncoder(MeteredSpanEncoder):
         from slice_os.export.source import load_source
 
         source = load_source(model)
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / "tokenizer.json"
-            source.tokenizer.save(str(file))
-            self._aligner = Aligner(file)
+        self._aligner = Aligner(source.tokenizer)
         written = source.tokenizer.to_str().encode()
         self.folder = Path(model)
         self.card = ModelCard(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,7 +60,7 @@ class TextEncoder:
         self, network: Any, tokenizer: Any, *, max_pieces: int, chunk: int | None = None
     ) -> None:
         self.network = network
-        self._aligner = _aligner(tokenizer)
+        self._aligner = Aligner(tokenizer.backend_tokenizer)
         self._max_pieces = max_pieces
         self._chunk = chunk
         self._pending: list[tuple[Any, Any, Any, Any]] = []
@@ -157,13 +155,6 @@ class TextEncoder:
         counts = [[len(text.piece_ids), len(text.words)] for text in aligned]
         n_pieces, n_words = torch.tensor(counts, device=vectors.device).T
         return States(vectors, n_pieces, first, last, n_words)
-
-
-def _aligner(tokenizer: Any) -> Aligner:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "tokenizer.json"
-        tokenizer.backend_tokenizer.save(str(path))
-        return Aligner(path)
 
 
 def _devices(tensor: Any) -> list[int]:

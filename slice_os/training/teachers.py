@@ -7,6 +7,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
+from slice_os.export.axes import axes_of
 from slice_os.training.backend import torch
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.spans import text_vectors
@@ -99,9 +100,8 @@ class TwoTeachers:
 
 
 def principal_axes(vectors: Any) -> Any:
-    """An orthonormal basis, an axis a row, by falling spread; not centred, as cosines are not."""
-    _, axes = torch.linalg.eigh((vectors.T @ vectors).double())
-    return axes.flip(dims=[1]).T.contiguous().to(vectors.dtype)
+    """`slice_os.export.axes.axes_of` for tensors."""
+    return torch.from_numpy(axes_of(vectors.double().cpu().numpy())).to(vectors)
 
 
 def draw_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[str]:

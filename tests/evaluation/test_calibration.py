@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,13 +17,14 @@ from slice_os.calibration import (
     fit_calibration,
     read_calibration,
 )
-from slice_os.cli import cli
 from slice_os.evaluation.calibration import (
     answers,
     brier_score,
     expected_calibration_error,
     reliability,
 )
+
+from .commands import run_harness
 
 CALIBRATION = Calibration("0" * 16, -6.0, 7.0, 0.3, -1.0, 100, 40, "made up")
 ANSWERS = [
@@ -228,9 +228,5 @@ def read_calibration_file(path: Path) -> Calibration:
 
 
 def evaluate(*arguments: str) -> list[dict[str, Any]]:
-    command = ["eval", "calibration", "--json", "--no-cache", "--threads", "2", *arguments]
-    outcome = CliRunner().invoke(cli, command, standalone_mode=False)
-    if outcome.exception is not None:
-        raise outcome.exception
-    rows: list[dict[str, Any]] = json.loads(outcome.stdout)["rows"]
+    rows: list[dict[str, Any]] = run_harness("calibration", *arguments)["rows"]
     return rows

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.cli import cli
 from slice_os.evaluation.index_level import CUTOFFS, score_all
 from slice_os.evaluation.registry import quiet
 from slice_os.results import Hits
+
+from .commands import run_harness
 
 PHRASES = ["I want to cancel my subscription", "the parcel is late", "a refund, please"]
 TEXTS = [
@@ -40,11 +40,7 @@ def phrases(tmp_path: Path) -> Path:
 
 
 def evaluate(*arguments: str) -> list[dict[str, Any]]:
-    command = ["eval", "index", "--json", "--no-cache", "--threads", "2", *arguments]
-    outcome = CliRunner().invoke(cli, command, standalone_mode=False)
-    if outcome.exception is not None:
-        raise outcome.exception
-    rows: list[dict[str, Any]] = json.loads(outcome.stdout)["rows"]
+    rows: list[dict[str, Any]] = run_harness("index", *arguments)["rows"]
     return rows
 
 

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, InputError
-from slice_os.cli import cli
 from slice_os.evaluation.encoders import TextEncoder, open_encoder
 from slice_os.evaluation.registry import load_harness, quiet
 from slice_os.evaluation.retrieval_data import Span, SpanSet
@@ -32,6 +30,8 @@ from slice_os.evaluation.span_measures import (
 )
 from slice_os.evaluation.span_ranking import SYSTEMS, SpanIndex, questions
 from slice_os.fusion import BM25_WEIGHT
+
+from .commands import run_harness
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -227,15 +227,7 @@ class TestSystems:
 
 
 def evaluate(*arguments: str) -> dict[str, Any]:
-    outcome = CliRunner().invoke(
-        cli,
-        ["eval", "span-retrieval", "--json", "--no-cache", "--threads", "2", *arguments],
-        standalone_mode=False,
-    )
-    if outcome.exception is not None:
-        raise outcome.exception
-    result: dict[str, Any] = json.loads(outcome.stdout)
-    return result
+    return run_harness("span-retrieval", *arguments)
 
 
 class TestHarness:

@@ -74,17 +74,17 @@ def test_the_recipes_of_the_repository_are_valid(path):
 def test_the_command_estimates_and_trains(recipe, data, tmp_path):
     import orjson
 
-    from slice_os.cli.train import train
+    from slice_os.cli import cli
 
     runner = CliRunner()
-    arguments = [str(recipe(2)), "--data", str(data)]
-    dry = runner.invoke(train, [*arguments, "--dry-run", "--text"], catch_exceptions=False)
+    arguments = ["train", str(recipe(2)), "--data", str(data)]
+    dry = runner.invoke(cli, [*arguments, "--dry-run", "--text"], catch_exceptions=False)
     assert "first: 2 steps of" in dry.output
     assert "texts: 20 records, 0 dropped with an evaluation sentence" in dry.output
     out = tmp_path / "out"
-    run = runner.invoke(train, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
+    run = runner.invoke(cli, [*arguments, "--out", str(out), "--json"], catch_exceptions=False)
     result = orjson.loads(run.stdout)
     assert result["folder"] == str(out)
     assert result["datasets"]["triples"] == {"records": 12, "contaminated": 0, "unfit": 0}
     assert (out / "model.safetensors").is_file()
-    assert runner.invoke(train, arguments).exit_code == 2
+    assert runner.invoke(cli, arguments).exit_code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import itertools
 import re
@@ -12,16 +11,21 @@ from pathlib import Path
 
 from slice_os.errors import InputError
 from slice_os.ingest.sentences import sentence_ends
+from slice_os.training.data.files import read_text
 
 _SPACE = re.compile(r"\s+")
 _OTHER = re.compile(r"[^a-z0-9 ]")
 _SHA1 = re.compile(r"[0-9a-f]{40}\Z")
 
 
+def normalised(sentence: str) -> str:
+    """A sentence as it is hashed: lower case, single spaces, only [a-z0-9 ], stripped."""
+    return _OTHER.sub("", _SPACE.sub(" ", sentence.lower())).strip()
+
+
 def sentence_hash(sentence: str) -> str:
-    """sha1 of a sentence: lower case, single spaces, only [a-z0-9 ], stripped."""
-    plain = _OTHER.sub("", _SPACE.sub(" ", sentence.lower())).strip()
-    return hashlib.sha1(plain.encode(), usedforsecurity=False).hexdigest()
+    """sha1 of a sentence, `normalised`."""
+    return hashlib.sha1(normalised(sentence).encode(), usedforsecurity=False).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +53,9 @@ def read_hashes(path: Path) -> Decontamination:
     """Read a file of hashes, one sha1 in hexadecimal a line, gzipped or not.
 
     Raises:
-        InputError: on a missing file or a line that is no sha1.
+        InputError: on a file that is missing or cannot be read, or a line that is no sha1.
     """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: not found; expected sha1 hashes of evaluation sentences, one a line"
-        ) from None
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
-    lines = content.decode("ascii", "replace").split()
+    lines = read_text(path, "sha1 hashes of evaluation sentences, one a line").split()
     for number, line in enumerate(lines, 1):
         if not _SHA1.match(line):
             raise InputError(f"{path}, line {number}: {line[:50]!r} is no sha1 in hexadecimal")
