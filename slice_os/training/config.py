@@ -40,6 +40,7 @@ class DataConfig:
         files: files, relative to the data folder.
         place_in: name of a data set of passages whose real text the second phrases of pairs
             are placed in; empty to leave them alone.
+        split: only documents that say they belong to it, in formats that have splits.
         max_words: longest piece that passages are cut into.
         part: ``all``; or ``dev`` for a twelfth of the records, chosen by a hash of their first
             text or word, and ``train`` for the others.
@@ -50,6 +51,7 @@ class DataConfig:
     format: str
     files: tuple[str, ...]
     place_in: str = ""
+    split: str = ""
     max_words: int = 60
     part: str = "all"
     licence: str = "unknown"
@@ -60,6 +62,8 @@ class DataConfig:
             raise InputError(f"format is {self.format!r}; there are {', '.join(FORMATS)}")
         if not self.files:
             raise InputError("files is empty; name at least one")
+        if self.split and not FORMATS[self.format].splits:
+            raise InputError(f"split is {self.split!r}; format {self.format!r} has no splits")
         at_least("max_words", self.max_words, 4)
         if self.part not in PARTS:
             raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
@@ -177,8 +181,6 @@ class Stage:
         dropout: keep the model's dropout; without it training is steadier where teacher and
             student should agree.
         freeze: beginnings of the names of parameters that stay as they are.
-        blend: share of the trained weights in the result; the rest is those that the stage
-            began with (WiSE-FT; Wortsman et al., 2022), so that less of them is forgotten.
         save_every: steps between two checkpoints; 0 for none but the last.
     """
 
@@ -196,7 +198,6 @@ class Stage:
     chunk: int = 0
     dropout: bool = False
     freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
-    blend: float = 1.0
     save_every: int = 200
 
     def __post_init__(self) -> None:
@@ -207,9 +208,6 @@ class Stage:
         positive("learning_rate", self.learning_rate)
         not_negative("weight_decay", self.weight_decay)
         positive("clip", self.clip)
-        positive("blend", self.blend)
-        if self.blend > 1:
-            raise InputError(f"blend is {self.blend:g}; give 1 or less")
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -226,6 +224,9 @@ class TrainingConfig:
         licence: SPDX expression of the weights that come out, for the model card.
         data: data sets by name.
         stages: one after the other.
+        soup: shares of stages in the result's weights; the rest is the model begun with. An
+            average keeps more of what each was good at than one long run (model soups, WiSE-FT;
+            Wortsman et al., 2022). Empty for the last stage as it is.
         guide: a second teacher.
         dev: what the run is watched by.
         seed: of all that is drawn at random.
@@ -242,6 +243,7 @@ class TrainingConfig:
     data: Mapping[str, DataConfig]
     stages: tuple[Stage, ...]
     licence: str = "unknown"
+    soup: Mapping[str, float] = field(default_factory=dict)
     guide: GuideConfig | None = None
     dev: DevConfig = field(default_factory=DevConfig)
     seed: int = 0
@@ -282,6 +284,7 @@ def read_config(path: str | Path) -> TrainingConfig:
 def _config(table: dict[str, Any]) -> TrainingConfig:
     table = dict(table)
     data = table.pop("data", {})
+    soup = _table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])
     guide = table.pop("guide", None)
     if not isinstance(data, dict) or not isinstance(stages, list):
@@ -292,6 +295,7 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
         "recipe",
         data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
         stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
+        soup={name: _value(share, float, f"soup: {name}") for name, share in soup.items()},
         guide=None if guide is None else from_table(GuideConfig, guide, "guide"),
         dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
     )
@@ -398,3 +402,9 @@ def _check_names(config: TrainingConfig) -> None:
                         f"{' or '.join(kind.__name__ for kind in term.objective.records)} records, "
                         f"and {name!r} holds {held.__name__} records"
                     )
+    for name, share in config.soup.items():
+        if name not in earlier[1:]:
+            raise InputError(f"soup: no stage {name!r}; there are {', '.join(earlier[1:])}")
+        positive(f"soup: {name}", share)
+    if sum(config.soup.values()) > 1 + 1e-9:
+        raise InputError(f"soup: shares add up to {sum(config.soup.values()):g}; give 1 at most")

@@ -47,6 +47,10 @@ def model_card(
             f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
             f"{stage.learning_rate:g}{', guided' if stage.guided else ''}: {terms}"
         )
+    if config.soup:
+        shares = [f"{share:g} of {name}" for name, share in config.soup.items()]
+        rest = 1 - sum(config.soup.values())
+        lines += ["", f"Weights: {' + '.join(shares)} + {rest:g} of {config.model}."]
     if config.guide is not None:
         lines += ["", f"Guide: {config.guide.model} ({config.guide.licence})."]
     lines += [

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,11 +99,7 @@ class Workshop:
     def _teacher(self, stage: Stage) -> Teacher:
         own = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
         own.network.eval().requires_grad_(False)
-        names = dict.fromkeys(name for term in stage.objectives for name in term.data)
-        seed = f"{self.config.seed}/{stage.name}/teacher"
-        records = (record for name in names for record in self.datasets[name].records)
-        texts = [text for record in records for text in texts_of(record)]
-        phrases = draw_phrases(texts, own, seed)
+        phrases = self.phrases([stage], f"{self.config.seed}/{stage.name}/teacher")
         guide = self.config.guide
         if guide is None or not stage.guided:
             return OneTeacher(own, phrases)
@@ -112,6 +107,15 @@ class Workshop:
         network.to(self.accelerator.device).eval().requires_grad_(False)
         other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(own, other, weight=guide.weight, centre=guide.centre, phrases=phrases)
+
+    def phrases(self, stages: Sequence[Stage], seed: str) -> list[str]:
+        """Phrases of the kind that some stages learn from."""
+        names = dict.fromkeys(
+            name for stage in stages for term in stage.objectives for name in term.data
+        )
+        records = (record for name in names for record in self.datasets[name].records)
+        texts = [text for record in records for text in texts_of(record)]
+        return draw_phrases(texts, self.base, seed)
 
     def save(self, encoder: TextEncoder, folder: Path) -> None:
         """Write a folder of Hugging Face: weights in safetensors, configuration, tokenizer.
@@ -162,10 +166,14 @@ def train(
     for stage in config.stages:
         with RunLog(target, stage.name, tensorboard and shop.accelerator.is_main_process) as log:
             after = _carry_out(stage, shop, log, progress)
-    last = target / STAGES / config.stages[-1].name
+    result = shop.encoder(config.stages[-1].name)
+    if config.soup:
+        result = _mixed(shop)
+        after = evaluate(config.dev, shop.datasets, result)
     if shop.accelerator.is_main_process:
-        for file in last.iterdir():
-            shutil.copy2(file, target / file.name)
+        shop.save(result, target)
+        axes = OneTeacher(result, shop.phrases(config.stages, f"{config.seed}/axes")).axes
+        np.save(target / AXES_FILE, axes.cpu().numpy(), allow_pickle=False)
         card = model_card(config, shop.datasets, before, after)
         (target / "README.md").write_text(card, "utf-8")
     shop.accelerator.wait_for_everyone()
@@ -218,13 +226,9 @@ def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResul
     shop.accelerator.wait_for_everyone()
     if shop.config.dev.patience:
         load_checkpoint(work / BEST, run)
-    if run.stage.blend < 1:
-        _blend(run.student.network, shop.encoder(run.stage.start).network, run.stage.blend)
     if shop.accelerator.is_main_process:
         made = work / "made"
         shop.save(run.student, made)
-        if run.axes is not None:
-            np.save(made / AXES_FILE, run.axes.cpu().numpy(), allow_pickle=False)
         result.parent.mkdir(parents=True, exist_ok=True)
         made.rename(result)
         delete_checkpoint(work)
@@ -232,11 +236,17 @@ def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResul
     return evaluate(shop.config.dev, shop.datasets, run.student)
 
 
-def _blend(trained: Any, start: Any, share: float) -> None:
-    """Move weights back towards those they came from, in place."""
+def _mixed(shop: Workshop) -> TextEncoder:
+    """The weights of stages and of the base model, averaged by the recipe's shares."""
+    mixed = shop.encoder(BASE)
+    parameters = list(mixed.network.parameters())
     with torch.no_grad():
-        for own, other in zip(trained.parameters(), start.parameters(), strict=True):
-            own.copy_(torch.lerp(other, own, share))
+        starts = [parameter.clone() for parameter in parameters]
+        for name, share in shop.config.soup.items():
+            others = shop.encoder(name).network.parameters()
+            for own, start, other in zip(parameters, starts, others, strict=True):
+                own.add_(other - start, alpha=share)
+    return mixed
 
 
 def _claim(target: Path, config: TrainingConfig) -> None:

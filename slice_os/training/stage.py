@@ -55,11 +55,6 @@ class StageRun:
         )
         self.optimiser = accelerator.prepare(optimiser)
 
-    @property
-    def axes(self) -> Any:
-        """The axes that its objectives cut vectors to (`Teacher.axes`); None where they do not."""
-        return self._teacher.axes if any(t.dimensions for t in self.stage.objectives) else None
-
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
         rise = (step + 1) / max(self.stage.warmup, 1)

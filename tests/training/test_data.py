@@ -74,6 +74,39 @@ def test_formats_become_records(tmp_path):
     assert pair.passage.text[pair.passage.start : pair.passage.end] == "the bun"
 
 
+def test_annotated_documents_become_triples(tmp_path):
+    kept = "The tenant may leave at the end of any month."
+    other = "The tenant pays rent on the first day."
+    far = "Pets are not allowed in the flat."
+    text = f"Yes. {far} {kept} {other}"
+    start = text.index("tenant may leave")
+    asked = {"query": "when may the tenant leave", "spans": [[start, start + 30]]}
+    row = {"text": text, "queries": [asked, {"query": "deposit", "spans": []}], "split": "train"}
+    path = write(tmp_path / "set.jsonl", json.dumps(row) + "\n")
+    expected = [Triple("when may the tenant leave", kept[:-1], (other[:-1], far[:-1]))]
+    assert list(read_files("answers", [path], "train")) == expected
+    assert list(read_files("answers", [path])) == expected
+    with pytest.raises(InputError, match="no document of split 'test'; it has train"):
+        list(read_files("answers", [path], "test"))
+
+
+def test_long_sentences_are_cut_and_the_two_best_covered_pieces_answer(tmp_path):
+    long = " ".join(f"word{number}" for number in range(120))
+    row = {
+        "text": f"{long}. It is quite another one.",
+        "queries": [{"query": "q", "spans": [[0, len(long)]]}],
+    }
+    triples = list(read_files("answers", [write(tmp_path / "set.jsonl", json.dumps(row))]))
+    assert [triple.negatives for triple in triples] == [("It is quite another one",)] * 2
+    assert [len(triple.positive.split()) for triple in triples] == [40, 40]
+    assert all(triple.positive in long for triple in triples)
+
+
+def test_only_formats_with_splits_take_one():
+    with pytest.raises(InputError, match="format 'texts-jsonl' has no splits"):
+        DataConfig("texts-jsonl", ("a",), split="train")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

@@ -109,6 +109,14 @@ def test_in_batch_loss_is_cross_entropy_over_every_passage(encoder):
     assert float(loss.detach()) == pytest.approx(float(torch.stack(rows).mean().detach()), abs=1e-4)
 
 
+def test_triples_of_one_query_are_not_negatives_of_each_other(encoder):
+    first, second = TRIPLES[0], TRIPLES[1]
+    same = Triple(first.query, second.positive, second.negatives)
+    objective = InBatchLoss(negatives=0)
+    both = objective([first, same], encoder, alone(encoder), Random(0))
+    assert float(both.detach()) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_all_queries_against_all_texts_agree_with_one_by_one(encoder):
     texts = [triple.positive for triple in TRIPLES]
     queries = text_vectors(encoder.encode([triple.query for triple in TRIPLES]))

@@ -116,14 +116,20 @@ def test_a_later_stage_starts_from_and_learns_from_earlier_ones(recipe, data, tm
     assert not same(weights(out), weights(out / "stages" / "first"))
 
 
-def test_blended_weights_lie_between_start_and_end(recipe, data, tmp_path, tiny_model):
-    whole = weights(train(read_config(recipe(3)), data, tmp_path / "whole").folder)
-    path = recipe(3, "blend = 0.25")
-    quarter = weights(train(read_config(path), data, tmp_path / "quarter").folder)
-    start = weights(tiny_model)
-    for name, value in quarter.items():
-        expected = start[name] + 0.25 * (whole[name] - start[name])
+def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path, tiny_model):
+    path = recipe(2)
+    text = path.read_text()
+    second = text[text.index("[[stages]]") :].replace('name = "first"', 'name = "second"')
+    path.write_text(text.replace("[dev]", "[soup]\nfirst = 0.5\nsecond = 0.25\n\n[dev]") + second)
+    out = train(read_config(path), data, tmp_path / "out").folder
+    start, mixed = weights(tiny_model), weights(out)
+    first, last = (weights(out / "stages" / name) for name in ("first", "second"))
+    assert not same(first, last)
+    for name, value in mixed.items():
+        expected = 0.5 * first[name] + 0.25 * last[name] + 0.25 * start[name]
         np.testing.assert_allclose(value, expected, atol=1e-6)
+    card = (out / "README.md").read_text()
+    assert f"Weights: 0.5 of first + 0.25 of second + 0.25 of {tiny_model}." in card
 
 
 def test_a_guide_teaches_where_a_stage_is_guided(recipe, data, tmp_path, tiny_model):

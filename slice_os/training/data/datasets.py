@@ -100,7 +100,8 @@ def _read(
 ) -> Loaded:
     kept: list[Record] = []
     contaminated = unfit = 0
-    for whole in read_files(data.format, [folder / file for file in data.files]):
+    files = [folder / file for file in data.files]
+    for whole in read_files(data.format, files, data.split):
         if not data.holds(part_key(whole)):
             continue
         if hashes.contaminated(texts_of(whole)):

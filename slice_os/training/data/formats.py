@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
+from slice_os.training.data.answers import EXPECTED, read_answers
 from slice_os.training.data.files import number, read_jsonl, read_rows, text_field
 from slice_os.training.data.swords import read_swords
 from slice_os.training.data.wordnet import (
@@ -31,11 +32,13 @@ class Format:
         records: what it yields.
         read: reads one file.
         expected: its files, in words.
+        splits: whether documents say which split they belong to; ``read`` then takes one.
     """
 
     records: type
-    read: Callable[[Path], Iterator[Record]]
+    read: Callable[..., Iterator[Record]]
     expected: str
+    splits: bool = False
 
 
 def _texts(path: Path) -> Iterator[Passage]:
@@ -116,6 +119,7 @@ FORMATS: dict[str, Format] = {
     ),
     "triples-jsonl": Format(Triple, _triples, 'lines of {"query", "positive", "negatives": []}'),
     "triples-tsv": Format(Triple, _triples_tsv, "query, positive, negative in tab-separated lines"),
+    "answers": Format(Triple, read_answers, EXPECTED, splits=True),
     "sts-csv": Format(Pair, _sts, "two sentences and a score of 0 to 5 in each CSV row"),
     "nli-tsv": Format(Pair, _nli, "label, premise, hypothesis in tab-separated lines"),
     "paraphrases-tsv": Format(Pair, _paraphrases, "two phrases in each tab-separated line"),
@@ -133,11 +137,17 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def read_files(format_name: str, files: list[Path]) -> Iterator[Any]:
+def read_files(format_name: str, files: list[Path], split: str = "") -> Iterator[Any]:
     """The records of a data set's files, in order.
 
+    Args:
+        format_name: one of `FORMATS`.
+        files: where they are.
+        split: only documents of it, where the format has splits.
+
     Raises:
-        InputError: on a missing or malformed file.
+        InputError: on a missing or malformed file, or one without the split.
     """
+    known = FORMATS[format_name]
     for path in files:
-        yield from FORMATS[format_name].read(path)
+        yield from known.read(path, split) if known.splits else known.read(path)

@@ -60,6 +60,8 @@ class SliceLoss:
 class InBatchLoss:
     """`SliceLoss` against several negatives of a triple and all passages of the other triples.
 
+    Triples of the same query are not held against each other.
+
     Attributes:
         scale: λ.
         min_words: a.
@@ -84,7 +86,8 @@ class InBatchLoss:
         self, batch: Sequence[Triple], student: TextEncoder, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
-        queries = text_vectors(student.encode([triple.query for triple in batch]))
+        asked = [triple.query for triple in batch]
+        queries = text_vectors(student.encode(asked))
         passages = [triple.positive for triple in batch]
         for triple in batch:
             count = min(self.negatives, len(triple.negatives))
@@ -94,7 +97,7 @@ class InBatchLoss:
         ).T
         # each row begins with its own positive
         own = cosines.diagonal()[:, None]
-        others = cosines.masked_fill(
-            torch.eye(*cosines.shape, dtype=torch.bool, device=cosines.device), -torch.inf
-        )
+        answers = torch.zeros(cosines.shape, dtype=torch.bool, device=cosines.device)
+        answers[:, : len(asked)] = torch.tensor([[a == b for b in asked] for a in asked])
+        others = cosines.masked_fill(answers, -torch.inf)
         return contrast((1 + torch.cat([own, others], dim=1)) / 2, self.scale)
