@@ -57,7 +57,7 @@ def export_model(
 
     The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
     ``model.json``, ``parity.json``, and the principal axes of span vectors in ``axes.npy``:
-    those that the model was trained with, where its folder has them, else of the bundled text.
+    those that `slice-os train` found, where the folder has them, else of the bundled text.
 
     Args:
         model: Hugging Face name, or a folder of transformers or sentence-transformers.

@@ -166,9 +166,8 @@ def train(
     for stage in config.stages:
         with RunLog(target, stage.name, tensorboard and shop.accelerator.is_main_process) as log:
             after = _carry_out(stage, shop, log, progress)
-    result = shop.encoder(config.stages[-1].name)
+    result = _mixed(shop) if config.soup else shop.encoder(config.stages[-1].name)
     if config.soup:
-        result = _mixed(shop)
         after = evaluate(config.dev, shop.datasets, result)
     if shop.accelerator.is_main_process:
         shop.save(result, target)
