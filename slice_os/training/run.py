@@ -162,13 +162,11 @@ def train(
     shop = Workshop(config, Path(data), target)
     began = time.monotonic()
     before = evaluate(config.dev, shop.datasets, shop.base)
-    after = before
     for stage in config.stages:
         with RunLog(target, stage.name, tensorboard and shop.accelerator.is_main_process) as log:
-            after = _carry_out(stage, shop, log, progress)
+            _carry_out(stage, shop, log, progress)
     result = _mixed(shop) if config.soup else shop.encoder(config.stages[-1].name)
-    if config.soup:
-        after = evaluate(config.dev, shop.datasets, result)
+    after = evaluate(config.dev, shop.datasets, result)
     if shop.accelerator.is_main_process:
         shop.save(result, target)
         axes = OneTeacher(result, shop.phrases(config.stages, f"{config.seed}/axes")).axes
@@ -179,13 +177,11 @@ def train(
     return Summary(target, time.monotonic() - began, before, after, shop.datasets)
 
 
-def _carry_out(
-    stage: Stage, shop: Workshop, log: RunLog, progress: Callable[[Tick], None]
-) -> DevResult:
+def _carry_out(stage: Stage, shop: Workshop, log: RunLog, progress: Callable[[Tick], None]) -> None:
     """A stage from where it stands to its end; its result is in the folder of its name."""
     result = shop.out / STAGES / stage.name
     if result.is_dir():
-        return evaluate(shop.config.dev, shop.datasets, shop.encoder(stage.name))
+        return
     run = shop.stage(stage)
     work = shop.out / CHECKPOINT / stage.name
     state = load_checkpoint(work / CHECKPOINT, run)
@@ -204,7 +200,7 @@ def _carry_out(
             state = _watch(run, shop, state, log, work)
         if main and stage.save_every and state.step % stage.save_every == 0:
             save_checkpoint(work / CHECKPOINT, run, state)
-    return _finish(run, shop, work, result)
+    _finish(run, shop, work, result)
 
 
 def _watch(run: StageRun, shop: Workshop, state: Progress, log: RunLog, work: Path) -> Progress:
@@ -220,7 +216,7 @@ def _watch(run: StageRun, shop: Workshop, state: Progress, log: RunLog, work: Pa
     return state
 
 
-def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResult:
+def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> None:
     """Write the stage's result: the best weights where early stopping is on, else the last."""
     shop.accelerator.wait_for_everyone()
     if shop.config.dev.patience:
@@ -232,7 +228,6 @@ def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> DevResul
         made.rename(result)
         delete_checkpoint(work)
     shop.accelerator.wait_for_everyone()
-    return evaluate(shop.config.dev, shop.datasets, run.student)
 
 
 def _mixed(shop: Workshop) -> TextEncoder:
