@@ -6,17 +6,17 @@ A value that will not do is refused with one line that names the file, the table
 from __future__ import annotations
 
 import sys
-import types
 import zlib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from slice_os.errors import InputError
 from slice_os.training.checks import at_least, not_negative, positive
 from slice_os.training.data.formats import FORMATS
 from slice_os.training.objectives import OBJECTIVES, Objective
+from slice_os.training.tables import as_kind, as_table, from_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,8 +27,6 @@ PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
 BASE = "base"
 _FOLDS = 12
-
-Settings = TypeVar("Settings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +282,7 @@ def read_config(path: str | Path) -> TrainingConfig:
 def _config(table: dict[str, Any]) -> TrainingConfig:
     table = dict(table)
     data = table.pop("data", {})
-    soup = _table(table.pop("soup", {}), "soup")
+    soup = as_table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])
     guide = table.pop("guide", None)
     if not isinstance(data, dict) or not isinstance(stages, list):
@@ -295,14 +293,14 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
         "recipe",
         data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
         stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
-        soup={name: _value(share, float, f"soup: {name}") for name, share in soup.items()},
+        soup={name: as_kind(share, float, f"soup: {name}") for name, share in soup.items()},
         guide=None if guide is None else from_table(GuideConfig, guide, "guide"),
         dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
     )
 
 
 def _stage(table: Any, where: str) -> Stage:
-    table = _table(table, where)
+    table = as_table(table, where)
     terms = table.pop("objectives", [])
     if not isinstance(terms, list):
         raise InputError(f"{where}: write objectives as [[stages.objectives]]")
@@ -313,7 +311,7 @@ def _stage(table: Any, where: str) -> Stage:
 
 
 def _term(table: Any, where: str) -> Term:
-    table = _table(table, where)
+    table = as_table(table, where)
     kind = table.get("kind")
     if kind not in OBJECTIVES:
         raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
@@ -322,50 +320,6 @@ def _term(table: Any, where: str) -> Term:
     objective = from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
     rest = {name: value for name, value in table.items() if name in common}
     return from_table(Term, rest, where, objective=objective)
-
-
-def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
-    """A settings dataclass from a table of TOML, and values that are ready.
-
-    Raises:
-        InputError: naming the field that is missing, unknown, of another type or out of range.
-    """
-    table = _table(table, where)
-    hints = get_type_hints(cls)
-    known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]
-    for name in table:
-        if name not in known:
-            raise InputError(f"{where}: unknown field {name!r}; there are {', '.join(known)}")
-    values = dict(given)
-    for name, known_field in known.items():
-        if name in table:
-            values[name] = _value(table[name], hints[name], f"{where}: {name}")
-        elif known_field.default is MISSING and known_field.default_factory is MISSING:
-            raise InputError(f"{where}: {name} is missing")
-    try:
-        return cls(**values)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-
-
-def _value(value: Any, kind: Any, where: str) -> Any:
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(part for part in get_args(kind) if part is not types.NoneType)
-    if get_origin(kind) is tuple:
-        if not isinstance(value, list):
-            raise InputError(f"{where} is {value!r}; give a list")
-        return tuple(_value(item, get_args(kind)[0], where) for item in value)
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        raise InputError(f"{where} is {value!r}, not {kind.__name__}")
-    return value
-
-
-def _table(table: Any, where: str) -> dict[str, Any]:
-    if not isinstance(table, dict):
-        raise InputError(f"{where} is {table!r}, not a table")
-    return dict(table)
 
 
 def _check_names(config: TrainingConfig) -> None:

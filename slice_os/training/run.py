@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import orjson
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.model import AXES_FILE
+from slice_os.training.axes import learned_axes
 from slice_os.training.backend import torch
 from slice_os.training.checkpoints import (
     Progress,
@@ -27,6 +29,7 @@ from slice_os.training.dev import DevResult, evaluate
 from slice_os.training.encoding import TextEncoder, load_encoder
 from slice_os.training.logs import RunLog
 from slice_os.training.model_card import model_card
+from slice_os.training.records import Record
 from slice_os.training.stage import StageRun
 from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, draw_phrases
 
@@ -34,6 +37,7 @@ RECIPE_FILE = "recipe.json"
 STAGES = "stages"
 CHECKPOINT = "checkpoint"
 BEST = "best"
+_SAMPLE = 6000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ class Workshop:
     def _teacher(self, stage: Stage) -> Teacher:
         own = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
         own.network.eval().requires_grad_(False)
-        phrases = self.phrases([stage], f"{self.config.seed}/{stage.name}/teacher")
+        phrases = self._phrases(stage)
         guide = self.config.guide
         if guide is None or not stage.guided:
             return OneTeacher(own, phrases)
@@ -108,14 +112,22 @@ class Workshop:
         other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(own, other, weight=guide.weight, centre=guide.centre, phrases=phrases)
 
-    def phrases(self, stages: Sequence[Stage], seed: str) -> list[str]:
-        """Phrases of the kind that some stages learn from."""
-        names = dict.fromkeys(
-            name for stage in stages for term in stage.objectives for name in term.data
-        )
-        records = (record for name in names for record in self.datasets[name].records)
+    def sample(self, stages: Sequence[Stage]) -> list[Record]:
+        """Records that some stages learn from, of each data set as many, where it has them."""
+        names = _data_names(stages)
+        rng = Random(f"{self.config.seed}/sample")  # noqa: S311
+        sampled = []
+        for loaded in (self.datasets[name] for name in names):
+            count = min(_SAMPLE // len(names), len(loaded.records))
+            sampled += [
+                loaded.at(index, rng) for index in rng.sample(range(len(loaded.records)), count)
+            ]
+        return sampled
+
+    def _phrases(self, stage: Stage) -> list[str]:
+        records = (r for name in _data_names([stage]) for r in self.datasets[name].records)
         texts = [text for record in records for text in texts_of(record)]
-        return draw_phrases(texts, self.base, seed)
+        return draw_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
     def save(self, encoder: TextEncoder, folder: Path) -> None:
         """Write a folder of Hugging Face: weights in safetensors, configuration, tokenizer.
@@ -169,7 +181,7 @@ def train(
     after = evaluate(config.dev, shop.datasets, result)
     if shop.accelerator.is_main_process:
         shop.save(result, target)
-        axes = OneTeacher(result, shop.phrases(config.stages, f"{config.seed}/axes")).axes
+        axes = learned_axes(result, shop.sample(config.stages), f"{config.seed}/axes")
         np.save(target / AXES_FILE, axes.cpu().numpy(), allow_pickle=False)
         card = model_card(config, shop.datasets, before, after)
         (target / "README.md").write_text(card, "utf-8")
@@ -228,6 +240,12 @@ def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> None:
         made.rename(result)
         delete_checkpoint(work)
     shop.accelerator.wait_for_everyone()
+
+
+def _data_names(stages: Sequence[Stage]) -> list[str]:
+    return list(
+        dict.fromkeys(name for stage in stages for term in stage.objectives for name in term.data)
+    )
 
 
 def _mixed(shop: Workshop) -> TextEncoder:

@@ -1,0 +1,65 @@
+"""Tables of TOML as frozen dataclasses, every field's name and type checked."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from slice_os.errors import InputError
+
+Settings = TypeVar("Settings")
+
+
+def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
+    """A settings dataclass from a table of TOML, and values that are ready.
+
+    Raises:
+        InputError: naming the field that is missing, unknown, of another type or out of range.
+    """
+    table = as_table(table, where)
+    hints = get_type_hints(cls)
+    known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]
+    for name in table:
+        if name not in known:
+            raise InputError(f"{where}: unknown field {name!r}; there are {', '.join(known)}")
+    values = dict(given)
+    for name, known_field in known.items():
+        if name in table:
+            values[name] = as_kind(table[name], hints[name], f"{where}: {name}")
+        elif known_field.default is MISSING and known_field.default_factory is MISSING:
+            raise InputError(f"{where}: {name} is missing")
+    try:
+        return cls(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def as_kind(value: Any, kind: Any, where: str) -> Any:
+    """A value of TOML as one of a type: lists become tuples, integers floats where asked for.
+
+    Raises:
+        InputError: where it is of another type.
+    """
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(part for part in get_args(kind) if part is not types.NoneType)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise InputError(f"{where} is {value!r}; give a list")
+        return tuple(as_kind(item, get_args(kind)[0], where) for item in value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise InputError(f"{where} is {value!r}, not {kind.__name__}")
+    return value
+
+
+def as_table(table: Any, where: str) -> dict[str, Any]:
+    """A copy of a table.
+
+    Raises:
+        InputError: where it is something else.
+    """
+    if not isinstance(table, dict):
+        raise InputError(f"{where} is {table!r}, not a table")
+    return dict(table)
