@@ -1,7 +1,8 @@
-"""An encoder with shorter vectors: their coordinates along the first principal axes."""
+"""An encoder with shorter vectors: their coordinates along the first axes of its model."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -33,7 +34,8 @@ class ShortenedEncoder:
         self._whole = whole
         self._axes: FloatArray = axes[:count]
         self.name = f"{whole.name}, {count} axes"
-        self.identity = f"{whole.identity}-axes-{count}"
+        digest = hashlib.sha256(self._axes.tobytes()).hexdigest()[:16]
+        self.identity = f"{whole.identity}-axes-{count}-{digest}"
         self.representation: Representation = "mean"
         self.spans: SpanEncoder | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from slice_os.evaluation.representations import (
     span_vector,
     vectors_in_context,
 )
-from slice_os.model import DEFAULT_MODEL
+from slice_os.model import AXES_FILE, BUNDLED, DEFAULT_MODEL
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
 GLOVE = """\
@@ -122,6 +123,15 @@ def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> N
     ((_, tokens),) = short.tokens(TEXTS[:1])
     assert tokens.shape[1] == 64
     assert np.allclose(tokens.mean(axis=0), short.phrases(TEXTS[:1])[0], atol=1e-5)
+
+
+def test_other_axes_are_another_encoder(tmp_path: Path) -> None:
+    """Vectors of the same weights along axes found since are not taken from a cache."""
+    model = shutil.copytree(BUNDLED / DEFAULT_MODEL, tmp_path / "model")
+    before = open_encoder(f"axes-64:{model}", threads=1).identity
+    assert before == open_encoder("axes-64:default", threads=1).identity
+    np.save(model / AXES_FILE, np.load(model / AXES_FILE)[::-1])
+    assert open_encoder(f"axes-64:{model}", threads=1).identity != before
 
 
 @pytest.mark.parametrize(
