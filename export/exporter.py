@@ -56,8 +56,9 @@ def export_model(
     """Export an encoder as a model folder, if the result agrees with torch.
 
     The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
-    ``model.json``, ``parity.json``, and the principal axes of span vectors in ``axes.npy``:
-    those that `slice-os train` found, where the folder has them, else of the bundled text.
+    ``model.json``, ``parity.json``, and axes for short vectors in ``axes.npy``: those that
+    `slice-os train` found, where the folder has them, else the principal axes of the spans of
+    the bundled text.
 
     Args:
         model: Hugging Face name, or a folder of transformers or sentence-transformers.

@@ -32,7 +32,7 @@ class Source:
         max_length: longest input in word pieces, special tokens included.
         licence: as the model's README declares it, or ``unknown``.
         weights: sha256 of the weights' bytes, first 16 hex digits.
-        axes: principal axes that `slice-os train` found, ``(dimension, dimension)``, an axis a
+        axes: axes that `slice-os train` found, ``(dimension, dimension)``, an axis a
             row; None where its folder has no ``axes.npy``.
     """
 

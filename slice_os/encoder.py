@@ -72,9 +72,10 @@ class SpanEncoder:
 
     @cached_property
     def axes(self) -> FloatArray | None:
-        """Principal axes of span vectors, ``(dimension, dimension)``, an axis a row.
+        """Orthonormal axes, ``(dimension, dimension)``, an axis a row.
 
-        None where the model folder has none.
+        The first ones keep most of the cosines of phrases with spans: those that training found,
+        or the principal axes of span vectors. None where the model folder has none.
         """
         path = self.folder / AXES_FILE
         if not path.is_file():

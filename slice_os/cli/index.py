@@ -217,7 +217,7 @@ def _tell_swap(alias: str, chosen: Version, before: list[str]) -> None:
 
 
 def _axes(card: ModelCard, model: str | None) -> FloatArray | None:
-    """The principal axes of the model that made an index, where it is at hand."""
+    """The axes of the model that made an index, where it is at hand."""
     from slice_os.corpus import bundled_model
     from slice_os.encoder import SpanEncoder
     from slice_os.errors import StoreError

@@ -111,7 +111,7 @@ def index_options(command: Command) -> Command:
             click.option(
                 "--dimensions",
                 type=click.IntRange(min=1),
-                help="Index: principal axes of a span vector.",
+                help="Index: length of a span vector, half by default.",
             ),
             click.option("--analyzer", help="Index: text analyser, by its name in OpenSearch."),
             click.option(

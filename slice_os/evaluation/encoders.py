@@ -192,7 +192,7 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
         spec: None or ``default`` for the shipped model; a bundled name or a model folder; a
             folder with ``model.onnx`` and ``tokenizer.json``; a Hugging Face name or folder;
             ``glove:FILE`` (text vectors); ``start-end:MODEL`` (spans as in DensePhrases);
-            ``axes-N:MODEL`` (vectors along the first N principal axes of an exported model);
+            ``axes-N:MODEL`` (vectors along the first N axes of an exported model);
             ``pcpe:MODEL[:PROMPT]`` (a causal language model). ``NAME=`` before any of these
             names it in tables.
         threads: CPU threads; all usable cores for None.

@@ -68,7 +68,7 @@ def create_store(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         options: of an OpenSearch index.
-        axes: principal axes of the encoder's span vectors, if it has them.
+        axes: the encoder's, if it has them.
 
     Raises:
         StoreError: where there cannot be one.

@@ -38,13 +38,13 @@ class Asked:
 
 
 def learned_axes(encoder: TextEncoder, records: Sequence[Record], seed: str) -> Any:
-    """An orthonormal basis, of which the first third, and two thirds, keep cosines best.
+    """An orthonormal basis, of which the first sixth, third, half and two thirds keep cosines best.
 
     Principal axes keep as much as can be of the cosines of all vectors with each other; what is
     searched for are those of queries with the nearest spans. From the principal axes of spans
-    on, those cosines at both numbers of axes are held to the ones at all of them by gradient
-    descent, the axes made orthonormal by a QR decomposition at each step. The axes after these
-    are the principal ones of what is left.
+    on, those cosines at each of these numbers of axes are held to the ones at all of them by
+    gradient descent, the axes made orthonormal by a QR decomposition at each step. The axes after
+    these are the principal ones of what is left.
 
     Args:
         encoder: what reads queries and texts.
@@ -60,7 +60,7 @@ def learned_axes(encoder: TextEncoder, records: Sequence[Record], seed: str) -> 
         asked = _ask(encoder, [_query_and_text(record, encoder, rng) for record in records], rng)
     spans = asked.others.flatten(0, 1)
     dimension = spans.shape[1]
-    kept = sorted({max(1, dimension // 3), max(1, 2 * dimension // 3)})
+    kept = [-(-dimension * sixths // 6) for sixths in (1, 2, 3, 4)]
     axes = _descend(asked, kept, principal_axes(spans)[: kept[-1]], rng)
     rest = principal_axes(spans - (spans @ axes.T) @ axes)[: dimension - kept[-1]]
     return _orthonormal(torch.cat([axes, rest]))

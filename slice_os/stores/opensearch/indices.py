@@ -114,7 +114,7 @@ def create(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         location: for messages.
-        axes: principal axes of the encoder's span vectors, if it has them.
+        axes: the encoder's, if it has them.
         point_alias: let the alias stand for the new index; else it stays noted as unfinished,
             which `finish` undoes.
     """

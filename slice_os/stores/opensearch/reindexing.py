@@ -53,7 +53,7 @@ def reindex(
         location: for messages.
         changes: `IndexOptions` by name; what is not named stays as it is. ``fields`` are added
             to those there are.
-        axes: principal axes of the encoder's span vectors, where the old version has none.
+        axes: the encoder's, where the old version has none.
         progress: told how many passages are done, and how many there are.
 
     Raises:

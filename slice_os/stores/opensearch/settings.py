@@ -26,8 +26,8 @@ class IndexOptions:
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        dimensions: principal axes of the span vectors to index; None for half of them, or all
-            where the model has no axes.
+        dimensions: axes of the span vectors to index; None for half of them, or all where the
+            model has no axes.
         analyzer: text analyser, by name.
         fields: types of metadata fields; others are taken as they come.
         shards: primary shards.
@@ -63,7 +63,7 @@ class IndexSettings:
         policy: which spans are indexed.
         vectors: ``byte`` or ``float``.
         dimensions: of the span vectors that are indexed.
-        axes: ``(encoder.dimension, encoder.dimension)`` principal axes, of which the first
+        axes: ``(encoder.dimension, encoder.dimension)`` axes of the model, of which the first
             ``dimensions`` are indexed; None where the vectors are indexed as they are. They
             are too large for ``_meta`` and lie in a record of their own.
     """
