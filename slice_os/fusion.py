@@ -9,7 +9,7 @@ import numpy as np
 from slice_os.errors import InputError
 from slice_os.spans import FloatArray
 
-BM25_WEIGHT = 0.3
+BM25_WEIGHT = 0.15
 RANK_CONSTANT = 60
 
 
