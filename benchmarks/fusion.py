@@ -20,19 +20,12 @@ from slice_os.corpus import Corpus
 from slice_os.evaluation.encoders import open_encoder
 from slice_os.evaluation.registry import quiet
 from slice_os.evaluation.retrieval_formats import read_span_set
+from slice_os.evaluation.span_answers import PRIMARY, relevant
+from slice_os.evaluation.span_measures import ranking_scores
 from slice_os.evaluation.span_ranking import DOCUMENT, SETUPS, SpanIndex, questions, span_encoder
 from slice_os.fusion import FUSIONS, convex
-from slice_os.spans import FloatArray
 
-DEPTH = 10
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
-
-
-def ndcg(scores: FloatArray, right: list[int]) -> float:
-    """Normalised discounted cumulative gain of the first `DEPTH`, with binary gains."""
-    gains = np.isin(np.argsort(-scores, kind="stable")[:DEPTH], right)
-    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
-    return float((gains * discounts[: len(gains)]).sum() / discounts[: len(right)].sum())
 
 
 def main() -> None:
@@ -46,27 +39,25 @@ def main() -> None:
     options = parser.parse_args()
     data = read_span_set(options.data, options.split, options.limit)
     encoder = open_encoder(options.encoder)
-    found: dict[str, list[float]] = {}
+    runs: dict[str, dict[str, list[str]]] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
         Corpus(f"{folder}/set", encoder=span_encoder(encoder)) as corpus,
     ):
         index = SpanIndex(corpus, encoder, data, quiet)
-        for known in index.known(questions(data, options.setup)):
-            right = [number - known.first for number in index.answers(known.asked)]
-            if not right:
-                continue
+        asked = questions(data, options.setup)
+        for known in index.known(asked):
             evidence = known.spans, known.bm25, float(known.bm25.max(initial=0))
             scores = {"bm25": known.bm25}
             scores |= {name: fuse(*evidence) for name, fuse in FUSIONS.items()}
             scores |= {f"weight {weight}": convex(*evidence, weight) for weight in WEIGHTS}
             for name, row in scores.items():
-                found.setdefault(name, []).append(ndcg(row, right))
-    print(
-        f"{data.name}: {len(index.places)} passages, {len(found['bm25'])} questions; nDCG@{DEPTH}"
-    )
-    for name, values in found.items():
-        print(f"{name:12} {np.mean(values):.4f}")
+                ranked = [str(known.first + number) for number in known.ranking(row)]
+                runs.setdefault(name, {})[known.asked.id] = ranked
+        right = relevant(index, asked)
+    print(f"{data.name}: {len(index.places)} passages, {len(right)} questions; {PRIMARY}")
+    for name, run in runs.items():
+        print(f"{name:12} {np.mean(list(ranking_scores(run, right)[PRIMARY].values())):.4f}")
 
 
 if __name__ == "__main__":

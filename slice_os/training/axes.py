@@ -8,12 +8,12 @@ from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
+from slice_os.training.drawing import LONGEST, draw_span, phrase
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.records import Pair, Record, Triple
 from slice_os.training.spans import span_cosines, span_vectors, text_vectors
 from slice_os.training.teachers import principal_axes
 
-_LONGEST = 20
 _TEXTS = 40
 _OTHERS = 4
 _STEPS = 600
@@ -106,7 +106,7 @@ def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) ->
         queries, texts = zip(*pairs[begin : begin + _TEXTS], strict=True)
         asked = text_vectors(encoder.encode(queries))
         states = encoder.encode(texts)
-        cosines = span_cosines(states, asked[:, None], _LONGEST)[:, 0]
+        cosines = span_cosines(states, asked[:, None], LONGEST)[:, 0]
         lengths = cosines.shape[2]
         nearest = cosines.flatten(1).argmax(dim=1).tolist()
         best = [
@@ -114,7 +114,7 @@ def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) ->
             for text, place in enumerate(nearest)
         ]
         others = [
-            (text, *_draw(int(count), rng))
+            (text, *draw_span(int(count), rng))
             for text, count in enumerate(states.n_words)
             for _ in range(_OTHERS)
         ]
@@ -129,12 +129,4 @@ def _query_and_text(record: Record, encoder: TextEncoder, rng: Random) -> tuple[
     if isinstance(record, Triple):
         return record.query, record.positive
     words = encoder.align(record.text).words
-    begin, end = _draw(len(words), rng)
-    return record.text[int(words[begin, 0]) : int(words[end - 1, 1])], record.text
-
-
-def _draw(words: int, rng: Random) -> tuple[int, int]:
-    """A span, each length as likely as any other."""
-    length = rng.randint(1, min(_LONGEST, words))
-    begin = rng.randrange(words - length + 1)
-    return begin, begin + length
+    return phrase(record.text, words, *draw_span(len(words), rng)), record.text

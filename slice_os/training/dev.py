@@ -14,7 +14,7 @@ from slice_os.training.data.datasets import Loaded
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.objectives.contextual import substitute
 from slice_os.training.objectives.distillation import covered_words
-from slice_os.training.records import Pair, Passage, Record, Substitution
+from slice_os.training.records import Pair, Passage, Substitution
 from slice_os.training.spans import best_cosines, span_vectors, text_vectors
 
 _BATCH = 32
@@ -44,21 +44,15 @@ def evaluate(config: DevConfig, datasets: Mapping[str, Loaded], encoder: TextEnc
     with torch.no_grad():
         pearson = auc = 0.0
         if config.pairs:
-            records = _sample(datasets[config.pairs], config.limit)
+            records = datasets[config.pairs].sample(config.limit, Random("dev"))  # noqa: S311
             pairs = [record for record in records if isinstance(record, Pair)]
             cosines = _best(pairs, encoder, config.max_words)
             pearson = float(np.corrcoef(cosines, [pair.score for pair in pairs])[0, 1])
         if config.substitutions:
-            records = _sample(datasets[config.substitutions], config.limit)
+            records = datasets[config.substitutions].sample(config.limit, Random("dev"))  # noqa: S311
             found = [record for record in records if isinstance(record, Substitution)]
             auc = _auc(*_right_and_wrong(found, encoder))
     return DevResult(pearson, auc)
-
-
-def _sample(data: Loaded, limit: int) -> list[Record]:
-    rng = Random("dev")  # noqa: S311
-    count = min(limit, len(data.records))
-    return [data.at(index, rng) for index in rng.sample(range(len(data.records)), count)]
 
 
 def _best(pairs: Sequence[Pair], encoder: TextEncoder, max_words: int) -> np.ndarray:

@@ -112,17 +112,12 @@ class Workshop:
         other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(own, other, weight=guide.weight, centre=guide.centre, phrases=phrases)
 
-    def sample(self, stages: Sequence[Stage]) -> list[Record]:
-        """Records that some stages learn from, of each data set as many, where it has them."""
-        names = _data_names(stages)
+    def sample(self) -> list[Record]:
+        """Records that stages learn from, of each data set as many, where it has them."""
+        names = _data_names(self.config.stages)
         rng = Random(f"{self.config.seed}/sample")  # noqa: S311
-        sampled = []
-        for loaded in (self.datasets[name] for name in names):
-            count = min(_SAMPLE // len(names), len(loaded.records))
-            sampled += [
-                loaded.at(index, rng) for index in rng.sample(range(len(loaded.records)), count)
-            ]
-        return sampled
+        share = _SAMPLE // len(names)
+        return [record for name in names for record in self.datasets[name].sample(share, rng)]
 
     def _phrases(self, stage: Stage) -> list[str]:
         records = (r for name in _data_names([stage]) for r in self.datasets[name].records)
@@ -181,7 +176,7 @@ def train(
     after = evaluate(config.dev, shop.datasets, result)
     if shop.accelerator.is_main_process:
         shop.save(result, target)
-        axes = learned_axes(result, shop.sample(config.stages), f"{config.seed}/axes")
+        axes = learned_axes(result, shop.sample(), f"{config.seed}/axes")
         np.save(target / AXES_FILE, axes.cpu().numpy(), allow_pickle=False)
         card = model_card(config, shop.datasets, before, after)
         (target / "README.md").write_text(card, "utf-8")

@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 from slice_os.export.axes import axes_of
 from slice_os.training.backend import torch
+from slice_os.training.drawing import draw_span, phrase
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.spans import text_vectors
 
 _PHRASES = 4000
-_LONGEST = 20
 
 
 class Teacher(Protocol):
@@ -111,9 +111,7 @@ def draw_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[
     for _ in range(_PHRASES):
         text = rng.choice(texts)
         words = encoder.align(text).words
-        length = rng.randint(1, min(_LONGEST, len(words)))
-        begin = rng.randrange(len(words) - length + 1)
-        phrases.append(text[int(words[begin, 0]) : int(words[begin + length - 1, 1])])
+        phrases.append(phrase(text, words, *draw_span(len(words), rng)))
     return phrases
 
 

@@ -41,6 +41,11 @@ class Loaded:
             return replace(record, passage=place(record.second, self.contexts, rng))
         return record
 
+    def sample(self, limit: int, rng: Random) -> list[Record]:
+        """Different records at random, or all of them where there are no more."""
+        count = min(limit, len(self.records))
+        return [self.at(index, rng) for index in rng.sample(range(len(self.records)), count)]
+
     def draw(self, position: int, count: int, seed: str) -> list[Record]:
         """The batch at a position of an endless sequence of shuffled epochs.
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.checks import at_least, not_negative
+from slice_os.training.drawing import draw_span, phrase
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.records import Pair, Passage
 from slice_os.training.spans import span_vectors, text_vectors
@@ -62,9 +63,13 @@ class SpanDistillation:
             for index, passage in enumerate(passages)
             for span in self._draw(passage, student, rng)
         ]
-        phrases = [_surface(passages[index], begin, end, student) for index, begin, end in spans]
+        texts = [passage.text for passage in passages]
+        phrases = [
+            phrase(texts[index], student.align(texts[index]).words, begin, end)
+            for index, begin, end in spans
+        ]
         target = teacher.vectors(phrases)
-        in_context = span_vectors(student.encode([passage.text for passage in passages]), spans)
+        in_context = span_vectors(student.encode(texts), spans)
         loss = _direct(in_context, target) + self.matrix * _matrices(
             in_context, in_context, target, target
         )
@@ -86,9 +91,7 @@ class SpanDistillation:
         for _ in range(3 * self.spans):
             if len(drawn) >= self.spans:
                 break
-            length = rng.randint(min(self.min_words, len(words)), min(self.max_words, len(words)))
-            begin = rng.randrange(len(words) - length + 1)
-            drawn[begin, begin + length] = None
+            drawn[draw_span(len(words), rng, self.min_words, self.max_words)] = None
         return list(drawn)
 
 
@@ -96,11 +99,6 @@ def covered_words(words: Any, start: int, end: int) -> tuple[int, int]:
     """First word and one past the last of those that code points ``start:end`` touch."""
     begin = int((words[:, 1] <= start).sum())
     return begin, max(begin + 1, int((words[:, 0] < end).sum()))
-
-
-def _surface(passage: Passage, begin: int, end: int, student: TextEncoder) -> str:
-    words = student.align(passage.text).words
-    return passage.text[int(words[begin, 0]) : int(words[end - 1, 1])]
 
 
 def _direct(student: Any, teacher: Any) -> Any:
