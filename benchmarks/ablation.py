@@ -1,6 +1,7 @@
-"""What each training objective adds, by recipes/ablation.toml, at equal steps, for some seeds.
+r"""What each training objective adds, by recipes/ablation.toml, at equal steps, for some seeds.
 
-    python benchmarks/ablation.py --data ../shared/data --model MODEL --guide GUIDE --work DIR
+    python benchmarks/ablation.py --data ../shared/data --model MODEL --second-teacher MODEL \
+        --work DIR
 
 trains a run for each seed into WORK (a run that is there is gone on with), exports every stage's
 result to int8, measures it by STS-B-Context (single pass) and PiC PS (cosine, phrase in its
@@ -36,11 +37,11 @@ def measure(models: dict[str, str], data: Path, work: Path) -> dict[str, dict[st
     encoders = {name: work / f"{name}-int8" for name in models}
     for name, model in models.items():
         if not encoders[name].is_dir():
-            slice_os("export", model, encoders[name], "--precision", "int8", "--licence", "unknown")
+            slice_os("export", model, encoders[name], "--precision", "int8", "--license", "unknown")
     options = [part for name, path in encoders.items() for part in ("--encoder", f"{name}={path}")]
     context = next((data / "sts-b-context").glob("*.tsv"))
     runs = (
-        ("sts-b-context", "--data", context, "--setup", "single-pass", "--no-quoted"),
+        ("sts-b-context", "--data", context, "--setting", "single-pass", "--no-quoted"),
         ("pic-ps", "--data", data / "pic", "--setting", "phrase-in-context", "--method", "cosine"),
     )
     found: dict[str, dict[str, float]] = {name: {} for name in encoders}
@@ -73,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--guide", required=True)
+    parser.add_argument("--second-teacher", required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
@@ -85,7 +86,7 @@ def main() -> None:
         out = options.work / f"seed-{seed}"
         slice_os(
             *("train", RECIPE, "--data", options.data, "--out", out, "--seed", seed),
-            *("--model", options.model, "--guide", options.guide),
+            *("--model", options.model, "--second-teacher", options.second_teacher),
         )
         models = {stage.name: str(out / "stages" / stage.name) for stage in stages}
         for name, figures in measure(models, options.data, out).items():

@@ -20,12 +20,12 @@ import numpy as np
 from corpora import SEED, contract_phrases, write_contracts
 
 from slice_os import Corpus, Document
+from slice_os.arrays import FloatArray
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import ReadOptions, read
 from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query
 from slice_os.passages import EncodedPassage
-from slice_os.spans import FloatArray
 
 
 def brute_force(passage: EncodedPassage, phrase: FloatArray, max_words: int) -> float:
@@ -64,11 +64,11 @@ def main() -> None:
                 start = choose.randrange(len(words) - 14)
                 phrases.append(" ".join(words[start : start + choose.randint(2, 14)]))
             query = make_query(corpus.encoder, phrases)
-            evidence = corpus.store.rank(query, 1)
-            loaded = corpus.store.load(evidence.keys)
+            candidates = corpus.store.rank(query, 1)
+            loaded = corpus.store.load(candidates.keys)
             place_of = {
                 (loaded[key].doc_id, loaded[key].encoded.start): column
-                for column, key in enumerate(evidence.keys)
+                for column, key in enumerate(candidates.keys)
             }
             passages = [
                 (part.document.id, passage)
@@ -80,7 +80,7 @@ def main() -> None:
         doc_id, passage = choose.choice(passages)
         row = choose.randrange(len(query.phrases.texts))
         exact = brute_force(passage, query.phrases.vectors[row], query.max_words)
-        errors.append(abs(exact - evidence.cosines[row, place_of[doc_id, passage.start]]))
+        errors.append(abs(exact - candidates.cosines[row, place_of[doc_id, passage.start]]))
     print(f"{options.pairs:,} pairs of {len(passages):,} passages and {len(phrases)} phrases")
     print(f"absolute error: max {max(errors):.5f}, mean {np.mean(errors):.5f}")
 

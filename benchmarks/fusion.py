@@ -1,7 +1,7 @@
 """How cosine and BM25 make a score: nDCG@10 of each fusion, and of each weight of `convex`.
 
     python benchmarks/calibration_set.py --data ../shared/data --out calibration
-    python benchmarks/fusion.py --data calibration/paraphrases-train.jsonl --setup corpus
+    python benchmarks/fusion.py --data calibration/paraphrases-train.jsonl --setting corpus
     python benchmarks/fusion.py --data ../shared/data/cuad/cuad_spans.jsonl.gz --split validation
     python benchmarks/fusion.py --data ../shared/data/qmsum/val.jsonl.gz --limit 12
 
@@ -17,12 +17,18 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.corpus import Corpus
-from slice_os.evaluation.encoders import open_encoder
-from slice_os.evaluation.registry import quiet
-from slice_os.evaluation.retrieval_formats import read_span_set
-from slice_os.evaluation.span_answers import PRIMARY, relevant
-from slice_os.evaluation.span_measures import ranking_scores
-from slice_os.evaluation.span_ranking import DOCUMENT, SETUPS, SpanIndex, questions, span_encoder
+from slice_os.datasets.span_set_formats import read_span_set
+from slice_os.evaluation.encoders.base import open_encoder
+from slice_os.evaluation.harness import quiet
+from slice_os.evaluation.span_retrieval.measures import ranking_scores
+from slice_os.evaluation.span_retrieval.ranking import (
+    DOCUMENT,
+    SETTINGS,
+    SpanIndex,
+    questions,
+    span_encoder,
+)
+from slice_os.evaluation.span_retrieval.systems import PRIMARY, relevant
 from slice_os.fusion import FUSIONS, convex
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -34,7 +40,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--split")
     parser.add_argument("--limit", type=int, help="documents")
-    parser.add_argument("--setup", choices=SETUPS, default=DOCUMENT)
+    parser.add_argument("--setting", choices=SETTINGS, default=DOCUMENT)
     parser.add_argument("--encoder", default="default")
     options = parser.parse_args()
     data = read_span_set(options.data, options.split, options.limit)
@@ -45,12 +51,12 @@ def main() -> None:
         Corpus(f"{folder}/set", encoder=span_encoder(encoder)) as corpus,
     ):
         index = SpanIndex(corpus, encoder, data, quiet)
-        asked = questions(data, options.setup)
+        asked = questions(data, options.setting)
         for known in index.known(asked):
-            evidence = known.spans, known.bm25, float(known.bm25.max(initial=0))
+            candidates = known.spans, known.bm25, float(known.bm25.max(initial=0))
             scores = {"bm25": known.bm25}
-            scores |= {name: fuse(*evidence) for name, fuse in FUSIONS.items()}
-            scores |= {f"weight {weight}": convex(*evidence, weight) for weight in WEIGHTS}
+            scores |= {name: fuse(*candidates) for name, fuse in FUSIONS.items()}
+            scores |= {f"weight {weight}": convex(*candidates, weight) for weight in WEIGHTS}
             for name, row in scores.items():
                 ranked = [str(known.first + number) for number in known.ranking(row)]
                 runs.setdefault(name, {})[known.asked.id] = ranked

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from slice_os.evaluation.encoders import open_encoder
-from slice_os.evaluation.representations import cosines
+from slice_os.evaluation.encoders.base import open_encoder
+from slice_os.evaluation.encoders.representations import cosines
 
 PAIRS = {
     "negation": (

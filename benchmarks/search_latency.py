@@ -34,7 +34,7 @@ PHRASES = [
     "disputes are settled by arbitration",
     "neither side may pass on its rights",
     "keep what you learn secret",
-    "the licence is exclusive",
+    "the license is exclusive",
     "goods are delivered within thirty days",
     "liability is limited to the price paid",
     "the governing law is that of New York",

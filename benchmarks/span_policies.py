@@ -19,13 +19,13 @@ from pathlib import Path
 import corpora
 import numpy as np
 
+from slice_os.arrays import FloatArray
+from slice_os.candidates import StoredPassage
 from slice_os.encoder import SpanEncoder
 from slice_os.mining import make_query
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import quantise
 from slice_os.selection import SpanPolicy, span_vectors
-from slice_os.spans import FloatArray
-from slice_os.stores.base import StoredPassage
 from slice_os.stores.local import LocalStore
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,10 +49,10 @@ class Row:
     recall: dict[str, float]
 
 
-def shorten(units: FloatArray, form: str, axes: FloatArray) -> FloatArray:
+def shorten(units: FloatArray, form: str, projection: FloatArray) -> FloatArray:
     """Unit vectors as that form keeps them, of unit length again."""
     size = int(form[1:])
-    short = units[:, :size] if form[0] == "t" else units @ axes[:size].T
+    short = units[:, :size] if form[0] == "t" else units @ projection[:size].T
     if form[0] != "f":
         short = quantise(short)[0].astype(np.float32)
     lengths = np.maximum(np.linalg.norm(short, axis=1, keepdims=True), 1e-12)
@@ -60,10 +60,10 @@ def shorten(units: FloatArray, form: str, axes: FloatArray) -> FloatArray:
 
 
 def propose(
-    passages: list[EncodedPassage], policy: SpanPolicy, phrases: FloatArray, axes: FloatArray
+    passages: list[EncodedPassage], policy: SpanPolicy, phrases: FloatArray, projection: FloatArray
 ) -> tuple[dict[str, FloatArray], int]:
     """The best indexed span of each passage for each phrase, by form; and how many spans."""
-    asked = {form: shorten(phrases, form, axes) for form in FORMS}
+    asked = {form: shorten(phrases, form, projection) for form in FORMS}
     scores = {form: np.empty((len(phrases), len(passages)), np.float32) for form in FORMS}
     n_spans = 0
     for start in range(0, len(passages), BLOCK):
@@ -76,7 +76,7 @@ def propose(
         starts = np.cumsum([0, *counts[:-1]])
         joined = np.concatenate(units)
         for form in FORMS:
-            cosines = asked[form] @ shorten(joined, form, axes).T
+            cosines = asked[form] @ shorten(joined, form, projection).T
             scores[form][:, start : start + len(block)] = np.maximum.reduceat(
                 cosines, starts, axis=1
             )
@@ -84,7 +84,7 @@ def propose(
 
 
 def recall(order: np.ndarray, best: np.ndarray, depth: int, also: np.ndarray) -> float:
-    """Mean share of the best ten among the first ``depth``, joined with others."""
+    """Mean share of the best ten among the first ``num_candidates``, joined with others."""
     shares = [
         len(set(top) & (set(row[:depth]) | set(more))) / len(top)
         for row, top, more in zip(order.tolist(), best.tolist(), also.tolist(), strict=True)
@@ -102,26 +102,26 @@ def main() -> None:
     parser.add_argument("--policy", action="append", help="instead of the usual ones")
     chosen = parser.parse_args()
     encoder = SpanEncoder()
-    assert encoder.axes is not None
+    assert encoder.projection is not None
     store = LocalStore.open(chosen.store, encoder.card)
     asked = getattr(corpora, f"{chosen.corpus.removesuffix('s')}_phrases")(chosen.data)
     query = make_query(encoder, asked)
-    evidence = store.rank(query, 10)
-    kept = np.arange(len(evidence.keys))
+    candidates = store.rank(query, 10)
+    kept = np.arange(len(candidates.keys))
     if len(kept) > chosen.passages:
         choose = np.random.default_rng(corpora.SEED)
         kept = np.sort(choose.choice(len(kept), chosen.passages, replace=False))
-    keys = [evidence.keys[column] for column in kept.tolist()]
+    keys = [candidates.keys[column] for column in kept.tolist()]
     loaded: dict[object, StoredPassage] = dict(store.load(keys))
     passages = [loaded[key].encoded for key in keys]
     tokens = sum(len(passage.vectors) for passage in passages)
-    best = np.argsort(-evidence.cosines[:, kept], axis=1, kind="stable")[:, :10]
-    by_terms = np.argsort(-evidence.bm25[:, kept], axis=1, kind="stable")[:, :BM25_DEPTH]
+    best = np.argsort(-candidates.cosines[:, kept], axis=1, kind="stable")[:, :10]
+    by_terms = np.argsort(-candidates.bm25[:, kept], axis=1, kind="stable")[:, :BM25_DEPTH]
     print(f"{chosen.corpus}: {len(passages)} passages, {tokens} tokens, {len(asked)} phrases")
     rows = []
     for text in chosen.policy or POLICIES:
         policy = SpanPolicy.parse(text)
-        scores, n_spans = propose(passages, policy, query.phrases.vectors, encoder.axes)
+        scores, n_spans = propose(passages, policy, query.phrases.vectors, encoder.projection)
         for form, cosines in scores.items():
             order = np.argsort(-cosines, axis=1, kind="stable")
             found = {f"@{k}": recall(order, best, k, by_terms[:, :0]) for k in DEPTHS}

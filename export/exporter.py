@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from slice_os.alignment import Aligner
+from slice_os.arrays import FloatArray
 from slice_os.engines import OnnxRuntimeEngine
 from slice_os.errors import MissingExtraError, ModelError
-from slice_os.export.axes import principal_axes
 from slice_os.export.graph import RECIPES, write_graph
-from slice_os.export.parity import MAX_WORDS, FloatArray, ParityReport, Runner, compare
+from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare
+from slice_os.export.projection import sample_projection
 from slice_os.export.samples import (
     CALIBRATION_TEXT,
     PARITY_TEXT,
@@ -29,9 +30,9 @@ from slice_os.export.samples import (
 )
 from slice_os.export.source import Source, load_source
 from slice_os.model import (
-    AXES_FILE,
     CARD_FILE,
     MODEL_FILE,
+    PROJECTION_FILE,
     TOKENIZER_FILE,
     ModelCard,
     content_id,
@@ -48,7 +49,7 @@ def export_model(
     *,
     precision: str = "fp32",
     name: str | None = None,
-    licence: str | None = None,
+    license_name: str | None = None,
     threshold: float = 0.6,
     force: bool = False,
     progress: Callable[[str], None] = lambda step: None,
@@ -56,7 +57,7 @@ def export_model(
     """Export an encoder as a model folder, if the result agrees with torch.
 
     The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
-    ``model.json``, ``parity.json``, and axes for short vectors in ``axes.npy``: those that
+    ``model.json``, ``parity.json``, and ``projection.npy`` for short vectors: the one that
     `slice-os train` found, where the folder has them, else the principal axes of the spans of
     the bundled text.
 
@@ -65,7 +66,7 @@ def export_model(
         out: folder to make.
         precision: ``fp32``, ``fp16`` or ``int8``.
         name: for the card; that of ``model`` for None.
-        licence: SPDX expression for the card; what the model's README declares for None.
+        license_name: SPDX expression for the card; what the model's README declares for None.
         threshold: for the card: the cosine from which a span counts as a hit.
         force: replace a model folder at ``out``.
         progress: is told each step as it begins.
@@ -75,7 +76,7 @@ def export_model(
 
     Raises:
         MissingExtraError: without the extra ``export``.
-        ModelError: where the model cannot be exported, ``out`` is in the way, or parity fails.
+        ModelError: if the model cannot be exported, ``out`` is in the way, or parity fails.
     """
     if precision not in PRECISIONS:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
@@ -104,10 +105,10 @@ def export_model(
         report = compare(precision, samples, _torch_runner(source.model), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
-        axes = source.axes
-        if axes is None:
-            axes = principal_axes([*calibration, *samples], onnx_model)
-        np.save(folder / AXES_FILE, axes.astype(np.float16), allow_pickle=False)
+        projection = source.projection
+        if projection is None:
+            projection = sample_projection([*calibration, *samples], onnx_model)
+        np.save(folder / PROJECTION_FILE, projection.astype(np.float16), allow_pickle=False)
         card = ModelCard(
             encoder_id=content_id(folder),
             name=name or source.name,
@@ -117,7 +118,7 @@ def export_model(
             min_words=1,
             max_words=MAX_WORDS,
             precision=precision,
-            licence=licence or source.licence,
+            license=license_name or source.license,
             provenance=_provenance(source, precision),
             threshold=threshold,
         )

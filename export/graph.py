@@ -16,9 +16,9 @@ from slice_os.model import MODEL_FILE
 OUTPUT = "last_hidden_state"
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 RECIPES = {
-    "fp32": "graph optimised",
-    "fp16": "graph optimised, float16 inside and float32 outside",
-    "int8": "graph optimised, smoothed, MatMul and embeddings quantised (activations dynamic, "
+    "fp32": "graph optimized",
+    "fp16": "graph optimized, float16 inside and float32 outside",
+    "int8": "graph optimized, smoothed, MatMul and embeddings quantised (activations dynamic, "
     "weights per channel)",
 }
 
@@ -36,19 +36,19 @@ def write_graph(model: Any, precision: str, calibration: Sequence[Feeds], out: P
         out: file to write.
 
     Raises:
-        ModelError: where optimum cannot export the model, or it needs other inputs.
+        ModelError: if optimum cannot export the model, or it needs other inputs.
     """
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         plain = _to_onnx(model, Path(folder) / "plain")
-        optimised = Path(folder) / "optimised.onnx"
-        _optimise(plain, optimised)
+        optimized = Path(folder) / "optimized.onnx"
+        _optimize(plain, optimized)
         if precision == "fp32":
-            optimised.replace(out)
+            optimized.replace(out)
         elif precision == "fp16":
-            _to_float16(optimised, out)
+            _to_float16(optimized, out)
         else:
             smoothed = Path(folder) / "smoothed.onnx"
-            smooth(optimised, calibration, smoothed)
+            smooth(optimized, calibration, smoothed)
             _to_int8(smoothed, out)
 
 
@@ -73,7 +73,7 @@ def _to_onnx(model: Any, folder: Path) -> Path:
     return folder / MODEL_FILE
 
 
-def _optimise(source: Path, out: Path) -> None:
+def _optimize(source: Path, out: Path) -> None:
     """Fold constants and drop what computes nothing; operators stay standard ones.
 
     Fusing them offline gains nothing on CPU: onnxruntime fuses as it loads, for its hardware.

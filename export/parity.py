@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.errors import ModelError
 from slice_os.export.samples import Feeds, Sample, feeds
-from slice_os.words import IntArray
 
-FloatArray: TypeAlias = npt.NDArray[np.float32]
 Runner: TypeAlias = Callable[[Feeds], FloatArray]
 
 MAX_WORDS = 20
@@ -72,7 +71,7 @@ class ParityReport:
         """Insist on parity.
 
         Raises:
-            ModelError: where either run is beyond the limits.
+            ModelError: if either run is beyond the limits.
         """
         for run, agreement in (("unpadded", self.unpadded), ("padded", self.padded)):
             # Negated, so that a NaN fails.

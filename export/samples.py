@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.alignment import Aligner
-from slice_os.words import IntArray
+from slice_os.arrays import IntArray
 
 Feeds: TypeAlias = dict[str, npt.NDArray[np.int64]]
 

@@ -13,7 +13,7 @@ import orjson
 from tokenizers import Tokenizer
 
 from slice_os.errors import MissingExtraError, ModelError
-from slice_os.model import AXES_FILE
+from slice_os.model import projection_file
 
 _SMALL_FILES = ("*.json", "*.txt", "*.model", "README.md")
 _WEIGHTS = ("*.safetensors", "*.bin")
@@ -30,19 +30,19 @@ class Source:
         model: a transformers model in evaluation mode, fp32, on CPU.
         tokenizer: its fast tokenizer, a ``tokenizers.Tokenizer`` without padding or truncation.
         max_length: longest input in word pieces, special tokens included.
-        licence: as the model's README declares it, or ``unknown``.
+        license: as the model's README declares it, or ``unknown``.
         weights: sha256 of the weights' bytes, first 16 hex digits.
-        axes: axes that `slice-os train` found, ``(dimension, dimension)``, an axis a
-            row; None where its folder has no ``axes.npy``.
+        projection: axes that `slice-os train` found, ``(dimension, dimension)``, an axis a
+            row; None if its folder has no ``axes.npy``.
     """
 
     name: str
     model: Any
     tokenizer: Tokenizer
     max_length: int
-    licence: str
+    license: str
     weights: str
-    axes: npt.NDArray[np.float32] | None
+    projection: npt.NDArray[np.float32] | None
 
 
 def load_source(model: str) -> Source:
@@ -53,7 +53,7 @@ def load_source(model: str) -> Source:
 
     Raises:
         MissingExtraError: without torch or transformers.
-        ModelError: where there is no such model, it is no encoder, or has no fast tokenizer.
+        ModelError: if there is no such model, it is no encoder, or has no fast tokenizer.
     """
     try:
         import torch
@@ -82,9 +82,9 @@ def load_source(model: str) -> Source:
         model=network.eval(),
         tokenizer=_bare(tokenizer),
         max_length=_max_length(folder, network, tokenizer.model_max_length),
-        licence=_licence(root),
+        license=_license(root),
         weights=_weights_hash(folder),
-        axes=_axes(folder / AXES_FILE, network.config.hidden_size),
+        projection=_projection(projection_file(folder), network.config.hidden_size),
     )
 
 
@@ -118,7 +118,7 @@ def _transformer_folder(root: Path, model: str) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """What a JSON file holds; None where there is none."""
+    """What a JSON file holds; None if there is none."""
     if not path.is_file():
         return None
     try:
@@ -153,20 +153,20 @@ def _max_length(folder: Path, network: Any, tokenizer_limit: int) -> int:
     return min(limits) if min(limits) < 1e9 else _DEFAULT_LENGTH
 
 
-def _axes(path: Path, dimension: int) -> npt.NDArray[np.float32] | None:
-    if not path.is_file():
+def _projection(path: Path | None, dimension: int) -> npt.NDArray[np.float32] | None:
+    if path is None:
         return None
     try:
-        axes = np.load(path, allow_pickle=False)
-        orthonormal = np.abs(axes @ axes.T - np.eye(dimension)).max() < _ORTHONORMAL
+        projection = np.load(path, allow_pickle=False)
+        orthonormal = np.abs(projection @ projection.T - np.eye(dimension)).max() < _ORTHONORMAL
     except ValueError:
         orthonormal = False
     if not orthonormal:
-        raise ModelError(f"{path}: not {dimension} orthonormal axes; delete it, or train again")
-    return np.asarray(axes, dtype=np.float32)
+        raise ModelError(f"{path}: not {dimension} orthonormal rows; delete it, or train again")
+    return np.asarray(projection, dtype=np.float32)
 
 
-def _licence(root: Path) -> str:
+def _license(root: Path) -> str:
     from huggingface_hub import metadata_load
 
     readme = root / "README.md"
@@ -174,8 +174,8 @@ def _licence(root: Path) -> str:
         metadata = metadata_load(readme) if readme.is_file() else None
     except Exception:  # written by hand, in YAML or not
         metadata = None
-    licence = (metadata or {}).get("license")
-    return licence if isinstance(licence, str) else "unknown"
+    declared = (metadata or {}).get("license")
+    return declared if isinstance(declared, str) else "unknown"
 
 
 def _weights_hash(folder: Path) -> str:

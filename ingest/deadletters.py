@@ -35,7 +35,7 @@ class DeadLetters:
         """Append a record.
 
         Raises:
-            InputError: where the file cannot be written.
+            InputError: if the file cannot be written.
         """
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)

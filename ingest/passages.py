@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.alignment import AlignedText
+from slice_os.arrays import IntArray
 from slice_os.documents import Document, Metadata, Scalar
 from slice_os.encoder import PieceRange, SpanEncoder
-from slice_os.ingest.sentences import sentence_ends
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.words import IntArray
+from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
+from slice_os.sentences import sentence_ends
 
-DEFAULT_MAX_PIECES = 128
 PART_PIECES = 16_384
 CLAUSE_MARKS = frozenset(";:,)—\n")
 

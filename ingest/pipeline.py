@@ -254,7 +254,7 @@ class _Run:
 
 
 def _signature(source: Source, options: ReadOptions) -> tuple[str, int]:
-    """What tells that a file has not changed, and its size; empty where nothing can."""
+    """What tells that a file has not changed, and its size; empty if nothing can."""
     if source.path is None:
         return "", 0
     try:

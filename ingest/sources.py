@@ -145,7 +145,7 @@ def _walk(folder: Path, read_as: Format | None) -> Iterator[Source | None]:
 
 
 def _entry(path: Path, read_as: Format | None) -> Source | None:
-    """The source of a file that was found, not named; None where it is passed over."""
+    """The source of a file that was found, not named; None if it is passed over."""
     known = read_as or _format_of(path)
     mode = _mode(path)
     if known is None or not (mode is None or stat.S_ISREG(mode)):
@@ -162,7 +162,7 @@ def _hidden(name: str) -> bool:
 
 
 def _mode(path: Path) -> int | None:
-    """Type and permission bits, or None where they cannot be had."""
+    """Type and permission bits, or None if they cannot be had."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):

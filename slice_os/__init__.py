@@ -13,7 +13,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slice_os.asynchronous import AsyncCorpus
+    from slice_os.async_corpus import AsyncCorpus
     from slice_os.corpus import Corpus
     from slice_os.documents import Document, Segment
     from slice_os.encoder import SpanEncoder

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
+from slice_os.arrays import IntArray
 from slice_os.documents import check_text
 from slice_os.errors import ModelError
-from slice_os.words import IntArray, find_words
+from slice_os.words import find_words
 
 BLOCK_CHARACTERS = 32_768
 MARGIN_PIECES = 32
@@ -55,7 +56,7 @@ class Aligner:
         tokenizer: its file, or the tokenizer itself, of which a copy is taken.
 
     Raises:
-        ModelError: where the file is none of a tokenizer.
+        ModelError: if the file is none of a tokenizer.
     """
 
     def __init__(self, tokenizer: Path | Tokenizer) -> None:

@@ -75,7 +75,7 @@ class Calibration:
 
 
 def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
-    """The calibration of a model folder; None where it has none.
+    """The calibration of a model folder; None if it has none.
 
     Raises:
         ModelError: on a file that is no calibration, or is one of another encoder.
@@ -123,7 +123,7 @@ def fit_calibration(
         provenance: what was labelled, for people.
 
     Raises:
-        InputError: where fewer than 10 hits are right, or wrong.
+        InputError: if fewer than 10 hits are right, or wrong.
         MissingExtraError: without SciPy.
     """
     try:

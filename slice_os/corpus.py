@@ -10,12 +10,13 @@ from types import TracebackType
 from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
-from slice_os.ingest.passages import DEFAULT_MAX_PIECES, encode_documents
+from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Format, find_sources
-from slice_os.mining import RANK_DEPTH, make_query, mine, search
-from slice_os.model import BUNDLED, ModelCard, read_card
+from slice_os.mining import NUM_CANDIDATES, make_query, mine, search
+from slice_os.model import bundled_model
+from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
 from slice_os.stores import Location, create_store, is_remote, open_store, store_exists
 from slice_os.stores.base import Rejection, Store, StoreInfo
@@ -37,12 +38,12 @@ class Corpus:
 
     Args:
         store: folder of a local store, or ``http(s)://[user@]host[:port]/index``, made by the
-            first `add` or `ingest` where there is none; or a store of your own making, such as
+            first `add` or `ingest` if there is none; or a store of your own making, such as
             an `OpenSearchStore` over your own client, which stays open when the corpus closes.
         encoder: an encoder, or the model to load; None for the one the store was made with, or
             the bundled default for a new store.
         max_pieces: word pieces that a passage of a new store holds, 8 to 1,024.
-        index: how an index is made where there is none, for a store in OpenSearch.
+        index: how an index is made if there is none, for a store in OpenSearch.
 
     Raises:
         InputError: on another number of word pieces.
@@ -78,7 +79,7 @@ class Corpus:
         """The store; opened when it is first needed.
 
         Raises:
-            StoreError: where there is none yet.
+            StoreError: if there is none yet.
         """
         card = None if self._encoder is None else self.encoder.card
         if isinstance(self._source, (str, Path)):
@@ -100,7 +101,7 @@ class Corpus:
         """Store documents, replacing those with a known id; returns how many there were.
 
         Raises:
-            StoreError: where OpenSearch would not take some of them; the others are stored.
+            StoreError: if OpenSearch would not take some of them; the others are stored.
         """
         added = 0
         rejected: list[Rejection] = []
@@ -144,7 +145,7 @@ class Corpus:
             complain: told of every record that cannot be used.
 
         Raises:
-            InputError: where a path does not exist.
+            InputError: if a path does not exist.
         """
         sources = find_sources(paths, read_as)
         return ingest_sources(
@@ -166,7 +167,7 @@ class Corpus:
         threshold: float | None = None,
         where: Filter | None = None,
         fusion: str = "convex",
-        depth: int = RANK_DEPTH,
+        num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
@@ -178,7 +179,7 @@ class Corpus:
             where: metadata fields with the value, or the values, that they may have.
             fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
                 of an OpenSearch with the neural-search plugin.
-            depth: passages that an index in OpenSearch proposes by vector, and as many by
+            num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same. Local stores know all passages.
 
         Raises:
@@ -192,7 +193,7 @@ class Corpus:
             offset=offset,
             threshold=threshold,
             fusion=fusion,
-            depth=depth,
+            num_candidates=num_candidates,
         )
 
     def mine(
@@ -233,7 +234,7 @@ class Corpus:
         """The text of a document, exactly as given; hits' offsets count its code points.
 
         Raises:
-            InputError: where there is no such document.
+            InputError: if there is no such document.
         """
         text = self.store.document_text(doc_id)
         if text is None:
@@ -283,7 +284,7 @@ class Corpus:
         if isinstance(self._source, (str, Path)) and not store_exists(self._source):
             max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
             create_store(
-                self._source, self.encoder.card, max_pieces, self._index, self.encoder.axes
+                self._source, self.encoder.card, max_pieces, self._index, self.encoder.projection
             )
         return self.store
 
@@ -295,18 +296,3 @@ def filter_values(where: Filter | None) -> dict[str, list[str]]:
         values = [wanted] if isinstance(wanted, (str, int, float)) else wanted
         named[field] = [field_text(value) for value in values]
     return named
-
-
-def bundled_model(card: ModelCard, location: str) -> Path:
-    """The bundled model that made the store at some place.
-
-    Raises:
-        StoreError: where another model made it.
-    """
-    for folder in sorted(BUNDLED.iterdir()):
-        if folder.is_dir() and read_card(folder).encoder_id == card.encoder_id:
-            return folder
-    raise StoreError(
-        f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
-        "name its folder as the model"
-    )

@@ -11,17 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.alignment import AlignedText, Aligner, Window, plan_windows
+from slice_os.arrays import FloatArray
 from slice_os.calibration import Calibration, read_calibration
 from slice_os.documents import check_text
-from slice_os.engines import Engine, FloatArray, open_engine
+from slice_os.engines import Engine, open_engine
 from slice_os.errors import InputError, ModelError
 from slice_os.model import (
-    AXES_FILE,
     MODEL_FILE,
     TOKENIZER_FILE,
     ModelCard,
     content_id,
     model_folder,
+    projection_file,
     read_card,
 )
 
@@ -47,8 +48,8 @@ class SpanEncoder:
         threads: CPU threads; all usable cores for None.
 
     Raises:
-        ModelError: where the folder is no model, or its files do not match its card.
-        EngineError: where the engine or provider did not load.
+        ModelError: if the folder is no model, or its files do not match its card.
+        EngineError: if the engine or provider did not load.
     """
 
     def __init__(
@@ -71,24 +72,24 @@ class SpanEncoder:
         )
 
     @cached_property
-    def axes(self) -> FloatArray | None:
-        """Orthonormal axes, ``(dimension, dimension)``, an axis a row.
+    def projection(self) -> FloatArray | None:
+        """An orthonormal projection, ``(dimension, dimension)``, a direction a row.
 
-        The first ones keep most of the cosines of phrases with spans: those that training found,
-        or the principal axes of span vectors. None where the model folder has none.
+        Its first rows keep most of the cosines of phrases with spans: training found them, or
+        they are the principal directions of span vectors. None if the model folder has none.
         """
-        path = self.folder / AXES_FILE
-        if not path.is_file():
+        path = projection_file(self.folder)
+        if path is None:
             return None
-        axes: FloatArray = np.load(path, allow_pickle=False).astype(np.float32)
-        return axes
+        projection: FloatArray = np.load(path, allow_pickle=False).astype(np.float32)
+        return projection
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """The map from cosines to probabilities; None where the model folder has none.
+        """The map from cosines to probabilities; None if the model folder has none.
 
         Raises:
-            ModelError: where it is not one of this encoder.
+            ModelError: if it is not one of this encoder.
         """
         return read_calibration(self.folder, self.card.encoder_id)
 

@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.errors import EngineError, MissingExtraError, ModelError
 from slice_os.threads import usable_cores
-
-FloatArray = npt.NDArray[np.float32]
-IdArray = npt.NDArray[np.int64]
 
 CPU = "CPUExecutionProvider"
 
@@ -33,7 +30,7 @@ class Engine(Protocol):
     workers: int
     batch_pieces: int
 
-    def run(self, ids: IdArray, mask: IdArray) -> FloatArray:
+    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
         """One forward pass.
 
         Args:
@@ -60,8 +57,8 @@ class OnnxRuntimeEngine:
         threads: CPU threads to use; all usable cores for None.
 
     Raises:
-        EngineError: where the first provider did not load, naming those that there are.
-        ModelError: where the file is no ONNX model.
+        EngineError: if the first provider did not load, naming those that there are.
+        ModelError: if the file is no ONNX model.
     """
 
     def __init__(
@@ -96,7 +93,7 @@ class OnnxRuntimeEngine:
         self._inputs = {put.name for put in self._session.get_inputs()}
         self._output = self._session.get_outputs()[0].name
 
-    def run(self, ids: IdArray, mask: IdArray) -> FloatArray:
+    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
         """One forward pass; see `Engine.run`."""
         feeds = {"input_ids": ids, "attention_mask": mask}
         if "token_type_ids" in self._inputs:
@@ -115,8 +112,8 @@ class OpenVINOEngine:
         threads: CPU threads to use; all usable cores for None.
 
     Raises:
-        MissingExtraError: where OpenVINO is not installed.
-        ModelError: where OpenVINO cannot compile the model.
+        MissingExtraError: if OpenVINO is not installed.
+        ModelError: if OpenVINO cannot compile the model.
     """
 
     batch_pieces = 1
@@ -141,7 +138,7 @@ class OpenVINOEngine:
         # What OpenVINO's binding sets up in its first call deadlocks where two threads make it.
         self.run(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
 
-    def run(self, ids: IdArray, mask: IdArray) -> FloatArray:
+    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
         """One forward pass; see `Engine.run`."""
         feeds = {"input_ids": ids, "attention_mask": mask}
         if "token_type_ids" in self._inputs:

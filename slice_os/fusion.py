@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
 from slice_os.errors import InputError
-from slice_os.spans import FloatArray
 
 BM25_WEIGHT = 0.15
 RANK_CONSTANT = 60
@@ -64,7 +64,7 @@ def fusion_named(name: str) -> Fusion:
     """The fusion of that name.
 
     Raises:
-        InputError: where there is none.
+        InputError: if there is none.
     """
     if name not in FUSIONS:
         raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}, server")

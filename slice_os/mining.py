@@ -6,27 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
+from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex, fusion_named
 from slice_os.passages import EncodedPassage
+from slice_os.query import Phrases, Query, Where
 from slice_os.results import Context, Hit, Hits
 from slice_os.scoring import best_spans
-from slice_os.spans import FloatArray, ScoredSpan
-from slice_os.stores.base import (
-    Evidence,
-    FusingStore,
-    PassageKey,
-    Phrases,
-    Query,
-    Store,
-    StoredPassage,
-    Where,
-)
+from slice_os.spans import ScoredSpan
+from slice_os.stores.base import FusingStore, Store
 from slice_os.words import find_words
 
-RANK_DEPTH = 400
-DEEPEST = 10_000
+NUM_CANDIDATES = 400
+MOST_CANDIDATES = 10_000
 SERVER = "server"
 
 Load = Callable[[Sequence[PassageKey]], dict[PassageKey, StoredPassage]]
@@ -60,7 +54,7 @@ def search(
     offset: int = 0,
     threshold: float | None = None,
     fusion: str = "convex",
-    depth: int = RANK_DEPTH,
+    num_candidates: int = NUM_CANDIDATES,
 ) -> Hits:
     """The best passages for any of the phrases, each with its best span.
 
@@ -75,24 +69,24 @@ def search(
         threshold: least cosine of a hit; None for any.
         fusion: how cosine and BM25 make a score: ``convex``, ``rrf``, ``cosine``, or
             ``server`` to leave it to a store that can.
-        depth: passages that a store with an index proposes by vector, and as many by BM25;
+        num_candidates: passages that a store with an index proposes by vector, and as many by BM25;
             pages of one depth belong together.
 
     Raises:
         InputError: on an unknown fusion, a top_k or offset below zero, or a page beyond the
             depth.
     """
-    check_page(top_k, offset, None if store.exhaustive else depth)
+    check_page(top_k, offset, None if store.exhaustive else num_candidates)
     if fusion != SERVER:
         fuse = fusion_named(fusion)
-        evidence = store.rank(query, depth)
-        scores = fused(evidence, fuse)
+        candidates = store.rank(query, num_candidates)
+        scores = fused(candidates, fuse)
     elif isinstance(store, FusingStore):
-        evidence, scores = store.rank_fused(query, depth)
+        candidates, scores = store.rank_fused(query, num_candidates)
     else:
         raise InputError("fusion 'server' needs a store in OpenSearch; use convex, rrf or cosine")
     return best_hits(
-        evidence, scores, query, store.load, top_k=top_k, offset=offset, threshold=threshold
+        candidates, scores, query, store.load, top_k=top_k, offset=offset, threshold=threshold
     )
 
 
@@ -111,42 +105,42 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
     Yields:
         Hits by document, passage, phrase and place; their score is that of convex fusion.
     """
-    for evidence in store.sweep(query, threshold, exhaustive):
-        yield from all_hits(evidence, query, store.load, threshold)
+    for candidates in store.scan(query, threshold, exhaustive):
+        yield from all_hits(candidates, query, store.load, threshold)
 
 
-def check_page(top_k: int, offset: int, depth: int | None) -> None:
+def check_page(top_k: int, offset: int, num_candidates: int | None) -> None:
     """Refuse pages that cannot be had, or that would not fit the pages before.
 
     Args:
         top_k: hits wanted.
         offset: hits to pass over first.
-        depth: passages that a store proposes; None where it knows them all.
+        num_candidates: passages that a store proposes; None if it knows them all.
 
     Raises:
         InputError: saying what to ask for.
     """
     if top_k < 0 or offset < 0:
         raise InputError("top_k and offset must not be negative")
-    if depth is None:
+    if num_candidates is None:
         return
-    if not 1 <= depth <= DEEPEST:
-        raise InputError(f"depth {depth}: give 1 to {DEEPEST:,}")
-    if offset + top_k > depth:
+    if not 1 <= num_candidates <= MOST_CANDIDATES:
+        raise InputError(f"num_candidates {num_candidates}: give 1 to {MOST_CANDIDATES:,}")
+    if offset + top_k > num_candidates:
         raise InputError(
-            f"hits {offset + 1} to {offset + top_k} lie beyond depth {depth}: ask for every page "
-            f"with a depth of {offset + top_k} or more, or mine with a threshold"
+            f"hits {offset + 1} to {offset + top_k} lie beyond the {num_candidates} candidates: "
+            f"ask for all pages with num_candidates {offset + top_k} or more, or mine by threshold"
         )
 
 
-def fused(evidence: Evidence, fuse: Fusion) -> FloatArray:
+def fused(candidates: ScoredCandidates, fuse: Fusion) -> FloatArray:
     """``(n_phrases, n_passages)`` scores of the evidence."""
-    rows = zip(evidence.cosines, evidence.bm25, evidence.bm25_best.tolist(), strict=True)
+    rows = zip(candidates.cosines, candidates.bm25, candidates.bm25_best.tolist(), strict=True)
     return np.stack([fuse(*row) for row in rows])
 
 
 def best_hits(
-    evidence: Evidence,
+    candidates: ScoredCandidates,
     scores: FloatArray,
     query: Query,
     load: Load,
@@ -158,7 +152,7 @@ def best_hits(
     """A page of the passages with the highest scores; see `search`.
 
     Args:
-        evidence: what a store knows of passages.
+        candidates: what a store knows of passages.
         scores: ``(n_phrases, n_passages)``.
         query: what to look for.
         load: gives passages by key.
@@ -167,31 +161,33 @@ def best_hits(
         threshold: least cosine of a hit; None for any.
     """
     if threshold is not None:
-        scores = np.where(evidence.cosines >= threshold, scores, -np.inf)
+        scores = np.where(candidates.cosines >= threshold, scores, -np.inf)
     best = scores.max(axis=0, initial=-np.inf)
     order = np.argsort(-best, kind="stable")[offset : offset + top_k]
     order = order[np.isfinite(best[order])]
-    loaded = load([evidence.keys[column] for column in order])
+    loaded = load([candidates.keys[column] for column in order])
     hits: list[Hit] = []
     for column in order:
-        passage = loaded.get(evidence.keys[column])
+        passage = loaded.get(candidates.keys[column])
         if passage is not None:
             row = int(scores[:, column].argmax())
-            hits += _hits(passage, query, row, evidence, int(column), scores, limit=1)
+            hits += _hits(passage, query, row, candidates, int(column), scores, limit=1)
     return Hits(tuple(hits), threshold)
 
 
-def all_hits(evidence: Evidence, query: Query, load: Load, threshold: float) -> Iterator[Hit]:
+def all_hits(
+    candidates: ScoredCandidates, query: Query, load: Load, threshold: float
+) -> Iterator[Hit]:
     """Every hit in the passages of some evidence; see `mine`."""
-    scores = fused(evidence, convex)
-    loaded = load(evidence.keys)
-    for column, key in enumerate(evidence.keys):
+    scores = fused(candidates, convex)
+    loaded = load(candidates.keys)
+    for column, key in enumerate(candidates.keys):
         passage = loaded.get(key)
         if passage is None:
             continue
-        for row in np.flatnonzero(evidence.cosines[:, column] >= threshold):
+        for row in np.flatnonzero(candidates.cosines[:, column] >= threshold):
             yield from _hits(
-                passage, query, int(row), evidence, column, scores, threshold=threshold
+                passage, query, int(row), candidates, column, scores, threshold=threshold
             )
 
 
@@ -213,7 +209,7 @@ def _hits(
     passage: StoredPassage,
     query: Query,
     row: int,
-    evidence: Evidence,
+    candidates: ScoredCandidates,
     column: int,
     scores: FloatArray,
     threshold: float = -1.0,
@@ -231,7 +227,7 @@ def _hits(
             end=end,
             text=passage.text[start - encoded.start : end - encoded.start],
             cosine=span.cosine,
-            bm25=float(evidence.bm25[row, column]),
+            bm25=float(candidates.bm25[row, column]),
             score=float(scores[row, column]),
             metadata=encoded.metadata,
             context=context,

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import orjson
 
-from slice_os.errors import EncoderMismatchError, ModelError
+from slice_os.errors import EncoderMismatchError, ModelError, StoreError
 
 CARD_FILE = "model.json"
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
-AXES_FILE = "axes.npy"
+PROJECTION_FILE = "projection.npy"
+_FORMER_PROJECTION_FILE = "axes.npy"
 BUNDLED = Path(__file__).parent / "models"
 DEFAULT_MODEL = "slice-mini"
+_RENAMED = {"licence": "license"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class ModelCard:
         min_words: shortest span to score, in words.
         max_words: longest span to score, in words.
         precision: ``fp32``, ``fp16`` or ``int8``.
-        licence: SPDX expression of the weights.
+        license: SPDX expression of the weights.
         provenance: where the weights come from and how the file was made.
         threshold: a cosine from which a span counts as a hit unless the user says otherwise.
     """
@@ -46,9 +49,14 @@ class ModelCard:
     min_words: int
     max_words: int
     precision: str
-    licence: str
+    license: str
     provenance: str
     threshold: float
+
+    @classmethod
+    def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
+        """A card from its stored fields, also by the names that they had before."""
+        return cls(**{_RENAMED.get(name, name): value for name, value in stored.items()})
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
@@ -78,11 +86,17 @@ def content_id(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def projection_file(folder: Path) -> Path | None:
+    """The file of a folder's projection, also by its former name; None if there is none."""
+    paths = (folder / PROJECTION_FILE, folder / _FORMER_PROJECTION_FILE)
+    return next((path for path in paths if path.is_file()), None)
+
+
 def model_folder(model: str | Path | None = None) -> Path:
     """The folder of a bundled model by name (the default one for None) or of a path.
 
     Raises:
-        ModelError: where there is no model of that name or path.
+        ModelError: if there is no model of that name or path.
     """
     if model is None:
         return BUNDLED / DEFAULT_MODEL
@@ -110,6 +124,8 @@ def read_card(folder: Path) -> ModelCard:
         raise ModelError(f"{path}: not found; is {folder} a model folder?") from None
     except orjson.JSONDecodeError as error:
         raise ModelError(f"{path}: not valid JSON ({error})") from None
+    if isinstance(raw, dict):
+        raw = {_RENAMED.get(name, name): value for name, value in raw.items()}
     expected = {field.name for field in fields(ModelCard)}
     if not isinstance(raw, dict) or set(raw) != expected:
         found = set(raw) if isinstance(raw, dict) else set()
@@ -126,3 +142,18 @@ def read_card(folder: Path) -> ModelCard:
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: not found; export the model again")
     return ModelCard(**raw)
+
+
+def bundled_model(card: ModelCard, location: str) -> Path:
+    """The bundled model that made the store at some place.
+
+    Raises:
+        StoreError: if another model made it.
+    """
+    for folder in sorted(BUNDLED.iterdir()):
+        if folder.is_dir() and read_card(folder).encoder_id == card.encoder_id:
+            return folder
+    raise StoreError(
+        f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
+        "name its folder as the model"
+    )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.documents import Document, Metadata
-from slice_os.spans import FloatArray, SpanLayout
-from slice_os.words import IntArray
+from slice_os.spans import SpanLayout
+
+DEFAULT_MAX_PIECES = 128
 
 
 @dataclass(frozen=True, slots=True)

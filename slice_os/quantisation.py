@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from slice_os.spans import FloatArray
-
-Int8Array = npt.NDArray[np.int8]
+from slice_os.arrays import FloatArray, Int8Array
 
 _STEPS = np.float32(127)
 

@@ -32,12 +32,12 @@ class Hit:
         end: one past the last.
         text: the span itself, ``document_text[start:end]``.
         cosine: similarity of span and phrase, -1 to 1, exact over the stored vectors.
-        bm25: BM25 of the passage for the phrase's terms, 0 where none occurs; None where there
+        bm25: BM25 of the passage for the phrase's terms, 0 if none occurs; None if there
             is no corpus to count terms in.
         score: what ranks a search: cosine and BM25, fused.
         metadata: the document's fields, with the speaker and times of a turn.
         context: the passage around the span.
-        probability: that the span says the phrase, by the model's calibration; None where the
+        probability: that the span says the phrase, by the model's calibration; None if the
             model has none.
     """
 
@@ -84,7 +84,7 @@ class Hits(Sequence[Hit]):
 
     Attributes:
         items: the hits.
-        threshold: the least cosine they were selected by; None where there was none.
+        threshold: the least cosine they were selected by; None if there was none.
     """
 
     items: tuple[Hit, ...]
@@ -94,7 +94,7 @@ class Hits(Sequence[Hit]):
         """The hits that a higher threshold leaves.
 
         Raises:
-            ValueError: where the threshold is below that of these hits, which are then not all.
+            ValueError: if the threshold is below that of these hits, which are then not all.
         """
         if self.threshold is not None and threshold < self.threshold:
             raise ValueError(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
 from slice_os.passages import EncodedPassage
-from slice_os.spans import FloatArray, ScoredSpan, select_spans, span_cosines, span_norms
-from slice_os.stores.base import Query
+from slice_os.query import Query
+from slice_os.spans import ScoredSpan, select_spans, span_cosines, span_norms
 from slice_os.threads import one_blas_thread
 
 

@@ -12,9 +12,9 @@ from typing import Literal, cast
 
 import numpy as np
 
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.errors import InputError
-from slice_os.spans import FloatArray, SpanLayout
-from slice_os.words import IntArray
+from slice_os.spans import SpanLayout
 
 COVER_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20)
 FORMS = "all, grid:SIZE[,SIZE...] (such as grid:8) or cover:COSINE (such as cover:0.9)"

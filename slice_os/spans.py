@@ -11,12 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from slice_os.words import IntArray
-
-FloatArray = npt.NDArray[np.float32]
+from slice_os.arrays import FloatArray, IntArray
 
 TINY = 1e-12
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import regex
 
-IntArray = npt.NDArray[np.int64]
+from slice_os.arrays import IntArray
 
 # A word begins with a letter or digit and goes on with letters, marks, digits and joiners; a
 # single connector between two such runs keeps them together ("non-refundable", "and/or",

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import EngineError, InputError, ModelError, SpanEncoder
+from slice_os.arrays import FloatArray
 from slice_os.encoder import PieceRange, plan_batches
-from slice_os.spans import FloatArray
 
 from .strategies import hard_texts
 

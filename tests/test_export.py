@@ -25,7 +25,7 @@ transformers = pytest.importorskip("transformers")
 
 TEXT = "The tenant may end the lease at any time, provided that two months' notice is given."
 PHRASE = "The tenant may end the lease."
-FILES = ["axes.npy", "model.json", "model.onnx", "parity.json", "tokenizer.json"]
+FILES = ["model.json", "model.onnx", "parity.json", "projection.npy", "tokenizer.json"]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def _export(*arguments: object) -> Result:
 
 def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path) -> None:
     out = tmp_path / "fp32"
-    result = _export(minilm, out, "--precision", "fp32", "--name", "MiniLM", "--licence", "MIT")
+    result = _export(minilm, out, "--precision", "fp32", "--name", "MiniLM", "--license", "MIT")
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert report == json.loads((out / "parity.json").read_bytes())
@@ -99,7 +99,7 @@ def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path
     assert report["unpadded"]["max_abs"] <= 1e-5
     assert report["padded"]["max_abs"] <= 1e-5
     card = read_card(out)
-    assert (card.name, card.licence, card.precision) == ("MiniLM", "MIT", "fp32")
+    assert (card.name, card.license, card.precision) == ("MiniLM", "MIT", "fp32")
     assert (card.dimension, card.max_length, card.max_words) == (384, 256, 20)
     assert card.encoder_id == content_id(out)
     assert sorted(path.name for path in out.iterdir()) == FILES
@@ -110,14 +110,14 @@ def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path
 def test_axes_that_a_model_was_trained_with_are_kept(minilm: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(minilm, source)
-    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(384, 384)))[0]
-    np.save(source / "axes.npy", axes)
+    projection = np.linalg.qr(np.random.default_rng(0).normal(size=(384, 384)))[0]
+    np.save(source / "projection.npy", projection)
     export_model(source, tmp_path / "out")
-    kept = SpanEncoder(tmp_path / "out").axes
+    kept = SpanEncoder(tmp_path / "out").projection
     assert kept is not None
-    np.testing.assert_allclose(kept, axes, atol=1e-3)
-    np.save(source / "axes.npy", axes * 2)
-    with pytest.raises(ModelError, match=r"axes\.npy: not 384 orthonormal axes"):
+    np.testing.assert_allclose(kept, projection, atol=1e-3)
+    np.save(source / "projection.npy", projection * 2)
+    with pytest.raises(ModelError, match=r"projection\.npy: not 384 orthonormal rows"):
         export_model(source, tmp_path / "out", force=True)
 
 
@@ -126,7 +126,7 @@ def test_int8_is_small_and_close(minilm: Path, tmp_path: Path) -> None:
     assert report.unpadded.span_cosine > 0.995
     assert report.unpadded.span_cosine_min > 0.97
     assert (tmp_path / "int8" / "model.onnx").stat().st_size < 24e6
-    assert read_card(tmp_path / "int8").licence == "apache-2.0"
+    assert read_card(tmp_path / "int8").license == "apache-2.0"
     _, vectors = SpanEncoder(tmp_path / "int8").encode_text(TEXT)
     expected = _torch_vectors(minilm, TEXT)
     assert _cosine(vectors.mean(axis=0), expected.mean(axis=0)) > 0.99
@@ -135,7 +135,7 @@ def test_int8_is_small_and_close(minilm: Path, tmp_path: Path) -> None:
 def test_a_span_of_the_bundled_model_is_the_phrase_alone() -> None:
     """What it was trained for: the mean of a span's vectors in context is that of the phrase."""
     encoder = SpanEncoder()
-    assert encoder.card.licence == "Apache-2.0"
+    assert encoder.card.license == "Apache-2.0"
     phrases = ["either party may end this agreement", "the shipment arrived two weeks late"]
     alone = encoder.encode_phrases(phrases)
     for phrase, vector in zip(phrases, alone, strict=True):
@@ -159,7 +159,7 @@ def test_other_architectures(kind: str, tiny: Callable[..., Path], tmp_path: Pat
     # RoBERTa and MPNet keep two positions for themselves.
     card = read_card(tmp_path / "out")
     assert card.max_length == (64 if kind in ("roberta", "mpnet") else 66)
-    assert (card.name, card.licence, card.dimension) == (folder.name, "unknown", 32)
+    assert (card.name, card.license, card.dimension) == (folder.name, "unknown", 32)
     _, vectors = SpanEncoder(tmp_path / "out").encode_text(PHRASE)
     np.testing.assert_allclose(vectors, _torch_vectors(folder, PHRASE), atol=1e-5, rtol=0)
 
@@ -207,7 +207,7 @@ def test_sentence_transformers_folder_with_a_subfolder(
     (root / "README.md").write_text("---\nlicense: mit\n---\n")
     export_model(root, tmp_path / "out")
     card = read_card(tmp_path / "out")
-    assert (card.name, card.licence, card.max_length) == ("sentences", "mit", 40)
+    assert (card.name, card.license, card.max_length) == ("sentences", "mit", 40)
 
 
 class TestTarget:

@@ -24,10 +24,11 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
+from slice_os.arrays import FloatArray
 from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.spans import FloatArray
+from slice_os.query import Phrases, Query
 from slice_os.stores import create_store, open_store, store_exists
-from slice_os.stores.base import Phrases, Query, Store
+from slice_os.stores.base import Store
 from slice_os.words import find_words
 
 from .strategies import hard_texts
@@ -42,7 +43,7 @@ CARD = ModelCard(
     min_words=1,
     max_words=4,
     precision="fp32",
-    licence="unknown",
+    license="unknown",
     provenance="random vectors",
     threshold=0.5,
 )
@@ -119,8 +120,8 @@ class TestDocuments:
         fill(store, [Document("doc 2", "something else")])
         assert store.info().documents == 5
         assert store.document_text("doc 2") == "something else"
-        evidence = store.rank(query("something"), 10)
-        texts = [found.text for found in store.load(evidence.keys).values()]
+        candidates = store.rank(query("something"), 10)
+        texts = [found.text for found in store.load(candidates.keys).values()]
         assert texts.count("something else") == 1
         assert not any("number 2" in text for text in texts)
 
@@ -130,8 +131,8 @@ class TestDocuments:
             assert writer.delete(["doc 1", "nothing", "doc 3", "doc 1"]) == 2
         assert store.info().documents == 3
         assert store.document_text("doc 1") is None
-        evidence = store.rank(query("number"), 10)
-        assert {found.doc_id for found in store.load(evidence.keys).values()} == {
+        candidates = store.rank(query("number"), 10)
+        assert {found.doc_id for found in store.load(candidates.keys).values()} == {
             "doc 0",
             "doc 2",
             "doc 4",
@@ -156,8 +157,8 @@ class TestDocuments:
         assert store.document_text("a") == "the former text"
         assert store.document_text("b") == "complete"
         fill(store, [Document("c", "and on it goes")])
-        evidence = store.rank(query("former"), 10)
-        assert evidence.bm25[0].argmax() == evidence.keys.index(min(evidence.keys))
+        candidates = store.rank(query("former"), 10)
+        assert candidates.bm25[0].argmax() == candidates.keys.index(min(candidates.keys))
         assert store.info().documents == 3
 
     def test_of_a_source_are_known(self, store: Store) -> None:
@@ -180,8 +181,8 @@ class TestDocuments:
         fill(store, [Document(f"\0{n}", text) for n, text in enumerate(texts)])
         for number, text in enumerate(texts):
             assert store.document_text(f"\0{number}") == text
-        evidence = store.rank(query("word", "取消"), 10)
-        for found in store.load(evidence.keys).values():
+        candidates = store.rank(query("word", "取消"), 10)
+        for found in store.load(candidates.keys).values():
             text = texts[int(found.doc_id[1:])]
             assert text[found.encoded.start : found.encoded.end] == found.text
         store.close()
@@ -196,18 +197,18 @@ class TestScores:
         with store.writer() as writer:
             writer.delete([f"doc {n}" for n in (0, 7, 8, 21, 39)])
         asked = query("number", "here", "zero")
-        evidence = store.rank(asked, 1)
-        found = store.load(evidence.keys)
-        assert len(evidence.keys) == store.info().passages == len(found)
-        for column, key in enumerate(evidence.keys):
+        candidates = store.rank(asked, 1)
+        found = store.load(candidates.keys)
+        assert len(candidates.keys) == store.info().passages == len(found)
+        for column, key in enumerate(candidates.keys):
             stored = found[key]
             expected = brute_force(stored.encoded, asked.phrases.vectors)
-            np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)
+            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=1e-5)
             (original,) = [
                 p for p in parts[stored.doc_id].passages if p.start == stored.encoded.start
             ]
             unquantised = brute_force(original, asked.phrases.vectors)
-            np.testing.assert_allclose(evidence.cosines[:, column], unquantised, atol=0.01)
+            np.testing.assert_allclose(candidates.cosines[:, column], unquantised, atol=0.01)
 
     def test_of_passages_shorter_than_any_span_asked_for(self, store: Store) -> None:
         fill(store, [Document("a", "one"), Document("b", "one two three")])
@@ -218,13 +219,13 @@ class TestScores:
     def test_of_a_sweep_are_those_of_the_ranking(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("slice_os.stores.local.store.SWEEP_PASSAGES", 3)
+        monkeypatch.setattr("slice_os.stores.local.store.SCAN_PASSAGES", 3)
         fill(store, documents(30))
         asked = query("number", "zero")
         ranked = store.rank(asked, 1)
         above = np.flatnonzero((ranked.cosines >= 0.7).any(axis=0))
         assert 3 < len(above) < len(ranked.keys)
-        swept = list(store.sweep(asked, 0.7, exhaustive=True))
+        swept = list(store.scan(asked, 0.7, exhaustive=True))
         assert [key for each in swept for key in each.keys] == [ranked.keys[c] for c in above]
         np.testing.assert_array_equal(
             np.concatenate([each.bm25 for each in swept], axis=1), ranked.bm25[:, above]
@@ -243,9 +244,9 @@ class TestScores:
         )
 
         def found(phrase: str) -> set[str]:
-            evidence = store.rank(query(phrase), 1)
-            hits = [evidence.keys[i] for i in np.flatnonzero(evidence.bm25[0])]
-            assert evidence.bm25_best[0] == evidence.bm25[0].max(initial=0)
+            candidates = store.rank(query(phrase), 1)
+            hits = [candidates.keys[i] for i in np.flatnonzero(candidates.bm25[0])]
+            assert candidates.bm25_best[0] == candidates.bm25[0].max(initial=0)
             return {passage.doc_id for passage in store.load(hits).values()}
 
         assert found("cancel plans") == {"en"}
@@ -341,9 +342,9 @@ class TestFilters:
 
 class TestOpening:
     def test_an_empty_store_answers(self, store: Store) -> None:
-        evidence = store.rank(query("one", "two"), 10)
-        assert (list(evidence.keys), evidence.cosines.shape) == ([], (2, 0))
-        assert list(store.sweep(query("one"), 0.5, exhaustive=True)) == []
+        candidates = store.rank(query("one", "two"), 10)
+        assert (list(candidates.keys), candidates.cosines.shape) == ([], (2, 0))
+        assert list(store.scan(query("one"), 0.5, exhaustive=True)) == []
         assert store.info().documents == store.info().passages == 0
 
     def test_no_store(self, tmp_path: Path) -> None:
@@ -499,13 +500,15 @@ class TestProcesses:
         with child(writing, store.info().location) as process:
             for _ in range(10):
                 assert line(process)
-                evidence = store.rank(query("version", "it"), 10)
-                loaded = store.load(evidence.keys)
+                candidates = store.rank(query("version", "it"), 10)
+                loaded = store.load(candidates.keys)
                 assert loaded
-                for column, key in enumerate(evidence.keys):
+                for column, key in enumerate(candidates.keys):
                     if key in loaded:  # else it was replaced meanwhile
                         expected = brute_force(loaded[key].encoded, phrases)
-                        np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)
+                        np.testing.assert_allclose(
+                            candidates.cosines[:, column], expected, atol=1e-5
+                        )
                 texts: dict[str, set[str]] = {}
                 for passage in loaded.values():
                     texts.setdefault(passage.doc_id, set()).add(passage.text)
@@ -534,8 +537,8 @@ class TestProcesses:
         grown = (folder / "vectors.i8").stat().st_size
         fill(store, [Document("next", "the next one")])
         assert (folder / "vectors.i8").stat().st_size < grown
-        evidence = store.rank(query("number"), 1)
-        for column, (key, passage) in enumerate(store.load(evidence.keys).items()):
-            assert key == evidence.keys[column]
+        candidates = store.rank(query("number"), 1)
+        for column, (key, passage) in enumerate(store.load(candidates.keys).items()):
+            assert key == candidates.keys[column]
             expected = brute_force(passage.encoded, query("number").phrases.vectors)
-            np.testing.assert_allclose(evidence.cosines[:, column], expected, atol=1e-5)
+            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=1e-5)

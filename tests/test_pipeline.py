@@ -17,8 +17,8 @@ from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.ingest.pipeline import Summary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.sources import Format
+from slice_os.query import Phrases, Query
 from slice_os.stores import open_store
-from slice_os.stores.base import Phrases, Query
 
 
 @pytest.fixture(autouse=True)

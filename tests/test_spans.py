@@ -6,14 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.spans import (
-    FloatArray,
-    ScoredSpan,
-    SpanLayout,
-    select_spans,
-    span_cosines,
-    span_norms,
-)
+from slice_os.arrays import FloatArray
+from slice_os.spans import ScoredSpan, SpanLayout, select_spans, span_cosines, span_norms
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -32,7 +32,7 @@ class BadRecord:
 
     Attributes:
         source: name of the source.
-        line: first line of the record, counted from 1; None where the whole source is meant.
+        line: first line of the record, counted from 1; None if the whole source is meant.
         reason: one line that says what is wrong.
         record: the record as it stands in the source, undecodable bytes as ``\xff``, shortened
             to 10,000 characters.

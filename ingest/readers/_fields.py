@@ -19,7 +19,7 @@ def document_of(
     """The document of a record.
 
     Raises:
-        InputError: where a field is missing or of a type it cannot have.
+        InputError: if a field is missing or of a type it cannot have.
     """
     text, segments = _text(fields, options.text_field)
     return Document(

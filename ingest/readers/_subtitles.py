@@ -86,7 +86,7 @@ def _cue(block: _Block) -> Iterator[Turn]:
     """The turns of a cue: one, or one per voice.
 
     Raises:
-        InputError: where the block is no cue.
+        InputError: if the block is no cue.
     """
     timing_at = 0 if "-->" in block.lines[0] else 1
     timing = _TIMING.match(block.lines[timing_at]) if len(block.lines) > timing_at else None

@@ -15,9 +15,9 @@ from slice_os.errors import SliceError
 
 COMMANDS = {
     "ingest": "slice_os.cli.ingest",
-    "search": "slice_os.cli.asking",
-    "mine": "slice_os.cli.asking",
-    "scan": "slice_os.cli.asking",
+    "search": "slice_os.cli.search",
+    "mine": "slice_os.cli.search",
+    "scan": "slice_os.cli.search",
     "info": "slice_os.cli.store",
     "delete": "slice_os.cli.store",
     "query": "slice_os.cli.query",

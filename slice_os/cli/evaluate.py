@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from slice_os.cli.options import RenamedOption
+
 if TYPE_CHECKING:
-    from slice_os.evaluation.encoders import TextEncoder
-    from slice_os.evaluation.registry import Harness, Progress
+    from slice_os.evaluation.encoders.base import TextEncoder
+    from slice_os.evaluation.harness import Harness, Progress
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
@@ -21,12 +23,12 @@ class _Harnesses(click.Group):
     """The commands defined below and one for each harness, imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from slice_os.evaluation.registry import HARNESSES
+        from slice_os.evaluation.harness import HARNESSES
 
         return [*HARNESSES, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from slice_os.evaluation.registry import HARNESSES, load_harness
+        from slice_os.evaluation.harness import HARNESSES, load_harness
 
         if cmd_name in HARNESSES:
             return _command(load_harness(cmd_name))
@@ -80,19 +82,17 @@ def build_context(
     --model, with a key in OPENAI_API_KEY), and answers without the sentence are left out. OUT
     is a table with the place of the sentence.
     """
-    from slice_os.evaluation import context_builder
-    from slice_os.evaluation.context_data import save_rows
-    from slice_os.evaluation.data import read_passages
-    from slice_os.evaluation.generation import ChatEndpoint
+    from slice_os.datasets.files import read_passages
+    from slice_os.evaluation.sts_b_context import builder
+    from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
+    from slice_os.evaluation.sts_b_context.rows import save_rows
 
-    loaded = context_builder.load_pairs(pairs)[:limit]
+    loaded = builder.load_pairs(pairs)[:limit]
     if text is not None and endpoint is None and model is None:
-        rows = list(context_builder.place_in_text(loaded, read_passages(text), seed))
+        rows = list(builder.place_in_text(loaded, read_passages(text), seed))
     elif text is None and endpoint is not None and model is not None:
         with _bar() as progress:
-            rows = list(
-                context_builder.generate(loaded, ChatEndpoint(endpoint, model), seed, progress)
-            )
+            rows = list(builder.generate(loaded, ChatEndpoint(endpoint, model), seed, progress))
     else:
         raise click.UsageError("give --text, or --endpoint and --model")
     save_rows(rows, out)
@@ -119,7 +119,7 @@ def _command(harness: Harness) -> click.Command:
         if out is not None:
             evaluation.save(out)
         if report is not None:
-            from slice_os.evaluation.html import render_report
+            from slice_os.evaluation.report.html import render_report
 
             report.write_text(render_report(evaluation), encoding="utf-8")
         if as_json:
@@ -149,20 +149,20 @@ def _shared_options(harness: Harness) -> Sequence[click.Option]:
             multiple=True,
             metavar="[NAME=]ENCODER",
             help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
-            "start-end:MODEL, axes-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
+            "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
             "[default: the shipped model]",
         ),
     ]
-    for name, choices in (("setup", harness.setups), ("setting", harness.settings)):
-        if choices:
-            options.append(
-                click.Option(
-                    [f"--{name}", f"{name}s"],
-                    multiple=True,
-                    type=click.Choice(choices),
-                    help="Only this one; repeatable.  [default: all]",
-                )
+    if harness.settings:
+        options.append(
+            RenamedOption(
+                ["--setting", "settings"],
+                formerly="--setup",
+                multiple=True,
+                type=click.Choice(harness.settings),
+                help="Only this one; repeatable.  [default: all]",
             )
+        )
     return [
         *options,
         click.Option(["--json", "as_json"], is_flag=True, help="JSON instead of a table."),
@@ -184,8 +184,8 @@ def _open_encoders(
     specs: Sequence[str], threads: int | None, cache: Path | None, no_cache: bool
 ) -> list[TextEncoder]:
     from slice_os.errors import InputError
-    from slice_os.evaluation.cache import CachedEncoder, default_cache
-    from slice_os.evaluation.encoders import open_encoder
+    from slice_os.evaluation.encoders.base import open_encoder
+    from slice_os.evaluation.encoders.cache import CachedEncoder, default_cache
 
     opened = [open_encoder(spec, threads) for spec in specs or (None,)]
     names = [encoder.name for encoder in opened]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.options import report_option
+from slice_os.cli.options import RenamedOption, report_option
 
 if TYPE_CHECKING:
     from slice_os.export.parity import ParityReport
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 )
 @click.option("--name", help="Name for people.  [default: that of MODEL]")
 @click.option(
-    "--licence", help="SPDX expression of the weights.  [default: what MODEL's README declares]"
+    "--license",
+    "license_name",
+    cls=RenamedOption,
+    formerly="--licence",
+    help="SPDX expression of the weights.  [default: what MODEL's README declares]",
 )
 @click.option(
     "--threshold",
@@ -41,7 +45,7 @@ def export(
     out: str,
     precision: str,
     name: str | None,
-    licence: str | None,
+    license_name: str | None,
     threshold: float,
     force: bool,
     as_json: bool | None,
@@ -60,7 +64,7 @@ def export(
         out,
         precision=precision,
         name=name,
-        licence=licence,
+        license_name=license_name,
         threshold=threshold,
         force=force,
         progress=lambda step: click.echo(f"{step} …", err=True),

@@ -12,8 +12,8 @@ import orjson
 from slice_os.cli.options import chosen_index, connect, index_options, store_option
 
 if TYPE_CHECKING:
+    from slice_os.arrays import FloatArray
     from slice_os.model import ModelCard
-    from slice_os.spans import FloatArray
     from slice_os.stores.opensearch.manage import Version
     from slice_os.stores.opensearch.repair import Fault
 
@@ -123,7 +123,7 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     source = resolve(client, alias, location)
     if source is None:
         raise no_index(location)
-    axes = _axes(source.settings.encoder, model) if "dimensions" in changes else None
+    projection = _projection(source.settings.encoder, model) if "dimensions" in changes else None
     on_terminal = sys.stderr.isatty()
     with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
 
@@ -131,7 +131,7 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
             bar.total = total
             bar.update(done - bar.n)
 
-        target = make(client, alias, location, changes, axes=axes, progress=show)
+        target = make(client, alias, location, changes, projection=projection, progress=show)
     click.echo(f"made {target.name} from {source.name}", err=True)
     if swap:
         _tell_swap(alias, *manage.swap(client, alias, location, target.name))
@@ -216,15 +216,15 @@ def _tell_swap(alias: str, chosen: Version, before: list[str]) -> None:
     click.echo(f"{alias} stands for {chosen.index}{former}", err=True)
 
 
-def _axes(card: ModelCard, model: str | None) -> FloatArray | None:
+def _projection(card: ModelCard, model: str | None) -> FloatArray | None:
     """The axes of the model that made an index, where it is at hand."""
-    from slice_os.corpus import bundled_model
     from slice_os.encoder import SpanEncoder
     from slice_os.errors import StoreError
+    from slice_os.model import bundled_model
 
     try:
         folder = model or bundled_model(card, "index")
     except StoreError:
         return None
     encoder = SpanEncoder(folder)
-    return encoder.axes if encoder.card.encoder_id == card.encoder_id else None
+    return encoder.projection if encoder.card.encoder_id == card.encoder_id else None

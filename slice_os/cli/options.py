@@ -16,6 +16,30 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class RenamedOption(click.Option):
+    """An option that still takes a former name, which help does not show.
+
+    Args:
+        formerly: the former name.
+        arguments: those of `click.Option`.
+        options: those of `click.Option`.
+    """
+
+    def __init__(self, *arguments: Any, formerly: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._formerly = formerly
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Register both names."""
+        shown = self.opts
+        self.opts = [*shown, self._formerly]
+        try:
+            super().add_to_parser(parser, ctx)
+        finally:
+            self.opts = shown
+
+
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
 
 
@@ -166,11 +190,11 @@ def connect(store: str) -> tuple[OpenSearch, str, str]:
 def chosen_encoder(
     model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder | str | None:
-    """The encoder that the options ask for; None where all is left to the store.
+    """The encoder that the options ask for; None if all is left to the store.
 
     Raises:
-        ModelError: where there is no such model.
-        EngineError: where the engine or provider did not load.
+        ModelError: if there is no such model.
+        EngineError: if the engine or provider did not load.
     """
     if engine == "onnxruntime" and not providers and threads is None:
         return model

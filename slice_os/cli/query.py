@@ -6,6 +6,7 @@ import click
 import orjson
 
 from slice_os.cli.options import (
+    RenamedOption,
     chosen_encoder,
     connect,
     encoder_options,
@@ -20,7 +21,9 @@ from slice_os.cli.options import (
 @store_option
 @click.option(
     "-k",
-    "--depth",
+    "--num-candidates",
+    cls=RenamedOption,
+    formerly="--depth",
     type=click.IntRange(1, 5_000),
     default=400,
     show_default=True,
@@ -34,7 +37,7 @@ from slice_os.cli.options import (
 def query(
     phrases: tuple[str, ...],
     store: str,
-    depth: int,
+    num_candidates: int,
     filters: tuple[str, ...],
     lines_only: bool,
     model: str | None,
@@ -51,8 +54,8 @@ def query(
     from slice_os.corpus import Corpus
     from slice_os.mining import make_query
     from slice_os.stores.opensearch import hybrid
-    from slice_os.stores.opensearch.handout import handout
     from slice_os.stores.opensearch.indices import errors_explained
+    from slice_os.stores.opensearch.query_export import export_query
     from slice_os.stores.opensearch.store import OpenSearchStore
 
     where = parse_filters(filters)
@@ -63,7 +66,7 @@ def query(
     with errors_explained(location):
         fuses = hybrid.installed(client.cat.plugins(format="json"))
     asked = make_query(encoder, phrases, where)
-    printed = handout(asked, index, remote.settings, depth, fuses)
+    printed = export_query(asked, index, remote.settings, num_candidates, fuses)
     if lines_only:
         for line in printed["msearch"]["lines"]:
             click.echo(orjson.dumps(line))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from slice_os.cli.options import report_option
+from slice_os.cli.options import RenamedOption, report_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,12 @@ if TYPE_CHECKING:
 )
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for the model and its logs.")
 @click.option("--model", help="Encoder to begin with.  [default: the recipe's]")
-@click.option("--guide", help="Second teacher, where the recipe has one.  [default: the recipe's]")
+@click.option(
+    "--second-teacher",
+    cls=RenamedOption,
+    formerly="--guide",
+    help="Second teacher, where the recipe has one.  [default: the recipe's]",
+)
 @click.option("--seed", type=int, help="Of all that is drawn at random.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
 @click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
@@ -39,7 +44,7 @@ def train(
     data: str,
     out: str | None,
     model: str | None,
-    guide: str | None,
+    second_teacher: str | None,
     seed: int | None,
     tensorboard: bool,
     dry_run: bool,
@@ -58,10 +63,12 @@ def train(
     config = replace(
         config, model=model or config.model, seed=config.seed if seed is None else seed
     )
-    if guide is not None:
-        if config.guide is None:
-            raise click.UsageError("--guide: the recipe has no [guide]")
-        config = replace(config, guide=replace(config.guide, model=guide))
+    if second_teacher is not None:
+        if config.second_teacher is None:
+            raise click.UsageError("--second-teacher: the recipe has no [second_teacher]")
+        config = replace(
+            config, second_teacher=replace(config.second_teacher, model=second_teacher)
+        )
     as_json = not sys.stdout.isatty() if as_json is None else as_json
     if dry_run:
         expected = estimate(config, data)

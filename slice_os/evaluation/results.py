@@ -12,11 +12,13 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 import orjson
 
 from slice_os import __version__
+from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
-from slice_os.evaluation.data import DataFile
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = Mapping[str, Cell]
+
+_RENAMED = {"setup": "setting", "setups": "settings", "depth": "num_candidates"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class Example:
         group: heading that it stands under, such as the encoder and "too high".
         query: the phrase looked for.
         text: where it was looked for.
-        found: ``(start, end)`` characters that the encoder chose; None where it chose none.
-        gold: ``(start, end)`` characters that are right; None where they are not known.
+        found: ``(start, end)`` characters that the encoder chose; None if it chose none.
+        gold: ``(start, end)`` characters that are right; None if they are not known.
         note: scores and the like.
     """
 
@@ -125,7 +127,7 @@ class Evaluation:
         """Read what `save` wrote.
 
         Raises:
-            InputError: where there is no such file, or it is no saved evaluation.
+            InputError: if there is no such file, or it is no saved evaluation.
         """
         expected = "expected what `slice-os eval … --out FILE` writes"
         try:
@@ -137,9 +139,9 @@ class Evaluation:
         try:
             return cls(
                 harness=raw["harness"],
-                rows=tuple(dict(row) for row in raw["rows"]),
+                rows=tuple(_renamed(row) for row in raw["rows"]),
                 data=tuple(DataFile(**file) for file in raw["data"]),
-                settings=dict(raw["settings"]),
+                settings=_renamed(raw["settings"]),
                 notes=tuple(raw["notes"]),
                 date=raw["date"],
                 version=raw["version"],
@@ -174,7 +176,7 @@ def compare(first: Evaluation, second: Evaluation) -> Comparison:
     Rows are the same where all their strings, booleans and `Evaluation.keys` are.
 
     Raises:
-        InputError: where they come from different harnesses.
+        InputError: if they come from different harnesses.
     """
     if first.harness != second.harness:
         raise InputError(
@@ -300,6 +302,11 @@ def _key(row: Row, keys: Sequence[str]) -> tuple[tuple[str, Cell], ...]:
         for column, cell in row.items()
         if isinstance(cell, (str, bool)) or column in keys
     )
+
+
+def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a saved result, those by a former name by today's."""
+    return {_RENAMED.get(name, name): value for name, value in dict(fields).items()}
 
 
 def _rounded(cell: Cell) -> Cell:

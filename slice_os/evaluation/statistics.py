@@ -191,7 +191,7 @@ def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None)
     """Mean of 1 / rank of the first right answer (Voorhees 1999).
 
     Args:
-        ranks: counted from 1; None where there was no right answer.
+        ranks: counted from 1; None if there was no right answer.
         cutoff: ranks beyond it count as none; no limit for None.
     """
     values = [

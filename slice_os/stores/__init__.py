@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
+from slice_os.arrays import FloatArray
 from slice_os.model import ModelCard
-from slice_os.spans import FloatArray
 from slice_os.stores.base import Store
 from slice_os.stores.local import LocalStore
 from slice_os.stores.local.files import exists
@@ -39,8 +39,8 @@ def open_store(location: Location, card: ModelCard | None = None) -> Store:
         card: of the encoder that will be used.
 
     Raises:
-        StoreError: where there is none, or a newer version made it.
-        EncoderMismatchError: where another encoder made its vectors.
+        StoreError: if there is none, or a newer version made it.
+        EncoderMismatchError: if another encoder made its vectors.
     """
     if not is_remote(location):
         return LocalStore.open(Path(location), card)
@@ -59,7 +59,7 @@ def create_store(
     card: ModelCard,
     max_pieces: int,
     options: IndexOptions | None = None,
-    axes: FloatArray | None = None,
+    projection: FloatArray | None = None,
 ) -> None:
     """Make an empty store at that place.
 
@@ -68,10 +68,10 @@ def create_store(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         options: of an OpenSearch index.
-        axes: the encoder's, if it has them.
+        projection: the encoder's, if it has them.
 
     Raises:
-        StoreError: where there cannot be one.
+        StoreError: if there cannot be one.
     """
     if not is_remote(location):
         LocalStore.create(Path(location), card, max_pieces).close()
@@ -87,5 +87,5 @@ def create_store(
         card,
         max_pieces,
         connection.location,
-        axes,
+        projection,
     )

@@ -2,83 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
-from slice_os.calibration import Calibration
+from slice_os.arrays import FloatArray
+from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.documents import Document
 from slice_os.model import ModelCard
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.spans import FloatArray
-
-PassageKey: TypeAlias = Hashable
-Where: TypeAlias = Mapping[str, Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Phrases:
-    """Origin phrases and their unit vectors.
-
-    Attributes:
-        texts: the phrases.
-        vectors: ``(n_phrases, dimension)`` unit rows.
-    """
-
-    texts: tuple[str, ...]
-    vectors: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question to a store.
-
-    Attributes:
-        phrases: what is looked for.
-        where: metadata fields and the values that each may have; all must hold.
-        min_words: shortest span that counts.
-        max_words: longest span that counts.
-        calibration: gives hits their probability; None where there is none.
-    """
-
-    phrases: Phrases
-    where: Where = field(default_factory=dict)
-    min_words: int = 1
-    max_words: int = 20
-    calibration: Calibration | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a store knows of some passages for each phrase.
-
-    Attributes:
-        keys: the store's own names of the passages.
-        cosines: ``(n_phrases, n_passages)``, the exact maximum over all spans.
-        bm25: ``(n_phrases, n_passages)``, 0 where no term of the phrase occurs.
-        bm25_best: ``(n_phrases,)``, the highest BM25 of any passage that the query admits.
-    """
-
-    keys: Sequence[PassageKey]
-    cosines: FloatArray
-    bm25: FloatArray
-    bm25_best: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPassage:
-    """A passage as a store gives it back.
-
-    Attributes:
-        doc_id: its document.
-        text: its text.
-        encoded: its place, words and (quantised) vectors; metadata joins the document's.
-    """
-
-    doc_id: str
-    text: str
-    encoded: EncodedPassage
+from slice_os.passages import DocumentPart
+from slice_os.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +136,14 @@ class Store(Protocol):
         ...
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, or None where there is none of that id."""
+        """The text of a document exactly as given, or None if there is none of that id."""
         ...
 
-    def rank(self, query: Query, depth: int) -> Evidence:
-        """Evidence of at least the ``depth`` best passages by cosine and by BM25."""
+    def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
+        """Evidence of at least the ``num_candidates`` best passages by cosine and by BM25."""
         ...
 
-    def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Evidence of passages with a span at or above the threshold, in stored order.
 
         Args:
@@ -233,8 +167,8 @@ class Store(Protocol):
 class FusingStore(Protocol):
     """A store that can also fuse cosine and BM25 by itself."""
 
-    def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
-        """Evidence of the ``depth`` passages that its own fusion puts first, and its scores.
+    def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
+        """The ``num_candidates`` passages that its own fusion puts first, and its scores.
 
         Returns:
             Evidence, and ``(n_phrases, n_passages)`` scores, ``-inf`` for those that the store

@@ -1,4 +1,4 @@
-"""Checkpoints: weights, optimiser and step, in safetensors and JSON, whole or not at all."""
+"""Checkpoints: weights, optimizer and step, in safetensors and JSON, whole or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slice_os.training.backend import torch
 from slice_os.training.stage import StageRun
 
 _WEIGHTS = "weights.safetensors"
-_OPTIMISER = "optimiser.safetensors"
+_OPTIMISER = "optimizer.safetensors"
 _PROGRESS = "progress.json"
 
 
@@ -51,10 +51,10 @@ def save_checkpoint(folder: Path, run: StageRun, progress: Progress) -> None:
 
 
 def load_checkpoint(folder: Path, run: StageRun) -> Progress:
-    """Take a stage up where a checkpoint left it; from the beginning where there is none.
+    """Take a stage up where a checkpoint left it; from the beginning if there is none.
 
     Raises:
-        InputError: where the checkpoint is damaged or of another network.
+        InputError: if the checkpoint is damaged or of another network.
     """
     from safetensors.torch import load_file
 
@@ -85,8 +85,8 @@ def _weights(run: StageRun) -> dict[str, Any]:
 
 
 def _moments(run: StageRun) -> dict[str, Any]:
-    """The optimiser's state as named tensors."""
-    state = run.optimiser.state_dict()["state"]
+    """The optimizer's state as named tensors."""
+    state = run.optimizer.state_dict()["state"]
     return {
         f"{index}.{key}": torch.as_tensor(value).cpu().contiguous()
         for index, values in state.items()
@@ -99,5 +99,5 @@ def _restore_moments(run: StageRun, moments: dict[str, Any]) -> None:
     for name, tensor in moments.items():
         index, key = name.split(".")
         state.setdefault(int(index), {})[key] = tensor
-    groups = run.optimiser.state_dict()["param_groups"]
-    run.optimiser.load_state_dict({"state": state, "param_groups": groups})
+    groups = run.optimizer.state_dict()["param_groups"]
+    run.optimizer.load_state_dict({"state": state, "param_groups": groups})

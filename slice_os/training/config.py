@@ -42,7 +42,7 @@ class DataConfig:
         max_words: longest piece that passages are cut into.
         part: ``all``; or ``dev`` for a twelfth of the records, chosen by a hash of their first
             text or word, and ``train`` for the others.
-        licence: of the data, for the model card.
+        license: of the data, for the model card.
         source: where they come from, for the model card.
     """
 
@@ -52,7 +52,7 @@ class DataConfig:
     split: str = ""
     max_words: int = 60
     part: str = "all"
-    licence: str = "unknown"
+    license: str = "unknown"
     source: str = ""
 
     def __post_init__(self) -> None:
@@ -109,20 +109,20 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class GuideConfig:
-    """A second teacher for the stages that are ``guided``: ``[guide]``.
+class SecondTeacherConfig:
+    """A second teacher for the stages that are with ``two_teachers``: ``[second_teacher]``.
 
     Attributes:
         model: Hugging Face name or folder; its vectors are means over word pieces.
         weight: of its cosine in what is taught; the first teacher's has 1.
         centre: share of its mean vector that is taken from its vectors.
-        licence: of the guide, for the model card.
+        license: of that model, for the model card.
     """
 
     model: str
     weight: float = 1.0
     centre: float = 0.5
-    licence: str = "unknown"
+    license: str = "unknown"
 
     def __post_init__(self) -> None:
         positive("weight", self.weight)
@@ -164,11 +164,11 @@ class Stage:
 
     Attributes:
         name: unique; the folder of its checkpoints.
-        steps: optimiser steps.
+        steps: optimizer steps.
         objectives: the terms of its loss.
         start: ``base`` for the recipe's model, or the name of an earlier stage.
         teacher: the same, for the frozen encoder of objectives that need one.
-        guided: the recipe's guide teaches, too.
+        two_teachers: the recipe's second teacher teaches, too.
         learning_rate: AdamW's, at its highest.
         warmup: steps over which it rises; after them it falls in a straight line to 0.
         weight_decay: AdamW's.
@@ -187,7 +187,7 @@ class Stage:
     objectives: tuple[Term, ...]
     start: str = BASE
     teacher: str = BASE
-    guided: bool = False
+    two_teachers: bool = False
     learning_rate: float = 1e-4
     warmup: int = 20
     weight_decay: float = 0.01
@@ -219,13 +219,13 @@ class TrainingConfig:
     Attributes:
         name: of the model that comes out.
         model: Hugging Face name or folder of the encoder to begin with.
-        licence: SPDX expression of the weights that come out, for the model card.
+        license: SPDX expression of the weights that come out, for the model card.
         data: data sets by name.
         stages: one after the other.
         soup: shares of stages in the result's weights; the rest is the model begun with. An
             average keeps more of what each was good at than one long run (model soups, WiSE-FT;
             Wortsman et al., 2022). Empty for the last stage as it is.
-        guide: a second teacher.
+        second_teacher: a second teacher.
         dev: what the run is watched by.
         seed: of all that is drawn at random.
         precision: ``fp32``, or mixed with ``bf16`` or ``fp16`` (GPU).
@@ -240,9 +240,9 @@ class TrainingConfig:
     model: str
     data: Mapping[str, DataConfig]
     stages: tuple[Stage, ...]
-    licence: str = "unknown"
+    license: str = "unknown"
     soup: Mapping[str, float] = field(default_factory=dict)
-    guide: GuideConfig | None = None
+    second_teacher: SecondTeacherConfig | None = None
     dev: DevConfig = field(default_factory=DevConfig)
     seed: int = 0
     precision: str = "fp32"
@@ -284,7 +284,7 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
     data = table.pop("data", {})
     soup = as_table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])
-    guide = table.pop("guide", None)
+    second_teacher = table.pop("second_teacher", table.pop("guide", None))
     if not isinstance(data, dict) or not isinstance(stages, list):
         raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
     return from_table(
@@ -294,7 +294,9 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
         data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
         stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
         soup={name: as_kind(share, float, f"soup: {name}") for name, share in soup.items()},
-        guide=None if guide is None else from_table(GuideConfig, guide, "guide"),
+        second_teacher=None
+        if second_teacher is None
+        else from_table(SecondTeacherConfig, second_teacher, "second_teacher"),
         dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
     )
 
@@ -342,8 +344,10 @@ def _check_names(config: TrainingConfig) -> None:
         for use in (stage.start, stage.teacher):
             if use not in earlier:
                 raise InputError(f"stage {stage.name!r}: no earlier stage {use!r}")
-        if stage.guided and config.guide is None:
-            raise InputError(f"stage {stage.name!r} is guided; give a table [guide]")
+        if stage.two_teachers and config.second_teacher is None:
+            raise InputError(
+                f"stage {stage.name!r} has two teachers; give a table [second_teacher]"
+            )
         if stage.name in earlier:
             raise InputError(f"stage {stage.name!r}: there are two of that name")
         earlier.append(stage.name)

@@ -22,7 +22,7 @@ def load_encoder(model: str) -> tuple[Any, Any]:
     """A Hugging Face encoder and its fast tokenizer, by name or folder, in fp32.
 
     Raises:
-        ModelError: where there is no such model, or it has no fast tokenizer.
+        ModelError: if there is no such model, or it has no fast tokenizer.
     """
     from transformers import AutoModel, AutoTokenizer
 

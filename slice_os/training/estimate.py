@@ -13,7 +13,7 @@ from pathlib import Path
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, TrainingConfig
 from slice_os.training.data.datasets import Loaded
-from slice_os.training.run import Workshop
+from slice_os.training.run import RunContext
 
 _WARM = 1
 _TIMED = 3
@@ -64,14 +64,14 @@ def estimate(config: TrainingConfig, data: str | Path) -> Estimate:
 
     Raises:
         InputError: on data that are missing or malformed.
-        ModelError: where the model cannot be loaded.
+        ModelError: if the model cannot be loaded.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        shop = Workshop(config, Path(data), Path(scratch))
+        context = RunContext(config, Path(data), Path(scratch))
         stages = []
         for stage in config.stages:
             # earlier stages have no result yet; the base model is of the same size
-            run = shop.stage(replace(stage, start=BASE, teacher=BASE))
+            run = context.stage(replace(stage, start=BASE, teacher=BASE))
             for step in range(_WARM):
                 run.step(step)
             began = time.perf_counter()
@@ -80,8 +80,8 @@ def estimate(config: TrainingConfig, data: str | Path) -> Estimate:
             pace = (time.perf_counter() - began) / _TIMED
             count = sum(parameter.numel() for _, parameter in run.trained)
             stages.append(StageEstimate(stage.name, count, stage.steps, pace, pace * stage.steps))
-        device = shop.accelerator.device
-        return Estimate(str(device), tuple(stages), _memory(device.type), shop.datasets)
+        device = context.accelerator.device
+        return Estimate(str(device), tuple(stages), _memory(device.type), context.datasets)
 
 
 def _memory(device: str) -> int:

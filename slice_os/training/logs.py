@@ -26,7 +26,7 @@ class RunLog:
         tensorboard: write events, too, below ``tensorboard/``.
 
     Raises:
-        MissingExtraError: where TensorBoard is asked for and not installed.
+        MissingExtraError: if TensorBoard is asked for and not installed.
     """
 
     def __init__(self, folder: Path, stage: str, tensorboard: bool) -> None:

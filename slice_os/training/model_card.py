@@ -12,10 +12,10 @@ from slice_os.training.dev import DevResult
 def model_card(
     config: TrainingConfig, datasets: Mapping[str, Loaded], before: DevResult, after: DevResult
 ) -> str:
-    """A README.md with the licence in its front matter, the data, the stages and dev metrics."""
+    """A README.md with the license in its front matter, the data, the stages and dev metrics."""
     lines = [
         "---",
-        f"license: {config.licence}",
+        f"license: {config.license}",
         f"base_model: {config.model}",
         "library_name: transformers",
         "tags: [span-retrieval, phrase-mining, feature-extraction]",
@@ -28,14 +28,14 @@ def model_card(
         "",
         "## Data",
         "",
-        "| data set | records | dropped: evaluation sentence | dropped: unfit | licence | source |",
+        "| data set | records | dropped: evaluation sentence | dropped: unfit | license | source |",
         "|---|---|---|---|---|---|",
     ]
     for name, loaded in datasets.items():
         data = config.data[name]
         lines.append(
             f"| {name} ({data.part}) | {len(loaded.records):,} | {loaded.contaminated:,} "
-            f"| {loaded.unfit:,} | {data.licence} | {data.source} |"
+            f"| {loaded.unfit:,} | {data.license} | {data.source} |"
         )
     lines += ["", "## Stages", ""]
     for stage in config.stages:
@@ -45,14 +45,17 @@ def model_card(
         )
         lines.append(
             f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
-            f"{stage.learning_rate:g}{', guided' if stage.guided else ''}: {terms}"
+            f"{stage.learning_rate:g}{', guided' if stage.two_teachers else ''}: {terms}"
         )
     if config.soup:
         shares = [f"{share:g} of {name}" for name, share in config.soup.items()]
         rest = 1 - sum(config.soup.values())
         lines += ["", f"Weights: {' + '.join(shares)} + {rest:g} of {config.model}."]
-    if config.guide is not None:
-        lines += ["", f"Guide: {config.guide.model} ({config.guide.licence})."]
+    if config.second_teacher is not None:
+        lines += [
+            "",
+            f"Second teacher: {config.second_teacher.model} ({config.second_teacher.license}).",
+        ]
     lines += [
         "",
         "## Dev metrics",

@@ -14,8 +14,7 @@ import numpy as np
 import orjson
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.model import AXES_FILE
-from slice_os.training.axes import learned_axes
+from slice_os.model import PROJECTION_FILE
 from slice_os.training.backend import torch
 from slice_os.training.checkpoints import (
     Progress,
@@ -29,9 +28,10 @@ from slice_os.training.dev import DevResult, evaluate
 from slice_os.training.encoding import TextEncoder, load_encoder
 from slice_os.training.logs import RunLog
 from slice_os.training.model_card import model_card
+from slice_os.training.projection import learned_projection
 from slice_os.training.records import Record
 from slice_os.training.stage import StageRun
-from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, draw_phrases
+from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, sample_phrases
 
 RECIPE_FILE = "recipe.json"
 STAGES = "stages"
@@ -78,7 +78,7 @@ class Summary:
     datasets: Mapping[str, Loaded]
 
 
-class Workshop:
+class RunContext:
     """What the stages of a run share: data, the accelerator, and encoders by stage name."""
 
     def __init__(self, config: TrainingConfig, data: Path, out: Path) -> None:
@@ -104,13 +104,15 @@ class Workshop:
         own = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
         own.network.eval().requires_grad_(False)
         phrases = self._phrases(stage)
-        guide = self.config.guide
-        if guide is None or not stage.guided:
+        second_teacher = self.config.second_teacher
+        if second_teacher is None or not stage.two_teachers:
             return OneTeacher(own, phrases)
-        network, tokenizer = load_encoder(guide.model)
+        network, tokenizer = load_encoder(second_teacher.model)
         network.to(self.accelerator.device).eval().requires_grad_(False)
         other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
-        return TwoTeachers(own, other, weight=guide.weight, centre=guide.centre, phrases=phrases)
+        return TwoTeachers(
+            own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases
+        )
 
     def sample(self) -> list[Record]:
         """Records that stages learn from, of each data set as many, where it has them."""
@@ -122,7 +124,7 @@ class Workshop:
     def _phrases(self, stage: Stage) -> list[str]:
         records = (r for name in _data_names([stage]) for r in self.datasets[name].records)
         texts = [text for record in records for text in texts_of(record)]
-        return draw_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
+        return sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
     def save(self, encoder: TextEncoder, folder: Path) -> None:
         """Write a folder of Hugging Face: weights in safetensors, configuration, tokenizer.
@@ -162,39 +164,41 @@ def train(
     Raises:
         MissingExtraError: without the extra ``train``.
         InputError: on data that are missing or malformed, or a folder that holds another run.
-        ModelError: where the model cannot be loaded.
+        ModelError: if the model cannot be loaded.
     """
     target = Path(out)
     _claim(target, config)
-    shop = Workshop(config, Path(data), target)
+    context = RunContext(config, Path(data), target)
     began = time.monotonic()
-    before = evaluate(config.dev, shop.datasets, shop.base)
+    before = evaluate(config.dev, context.datasets, context.base)
     for stage in config.stages:
-        with RunLog(target, stage.name, tensorboard and shop.accelerator.is_main_process) as log:
-            _carry_out(stage, shop, log, progress)
-    result = _mixed(shop) if config.soup else shop.encoder(config.stages[-1].name)
-    after = evaluate(config.dev, shop.datasets, result)
-    if shop.accelerator.is_main_process:
-        shop.save(result, target)
-        axes = learned_axes(result, shop.sample(), f"{config.seed}/axes")
-        np.save(target / AXES_FILE, axes.cpu().numpy(), allow_pickle=False)
-        card = model_card(config, shop.datasets, before, after)
+        with RunLog(target, stage.name, tensorboard and context.accelerator.is_main_process) as log:
+            _carry_out(stage, context, log, progress)
+    result = _mixed(context) if config.soup else context.encoder(config.stages[-1].name)
+    after = evaluate(config.dev, context.datasets, result)
+    if context.accelerator.is_main_process:
+        context.save(result, target)
+        projection = learned_projection(result, context.sample(), f"{config.seed}/axes")
+        np.save(target / PROJECTION_FILE, projection.cpu().numpy(), allow_pickle=False)
+        card = model_card(config, context.datasets, before, after)
         (target / "README.md").write_text(card, "utf-8")
-    shop.accelerator.wait_for_everyone()
-    return Summary(target, time.monotonic() - began, before, after, shop.datasets)
+    context.accelerator.wait_for_everyone()
+    return Summary(target, time.monotonic() - began, before, after, context.datasets)
 
 
-def _carry_out(stage: Stage, shop: Workshop, log: RunLog, progress: Callable[[Tick], None]) -> None:
+def _carry_out(
+    stage: Stage, context: RunContext, log: RunLog, progress: Callable[[Tick], None]
+) -> None:
     """A stage from where it stands to its end; its result is in the folder of its name."""
-    result = shop.out / STAGES / stage.name
+    result = context.out / STAGES / stage.name
     if result.is_dir():
         return
-    run = shop.stage(stage)
-    work = shop.out / CHECKPOINT / stage.name
+    run = context.stage(stage)
+    work = context.out / CHECKPOINT / stage.name
     state = load_checkpoint(work / CHECKPOINT, run)
     started, first = time.monotonic(), state.step
-    main = shop.accelerator.is_main_process
-    dev = shop.config.dev
+    main = context.accelerator.is_main_process
+    dev = context.config.dev
     while state.step < stage.steps and not (dev.patience and state.since_best >= dev.patience):
         losses = run.step(state.step)
         state = Progress(state.step + 1, state.best, state.since_best)
@@ -204,37 +208,39 @@ def _carry_out(stage: Stage, shop: Workshop, log: RunLog, progress: Callable[[Ti
         left = pace * (stage.steps - state.step)
         progress(Tick(stage.name, state.step, stage.steps, losses["loss"], left))
         if (dev.pairs or dev.substitutions) and state.step % dev.every == 0:
-            state = _watch(run, shop, state, log, work)
+            state = _watch(run, context, state, log, work)
         if main and stage.save_every and state.step % stage.save_every == 0:
             save_checkpoint(work / CHECKPOINT, run, state)
-    _finish(run, shop, work, result)
+    _finish(run, context, work, result)
 
 
-def _watch(run: StageRun, shop: Workshop, state: Progress, log: RunLog, work: Path) -> Progress:
+def _watch(
+    run: StageRun, context: RunContext, state: Progress, log: RunLog, work: Path
+) -> Progress:
     """Evaluate, and keep the weights where they are the best so far."""
-    found = evaluate(shop.config.dev, shop.datasets, run.student)
-    if shop.accelerator.is_main_process:
+    found = evaluate(context.config.dev, context.datasets, run.student)
+    if context.accelerator.is_main_process:
         log.dev(state.step, found)
     if found.score <= state.best:
         return Progress(state.step, state.best, state.since_best + 1)
     state = Progress(state.step, found.score, 0)
-    if shop.config.dev.patience and shop.accelerator.is_main_process:
+    if context.config.dev.patience and context.accelerator.is_main_process:
         save_checkpoint(work / BEST, run, state)
     return state
 
 
-def _finish(run: StageRun, shop: Workshop, work: Path, result: Path) -> None:
+def _finish(run: StageRun, context: RunContext, work: Path, result: Path) -> None:
     """Write the stage's result: the best weights where early stopping is on, else the last."""
-    shop.accelerator.wait_for_everyone()
-    if shop.config.dev.patience:
+    context.accelerator.wait_for_everyone()
+    if context.config.dev.patience:
         load_checkpoint(work / BEST, run)
-    if shop.accelerator.is_main_process:
+    if context.accelerator.is_main_process:
         made = work / "made"
-        shop.save(run.student, made)
+        context.save(run.student, made)
         result.parent.mkdir(parents=True, exist_ok=True)
         made.rename(result)
         delete_checkpoint(work)
-    shop.accelerator.wait_for_everyone()
+    context.accelerator.wait_for_everyone()
 
 
 def _data_names(stages: Sequence[Stage]) -> list[str]:
@@ -243,14 +249,14 @@ def _data_names(stages: Sequence[Stage]) -> list[str]:
     )
 
 
-def _mixed(shop: Workshop) -> TextEncoder:
+def _mixed(context: RunContext) -> TextEncoder:
     """The weights of stages and of the base model, averaged by the recipe's shares."""
-    mixed = shop.encoder(BASE)
+    mixed = context.encoder(BASE)
     parameters = list(mixed.network.parameters())
     with torch.no_grad():
         starts = [parameter.clone() for parameter in parameters]
-        for name, share in shop.config.soup.items():
-            others = shop.encoder(name).network.parameters()
+        for name, share in context.config.soup.items():
+            others = context.encoder(name).network.parameters()
             for own, start, other in zip(parameters, starts, others, strict=True):
                 own.add_(other - start, alpha=share)
     return mixed

@@ -34,9 +34,11 @@ class States:
     last: Any
     n_words: Any
 
-    def along(self, axes: Any) -> States:
+    def along(self, projection: Any) -> States:
         """The same with every vector's coordinates along some axes ``(axes, dimension)``."""
-        return States(self.vectors @ axes.T, self.n_pieces, self.first, self.last, self.n_words)
+        return States(
+            self.vectors @ projection.T, self.n_pieces, self.first, self.last, self.n_words
+        )
 
 
 def text_vectors(states: States) -> Any:

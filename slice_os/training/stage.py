@@ -1,4 +1,4 @@
-"""One stage of a recipe: its networks, its loss, and the step that an optimiser takes."""
+"""One stage of a recipe: its networks, its loss, and the step that an optimizer takes."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class StageRun:
         self._teacher = teacher
         self._accelerator = accelerator
         self.trained = list(_trained(student.network, stage))
-        optimiser = torch.optim.AdamW(
+        optimizer = torch.optim.AdamW(
             [parameter for _, parameter in self.trained],
             lr=stage.learning_rate,
             weight_decay=stage.weight_decay,
         )
-        self.optimiser = accelerator.prepare(optimiser)
+        self.optimizer = accelerator.prepare(optimizer)
 
     def learning_rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
@@ -68,7 +68,7 @@ class StageRun:
             The mean loss of each objective before its weight, and ``loss``, their weighted sum.
 
         Raises:
-            InputError: where the loss is no number any more.
+            InputError: if the loss is no number any more.
         """
         network = self.student.network
         network.train(self.stage.dropout)
@@ -81,10 +81,10 @@ class StageRun:
                 losses[name] = losses.get(name, 0.0) + value / self.stage.accumulate
         self._average_gradients()
         self._accelerator.clip_grad_norm_([p for _, p in self.trained], self.stage.clip)
-        for group in self.optimiser.param_groups:
+        for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(step)
-        self.optimiser.step()
-        self.optimiser.zero_grad()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
         if losses["loss"] != losses["loss"]:
             raise InputError(
                 f"stage {self.stage.name!r}, step {step + 1}: the loss is not a number; "

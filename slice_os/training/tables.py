@@ -10,6 +10,9 @@ from slice_os.errors import InputError
 
 Settings = TypeVar("Settings")
 
+# Fields by the names that recipes had before.
+RENAMED = {"licence": "license", "guided": "two_teachers"}
+
 
 def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
     """A settings dataclass from a table of TOML, and values that are ready.
@@ -17,7 +20,7 @@ def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Set
     Raises:
         InputError: naming the field that is missing, unknown, of another type or out of range.
     """
-    table = as_table(table, where)
+    table = {RENAMED.get(name, name): value for name, value in as_table(table, where).items()}
     hints = get_type_hints(cls)
     known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]
     for name in table:
@@ -39,7 +42,7 @@ def as_kind(value: Any, kind: Any, where: str) -> Any:
     """A value of TOML as one of a type: lists become tuples, integers floats where asked for.
 
     Raises:
-        InputError: where it is of another type.
+        InputError: if it is of another type.
     """
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
@@ -58,7 +61,7 @@ def as_table(table: Any, where: str) -> dict[str, Any]:
     """A copy of a table.
 
     Raises:
-        InputError: where it is something else.
+        InputError: if it is something else.
     """
     if not isinstance(table, dict):
         raise InputError(f"{where} is {table!r}, not a table")

@@ -7,10 +7,10 @@ from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
-from slice_os.export.axes import axes_of
+from slice_os.projection import principal_projection
 from slice_os.training.backend import torch
-from slice_os.training.drawing import draw_span, phrase
 from slice_os.training.encoding import TextEncoder
+from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import text_vectors
 
 _PHRASES = 4000
@@ -20,7 +20,7 @@ class Teacher(Protocol):
     """Vectors of phrases read alone, and the axes along which they differ most."""
 
     @property
-    def axes(self) -> Any:
+    def projection(self) -> Any:
         """``(dimension, dimension)`` orthonormal, an axis a row, by falling spread."""
         ...
 
@@ -42,9 +42,9 @@ class OneTeacher:
         self._phrases = phrases
 
     @cached_property
-    def axes(self) -> Any:
+    def projection(self) -> Any:
         """``(dimension, dimension)``, an axis a row, by falling spread."""
-        return principal_axes(self.vectors(self._phrases))
+        return principal_directions(self.vectors(self._phrases))
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Unit vectors ``(texts, dimension)``, without gradients."""
@@ -83,10 +83,10 @@ class TwoTeachers:
         own, other = _read(first, phrases), _read(second, phrases)
         self._mean = centre * other.mean(dim=0)
         both = self._joined(own, other)
-        kept = principal_axes(both)[: own.shape[1]].T
+        kept = principal_directions(both)[: own.shape[1]].T
         left, _, right = torch.linalg.svd((both @ kept).T @ own)
         self._turn = kept @ left @ right
-        self.axes = principal_axes(both @ self._turn)
+        self.projection = principal_directions(both @ self._turn)
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Unit vectors ``(texts, dimension)``, without gradients."""
@@ -99,19 +99,19 @@ class TwoTeachers:
         return torch.nn.functional.normalize(torch.cat([own, other], dim=1), dim=-1)
 
 
-def principal_axes(vectors: Any) -> Any:
-    """`slice_os.export.axes.axes_of` for tensors."""
-    return torch.from_numpy(axes_of(vectors.double().cpu().numpy())).to(vectors)
+def principal_directions(vectors: Any) -> Any:
+    """`slice_os.export.projection.axes_of` for tensors."""
+    return torch.from_numpy(principal_projection(vectors.double().cpu().numpy())).to(vectors)
 
 
-def draw_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[str]:
+def sample_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[str]:
     """Spans of 1 to 20 words of texts, each length as often as any other."""
     rng = Random(seed)  # noqa: S311
     phrases = []
     for _ in range(_PHRASES):
         text = rng.choice(texts)
         words = encoder.align(text).words
-        phrases.append(phrase(text, words, *draw_span(len(words), rng)))
+        phrases.append(phrase(text, words, *sample_span(len(words), rng)))
     return phrases
 
 

@@ -17,7 +17,7 @@ from slice_os.calibration import (
     fit_calibration,
     read_calibration,
 )
-from slice_os.evaluation.calibration import (
+from slice_os.evaluation.calibration.harness import (
     answers,
     brier_score,
     expected_calibration_error,

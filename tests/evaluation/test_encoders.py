@@ -13,16 +13,16 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.errors import InputError, ModelError
-from slice_os.evaluation.cache import CachedEncoder
-from slice_os.evaluation.encoders import TextEncoder, open_encoder
-from slice_os.evaluation.representations import (
+from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.cache import CachedEncoder
+from slice_os.evaluation.encoders.representations import (
     all_span_cosines,
     cosines,
     locate_words,
     span_vector,
     vectors_in_context,
 )
-from slice_os.model import AXES_FILE, BUNDLED, DEFAULT_MODEL
+from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
 GLOVE = """\
@@ -111,14 +111,14 @@ def test_a_hugging_face_folder_can_fill_a_store(minilm_folder: str, tmp_path: Pa
 
 def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> None:
     whole = shipped.phrases(TEXTS)
-    turned = open_encoder("axes-384:default", threads=1)
+    turned = open_encoder("truncate-384:default", threads=1)
     assert np.allclose(
         cosines(turned.phrases(TEXTS), turned.sentences(TEXTS[::-1])),
         cosines(whole, shipped.sentences(TEXTS[::-1])),
         atol=2e-3,
     )
-    short = open_encoder("few=axes-64:default", threads=1)
-    assert short.name == "few, 64 axes"
+    short = open_encoder("few=truncate-64:default", threads=1)
+    assert short.name == "few, 64 dimensions"
     assert short.identity not in (shipped.identity, turned.identity)
     ((_, tokens),) = short.tokens(TEXTS[:1])
     assert tokens.shape[1] == 64
@@ -128,15 +128,18 @@ def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> N
 def test_other_axes_are_another_encoder(tmp_path: Path) -> None:
     """Vectors of the same weights along axes found since are not taken from a cache."""
     model = shutil.copytree(BUNDLED / DEFAULT_MODEL, tmp_path / "model")
-    before = open_encoder(f"axes-64:{model}", threads=1).identity
-    assert before == open_encoder("axes-64:default", threads=1).identity
-    np.save(model / AXES_FILE, np.load(model / AXES_FILE)[::-1])
-    assert open_encoder(f"axes-64:{model}", threads=1).identity != before
+    before = open_encoder(f"truncate-64:{model}", threads=1).identity
+    assert before == open_encoder("truncate-64:default", threads=1).identity
+    np.save(model / PROJECTION_FILE, np.load(model / PROJECTION_FILE)[::-1])
+    assert open_encoder(f"truncate-64:{model}", threads=1).identity != before
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [("axes-385:default", "has 384 axes; give 1 to 384"), ("axes-0:default", "1 to 384")],
+    [
+        ("truncate-385:default", "has 384 dimensions; give 1 to 384"),
+        ("truncate-0:default", "1 to 384"),
+    ],
 )
 def test_axes_that_a_model_does_not_have_are_refused(spec: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

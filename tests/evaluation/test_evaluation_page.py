@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.evaluation.registry import HARNESSES, load_harness
+from slice_os.evaluation.harness import HARNESSES, load_harness
 from slice_os.evaluation.results import Evaluation
 
 REPOSITORY = Path(__file__).parents[2]

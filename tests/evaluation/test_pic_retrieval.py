@@ -11,11 +11,11 @@ from hypothesis import given
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.answers import normalise, score_answer, token_f1
-from slice_os.evaluation.encoders import TextEncoder, open_encoder
-from slice_os.evaluation.ngrams import find_candidates, find_sentences, find_tokens, widen
-from slice_os.evaluation.phrase_ranking import SETTINGS, rank_phrases
-from slice_os.evaluation.pic_data import PhraseQuestion, load_questions
+from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.pic.answer_scores import normalise, score_answer, token_f1
+from slice_os.evaluation.pic.data import PhraseQuestion, load_questions
+from slice_os.evaluation.pic.ngrams import find_candidates, find_sentences, find_tokens, widen
+from slice_os.evaluation.pic.ranking import SETTINGS, rank_phrases
 
 from ..strategies import hard_texts
 
@@ -251,7 +251,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_head_learns_to_select_spans(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slice_os.evaluation import span_head
+    from slice_os.evaluation.pic import span_head
 
     # What was never pre-trained learns too slowly at the paper's rate.
     monkeypatch.setattr(span_head, "LEARNING_RATE", 3e-3)
@@ -264,7 +264,7 @@ def test_a_head_learns_to_select_spans(tiny_encoder: Path, monkeypatch: pytest.M
 
 
 def test_long_documents_are_read_in_windows(tiny_encoder: Path) -> None:
-    from slice_os.evaluation.span_head import SpanSelector
+    from slice_os.evaluation.pic.span_head import SpanSelector
 
     text = " ".join([TEXT] * 6)
     start = text.rindex("full sum")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
-from slice_os.evaluation.data import DataFile
-from slice_os.evaluation.html import render_report
+from slice_os.evaluation.report.html import render_report
 from slice_os.evaluation.results import (
     Evaluation,
     Example,

@@ -14,12 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, InputError
-from slice_os.evaluation.encoders import TextEncoder, open_encoder
-from slice_os.evaluation.registry import load_harness, quiet
-from slice_os.evaluation.retrieval_data import Span, SpanSet
-from slice_os.evaluation.retrieval_formats import read_span_set
-from slice_os.evaluation.span_answers import Fit, answer, relevant
-from slice_os.evaluation.span_measures import (
+from slice_os.datasets.span_set_formats import read_span_set
+from slice_os.datasets.span_sets import Span, SpanSet
+from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.harness import load_harness, quiet
+from slice_os.evaluation.span_retrieval.measures import (
     SpanCounts,
     answering,
     best_cut,
@@ -28,7 +27,8 @@ from slice_os.evaluation.span_measures import (
     iou,
     ranking_scores,
 )
-from slice_os.evaluation.span_ranking import SYSTEMS, SpanIndex, questions
+from slice_os.evaluation.span_retrieval.ranking import SYSTEMS, SpanIndex, questions
+from slice_os.evaluation.span_retrieval.systems import Fit, answer, relevant
 from slice_os.fusion import BM25_WEIGHT
 
 from .commands import run_harness
@@ -168,8 +168,8 @@ class TestSystems:
     @pytest.mark.parametrize(("system", "fusion"), [("dense", "cosine"), ("hybrid", "convex")])
     def test_answer_what_a_search_answers(self, index: Any, system: str, fusion: str) -> None:
         data, corpus, indexed = index
-        for setup in ("document", "corpus"):
-            asked = questions(data, setup)
+        for setting in ("document", "corpus"):
+            asked = questions(data, setting)
             answers = answer(indexed, asked, [system], {}, "", quiet)[system]
             for one in asked:
                 where = None if one.doc_id is None else {"call": one.doc_id}
@@ -234,13 +234,13 @@ class TestHarness:
     def test_gives_a_row_for_each_system_and_setup(self, calls: Path, tmp_path: Path) -> None:
         stores = tmp_path / "stores"
         result = evaluate("--data", str(calls), "--split", "test", "--stores", str(stores))
-        rows = {(row["setup"], row["system"]): row for row in result["rows"]}
+        rows = {(row["setting"], row["system"]): row for row in result["rows"]}
         assert set(rows) == {(s, n) for s in ("document", "corpus") for n in SYSTEMS}
         assert rows["document", "dense"]["questions"] == 3
         assert rows["document", "dense"]["mrr"] == 1
         assert rows["document", "bm25"]["encoder"] == "bm25"
         best = max(result["rows"], key=lambda row: row["ndcg@10"])
-        assert rows[best["setup"], best["system"]]["ndcg@10_low"] <= best["ndcg@10"]
+        assert rows[best["setting"], best["system"]]["ndcg@10_low"] <= best["ndcg@10"]
         tested = [row["p_holm"] for row in result["rows"] if row["p_holm"] is not None]
         assert len(tested) == 8
         assert all(0 < p <= 1 for p in tested)
@@ -263,7 +263,7 @@ class TestHarness:
             str(calls),
             "--train",
             str(train),
-            "--setup",
+            "--setting",
             "document",
             "--system",
             "hybrid",

@@ -106,7 +106,7 @@ class Node:
         """Start the node and wait until its primary shards are there.
 
         Raises:
-            NodeError: where it ends or does not answer in time.
+            NodeError: if it ends or does not answer in time.
         """
         self.launch()
         self.wait()
@@ -148,7 +148,7 @@ class Node:
         """Wait until the cluster has so many nodes and every primary shard is active.
 
         Raises:
-            NodeError: where the node ends or does not get there in time.
+            NodeError: if the node ends or does not get there in time.
         """
         deadline = time.monotonic() + START_SECONDS
         path = f"/_cluster/health?wait_for_status=yellow&wait_for_nodes=>={nodes}&timeout=10s"

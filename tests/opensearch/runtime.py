@@ -55,7 +55,7 @@ def find_runtime(report: Callable[[str], None]) -> Runtime:
         report: told about the download, one line at a time.
 
     Raises:
-        RuntimeMissingError: where there is no JDK, no Maven, or Maven cannot fetch the jars.
+        RuntimeMissingError: if there is no JDK, no Maven, or Maven cannot fetch the jars.
     """
     home = find_jdk()
     key = hashlib.sha256(POM.read_bytes() + LAUNCHER.read_bytes()).hexdigest()[:12]
@@ -77,7 +77,7 @@ def find_jdk() -> Path:
     """The home folder of the first JDK that is new enough: JAVA_HOME, PATH, then the usual folders.
 
     Raises:
-        RuntimeMissingError: where there is none.
+        RuntimeMissingError: if there is none.
     """
     for home in _jdk_homes():
         if _java_version(home) >= MINIMUM_JAVA:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
-from slice_os.mining import RANK_DEPTH
-from slice_os.stores.opensearch import requests
+from slice_os.mining import NUM_CANDIDATES
+from slice_os.stores.opensearch import search_bodies
 
 from .texts import index_of
 
@@ -36,7 +36,7 @@ def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
 
 SEARCHES: list[dict[str, Any]] = [
     {"phrases": PHRASES},
-    {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "depth": 5},
+    {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "num_candidates": 5},
     {"phrases": PHRASES[1], "threshold": 0.5, "where": {"number": [1, 2, 3]}, "fusion": "cosine"},
 ]
 MININGS: list[dict[str, Any]] = [
@@ -64,7 +64,7 @@ def test_same_results_at_the_same_time(calls: Corpus, location: str, encoder: Sp
 def test_beyond_the_nearest(
     calls: Corpus, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requests, "GRAPH_WIDTH", 5)
+    monkeypatch.setattr(search_bodies, "GRAPH_WIDTH", 5)
 
     async def ask() -> list[Any]:
         async with AsyncCorpus(location, encoder) as there:
@@ -117,7 +117,11 @@ def test_leaving_early_leaves_no_point_in_time(location: str, encoder: SpanEncod
 @pytest.mark.parametrize(
     ("search", "error", "says"),
     [
-        ({"phrases": PHRASES, "offset": RANK_DEPTH}, InputError, f"beyond depth {RANK_DEPTH}"),
+        (
+            {"phrases": PHRASES, "offset": NUM_CANDIDATES},
+            InputError,
+            f"beyond the {NUM_CANDIDATES}",
+        ),
         ({"phrases": PHRASES, "fusion": "sum"}, InputError, "no fusion 'sum'"),
         ({"phrases": PHRASES, "fusion": "server"}, StoreError, "neural-search"),
         ({"phrases": []}, InputError, "no phrase"),

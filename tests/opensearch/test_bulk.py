@@ -18,7 +18,7 @@ from slice_os import StoreError
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, delete_action, index_action
-from slice_os.stores.opensearch.patience import LONGEST_PAUSE_SECONDS, patient, pauses
+from slice_os.stores.opensearch.retry import LONGEST_PAUSE_SECONDS, pauses, retrying
 
 from .double import Double, serving
 
@@ -32,7 +32,7 @@ UNFIT = {
 
 @contextmanager
 def sending(
-    answer: Callable[[list[dict[str, Any]]], Any], patience: float = 60
+    answer: Callable[[list[dict[str, Any]]], Any], limit: float = 60
 ) -> Iterator[tuple[BulkSender, list[list[str]]]]:
     """A sender whose server is told the items of a request, and the ids of every request."""
     asked: list[list[str]] = []
@@ -49,7 +49,7 @@ def sending(
     with (
         serving(Double(respond)) as double,
         OpenSearch(double.url, max_retries=0) as client,
-        closing(BulkSender(client, "calls", "there/calls", patience)) as sender,
+        closing(BulkSender(client, "calls", "there/calls", limit)) as sender,
     ):
         yield sender, asked
 
@@ -158,7 +158,7 @@ def test_patience_comes_to_an_end() -> None:
     def answer(items: list[dict[str, Any]]) -> Any:
         return [done(item, 429, error=BUSY) for item in items]
 
-    with sending(answer, patience=0.3) as (sender, asked):
+    with sending(answer, limit=0.3) as (sender, asked):
         sender.add(index_action(1, "a", {}))
         with pytest.raises(UnavailableError, match=r"queue is full.*run the same command again"):
             list(sender.outcomes(wait=True))
@@ -166,7 +166,7 @@ def test_patience_comes_to_an_end() -> None:
 
 
 def test_closing_does_not_wait_for_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    with sending(lambda items: 503, patience=3_600) as (sender, asked):
+    with sending(lambda items: 503, limit=3_600) as (sender, asked):
         monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 1)
         sender.add(index_action(1, "a", {}))
         while not asked:
@@ -201,23 +201,23 @@ def test_little_is_held_while_the_server_is_slow(monkeypatch: pytest.MonkeyPatch
 
 
 @given(st.floats(0.01, 600))
-def test_pauses_double_vary_and_are_bounded(patience: float) -> None:
-    found = [pause for pause, _ in zip(pauses(patience), range(12), strict=False)]
-    assert all(0 < pause <= min(patience, LONGEST_PAUSE_SECONDS) for pause in found)
-    assert all(0.05 * 2**step <= pause for step, pause in enumerate(found[:6]) if patience > 10)
+def test_pauses_double_vary_and_are_bounded(limit: float) -> None:
+    found = [pause for pause, _ in zip(pauses(limit), range(12), strict=False)]
+    assert all(0 < pause <= min(limit, LONGEST_PAUSE_SECONDS) for pause in found)
+    assert all(0.05 * 2**step <= pause for step, pause in enumerate(found[:6]) if limit > 10)
 
 
 def test_patient_calls_again(monkeypatch: pytest.MonkeyPatch) -> None:
     troubles = [UnavailableError("busy"), UnavailableError("away")]
 
-    @patient
+    @retrying
     def answer() -> str:
         if troubles:
             raise troubles.pop()
         return "there"
 
     assert answer() == "there"
-    monkeypatch.setenv("SLICE_OS_PATIENCE", "0")
+    monkeypatch.setenv("SLICE_OS_RETRY_SECONDS", "0")
     troubles.append(UnavailableError("busy"))
     with pytest.raises(UnavailableError, match=r"busy \(for 0 s\); run the same command again"):
         answer()

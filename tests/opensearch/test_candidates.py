@@ -20,7 +20,7 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
-from slice_os.stores.opensearch import requests
+from slice_os.stores.opensearch import search_bodies
 
 from .texts import dialogues, index_of
 
@@ -41,24 +41,24 @@ def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
 
 
 def test_pages_of_one_depth_never_repeat(calls: Corpus) -> None:
-    whole = calls.search(PHRASES, top_k=30, depth=30)
-    pages = [calls.search(PHRASES, top_k=7, offset=o, depth=30) for o in (0, 7, 14, 21)]
+    whole = calls.search(PHRASES, top_k=30, num_candidates=30)
+    pages = [calls.search(PHRASES, top_k=7, offset=o, num_candidates=30) for o in (0, 7, 14, 21)]
     together = [hit for page in pages for hit in page]
     assert together == list(whole[:28])
     assert len({(hit.doc_id, hit.context.start) for hit in together}) == 28
 
 
 def test_a_page_beyond_the_depth_is_refused(calls: Corpus) -> None:
-    with pytest.raises(InputError, match=r"hits 25 to 34 .* depth of 34 or more"):
-        calls.search(PHRASES, top_k=10, offset=24, depth=30)
+    with pytest.raises(InputError, match=r"hits 25 to 34 .* num_candidates 34 or more"):
+        calls.search(PHRASES, top_k=10, offset=24, num_candidates=30)
     with pytest.raises(InputError, match="1 to 10,000"):
-        calls.search(PHRASES, depth=10_001)
+        calls.search(PHRASES, num_candidates=10_001)
 
 
 def test_a_folder_knows_every_passage(encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "calls.slice", encoder) as corpus:
         corpus.add(dialogues(12))
-        assert len(corpus.search(PHRASES, top_k=12, depth=1)) == 12
+        assert len(corpus.search(PHRASES, top_k=12, num_candidates=1)) == 12
         with pytest.raises(InputError, match="'server' needs a store in OpenSearch"):
             corpus.search(PHRASES, fusion="server")
 
@@ -83,7 +83,7 @@ def test_candidates_obey_filters(calls: Corpus) -> None:
 def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where more lie above the threshold than one search may give, nothing is cut off."""
     walked = list(calls.mine(PHRASES, threshold=0.5))
-    monkeypatch.setattr(requests, "GRAPH_WIDTH", 5)
+    monkeypatch.setattr(search_bodies, "GRAPH_WIDTH", 5)
     proposed = list(calls.mine(PHRASES, threshold=0.5, exhaustive=False))
     assert proposed == [hit for hit in walked if hit in proposed]
     assert len({(hit.doc_id, hit.context.start) for hit in proposed}) > 10
@@ -91,7 +91,7 @@ def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.Monkey
 
 def test_evidence_comes_in_several_answers(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = calls.search(PHRASES, top_k=30)
-    monkeypatch.setattr(requests, "FETCHED_PASSAGES", 7)
+    monkeypatch.setattr(search_bodies, "FETCHED_PASSAGES", 7)
     assert calls.search(PHRASES, top_k=30) == whole
 
 

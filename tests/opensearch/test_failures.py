@@ -152,7 +152,7 @@ def test_a_node_that_stays_away(
             tight_node.stop()
 
     with monkeypatch.context() as patched, Corpus(location, encoder) as corpus:
-        patched.setenv("SLICE_OS_PATIENCE", "0.5")
+        patched.setenv("SLICE_OS_RETRY_SECONDS", "0.5")
         with pytest.raises(StoreError, match=r"no answer.*run the same command again") as caught:
             corpus.ingest([path], dead_letters=letters, progress=stop)
         assert "\n" not in str(caught.value)

@@ -91,20 +91,22 @@ def test_its_parts_are_searches_of_their_own(calls: Corpus, opensearch: OpenSear
 def test_the_scores_are_the_servers(calls: Corpus) -> None:
     """From answers of the form that the plugin's documentation shows."""
     query = make_query(calls.encoder, PHRASES)
-    evidence = calls.store.rank(query, 5)
-    first, second, third = [key.key for key in evidence.keys[:3]]  # type: ignore[attr-defined]
+    candidates = calls.store.rank(query, 5)
+    first, second, third = [key.key for key in candidates.keys[:3]]  # type: ignore[attr-defined]
     answers = [
         {"hits": {"hits": [{"_id": second, "_score": 0.9}, {"_id": first, "_score": 0.2}]}},
         {"hits": {"hits": [{"_id": third, "_score": 1.0}]}},
     ]
-    scores = hybrid.scores(answers, evidence)
-    assert scores.shape == (2, len(evidence.keys))
+    scores = hybrid.scores(answers, candidates)
+    assert scores.shape == (2, len(candidates.keys))
     assert scores[:, :3].tolist() == [
         [pytest.approx(0.2), pytest.approx(0.9), -np.inf],
         [-np.inf, -np.inf, 1.0],
     ]
     assert np.isneginf(scores[:, 3:]).all()
-    page = best_hits(evidence, scores, query, calls.store.load, top_k=10, offset=0, threshold=None)
+    page = best_hits(
+        candidates, scores, query, calls.store.load, top_k=10, offset=0, threshold=None
+    )
     assert [hit.score for hit in page] == pytest.approx([1.0, 0.9, 0.2])
     assert [hit.phrase for hit in page] == [PHRASES[1], PHRASES[0], PHRASES[0]]
 

@@ -176,7 +176,7 @@ def test_verify_finds_and_mends(
 def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEncoder) -> None:
     before = mined(store, encoder)
     assert before
-    proposed = [hit.doc_id for hit in calls.search(PHRASES[0], depth=10)]
+    proposed = [hit.doc_id for hit in calls.search(PHRASES[0], num_candidates=10)]
 
     same = run("index", "reindex", "--store", store)
     assert same.status == 0
@@ -186,7 +186,7 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
     assert kept[0] == kept[1]
     assert mined(f"{store}-000002", encoder) == before
     with Corpus(f"{store}-000002", encoder) as copy:
-        assert [hit.doc_id for hit in copy.search(PHRASES[0], depth=10)] == proposed
+        assert [hit.doc_id for hit in copy.search(PHRASES[0], num_candidates=10)] == proposed
 
     choice = ("--policy=cover:0.9", "--vectors=float", "--dimensions=384", "--field=number=long")
     assert run("index", "reindex", "--store", store, *choice).status == 0

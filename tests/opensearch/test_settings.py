@@ -139,6 +139,6 @@ def test_an_alias_of_two_indices_is_refused(
 def test_a_patience_that_is_none(
     corpus: Corpus, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(os.environ, "SLICE_OS_PATIENCE", text)
-    with pytest.raises(SliceError, match=r"SLICE_OS_PATIENCE=.*give a number of seconds"):
+    monkeypatch.setitem(os.environ, "SLICE_OS_RETRY_SECONDS", text)
+    with pytest.raises(SliceError, match=r"SLICE_OS_RETRY_SECONDS=.*give a number of seconds"):
         corpus.add(documents(2))

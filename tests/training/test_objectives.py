@@ -165,24 +165,24 @@ def test_distillation_brings_spans_nearer_to_the_teacher(make_encoder):
     student, teacher = make_encoder(), make_encoder()
     batch = [Passage("a man and a woman, playing piano in the park"), Passage("the red house")]
     objective = SpanDistillation(spans=6)
-    optimiser = torch.optim.Adam(student.network.parameters(), lr=2e-3)
+    optimizer = torch.optim.Adam(student.network.parameters(), lr=2e-3)
     before = float(objective(batch, student, alone(teacher), Random(1)).detach())
     for step in range(20):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         objective(batch, student, alone(teacher), Random(step)).backward()
-        optimiser.step()
+        optimizer.step()
     assert float(objective(batch, student, alone(teacher), Random(1)).detach()) < before
 
 
 def test_contextual_ranks_right_substitutes_above_wrong_ones(make_encoder):
     student = make_encoder()
     objective = Contextual()
-    optimiser = torch.optim.Adam(student.network.parameters(), lr=2e-3)
+    optimizer = torch.optim.Adam(student.network.parameters(), lr=2e-3)
     before = float(objective(SUBSTITUTIONS, student, alone(student), Random(1)).detach())
     for _ in range(10):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         objective(SUBSTITUTIONS, student, alone(student), Random(1)).backward()
-        optimiser.step()
+        optimizer.step()
     assert float(objective(SUBSTITUTIONS, student, alone(student), Random(1)).detach()) < before
 
 

@@ -47,7 +47,7 @@ def test_a_run_makes_a_hugging_face_folder_with_card_and_log(finished, tiny_mode
     assert [line["step"] for line in lines if "dev/pearson" in line] == [4]
     assert not (out / "checkpoint" / "first").exists()
     assert json.loads((out / "sentence_bert_config.json").read_text())["max_seq_length"] == 256
-    assert np.load(out / "axes.npy").shape == (16, 16)
+    assert np.load(out / "projection.npy").shape == (16, 16)
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
@@ -133,15 +133,15 @@ def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path,
 
 
 def test_a_guide_teaches_where_a_stage_is_guided(recipe, data, tmp_path, tiny_model):
-    def run(guided: bool, out: str):
-        path = recipe(2, f"guided = {str(guided).lower()}")
-        guide = f'[guide]\nmodel = "{tiny_model}"\nlicence = "MIT"\n'
-        path.write_text(path.read_text().replace("[dev]", f"{guide}\n[dev]"))
+    def run(two_teachers: bool, out: str):
+        path = recipe(2, f"guided = {str(two_teachers).lower()}")
+        second_teacher = f'[second_teacher]\nmodel = "{tiny_model}"\nlicence = "MIT"\n'
+        path.write_text(path.read_text().replace("[dev]", f"{second_teacher}\n[dev]"))
         return train(read_config(path), data, tmp_path / out).folder
 
-    with_guide, without = run(True, "with"), run(False, "without")
-    assert not same(weights(with_guide), weights(without))
-    assert f"Guide: {tiny_model} (MIT)" in (with_guide / "README.md").read_text()
+    with_second_teacher, without = run(True, "with"), run(False, "without")
+    assert not same(weights(with_second_teacher), weights(without))
+    assert f"Second teacher: {tiny_model} (MIT)" in (with_second_teacher / "README.md").read_text()
 
 
 def test_a_dry_run_estimates_time_and_memory(recipe, data):

@@ -12,8 +12,8 @@ from slice_os.training.spans import text_vectors  # noqa: E402
 from slice_os.training.teachers import (  # noqa: E402
     OneTeacher,
     TwoTeachers,
-    draw_phrases,
-    principal_axes,
+    principal_directions,
+    sample_phrases,
 )
 
 WORDS = ("the", "cat", "dog", "woman", "is", "was", "sleeping", "piano", "park", "river", "stone")
@@ -31,9 +31,9 @@ def other(make_encoder):
 
 def test_axes_are_orthonormal_and_fall_in_spread(encoder):
     teacher = OneTeacher(encoder, PHRASES)
-    axes = teacher.axes
-    torch.testing.assert_close(axes @ axes.T, torch.eye(16), atol=1e-5, rtol=0)
-    spread = (teacher.vectors(PHRASES) @ axes.T).square().mean(dim=0)
+    projection = teacher.projection
+    torch.testing.assert_close(projection @ projection.T, torch.eye(16), atol=1e-5, rtol=0)
+    spread = (teacher.vectors(PHRASES) @ projection.T).square().mean(dim=0)
     assert (spread.diff() <= 1e-6).all()
 
 
@@ -52,14 +52,16 @@ def test_two_teachers_are_turned_towards_the_first(encoder, other):
     taught = teacher.vectors(PHRASES)
     assert taught.shape == own.shape
     nearness = (taught * own).sum(dim=1).mean()
-    rotated = taught @ principal_axes(taught).T
+    rotated = taught @ principal_directions(taught).T
     assert nearness > (rotated * own).sum(dim=1).mean()
-    torch.testing.assert_close(teacher.axes @ teacher.axes.T, torch.eye(16), atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        teacher.projection @ teacher.projection.T, torch.eye(16), atol=1e-5, rtol=0
+    )
 
 
 def test_phrases_are_drawn_from_texts(encoder):
     texts = ["the cat is sleeping on the mat, near a red stone", "a dog"]
-    phrases = draw_phrases(texts, encoder, "seed")
-    assert phrases == draw_phrases(texts, encoder, "seed")
+    phrases = sample_phrases(texts, encoder, "seed")
+    assert phrases == sample_phrases(texts, encoder, "seed")
     assert {len(encoder.align(phrase).words) for phrase in phrases} == set(range(1, 12))
     assert all(any(phrase in text for text in texts) for phrase in phrases)

@@ -45,7 +45,7 @@ class ArrayFile:
         """Forget what was appended after so many rows.
 
         Raises:
-            StoreError: where the file is shorter than that.
+            StoreError: if the file is shorter than that.
         """
         self.close()
         self._check(rows)
@@ -56,7 +56,7 @@ class ArrayFile:
         """The first rows, mapped into memory.
 
         Raises:
-            StoreError: where the file is shorter than that.
+            StoreError: if the file is shorter than that.
         """
         if rows > len(self._view):
             self._check(rows)

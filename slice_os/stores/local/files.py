@@ -117,7 +117,7 @@ def create(folder: Path, settings: Settings) -> None:
     """Make an empty store.
 
     Raises:
-        StoreError: where the folder is a file, cannot be made, or holds other things.
+        StoreError: if the folder is a file, cannot be made, or holds other things.
     """
     values = {
         "schema_version": SCHEMA_VERSION,
@@ -154,7 +154,7 @@ def exists(folder: Path) -> bool:
     """Whether a store was made in this folder to the end.
 
     Raises:
-        StoreError: where its database cannot be read.
+        StoreError: if its database cannot be read.
     """
     with errors_explained(folder):
         if not (folder / DATABASE).is_file():
@@ -168,7 +168,7 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
     """What the store was made with.
 
     Raises:
-        StoreError: where a newer version made it, or it is damaged.
+        StoreError: if a newer version made it, or it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
@@ -179,7 +179,9 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
             f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
             "upgrade slice-os, or ingest again into a new store"
         )
-    return Settings(ModelCard(**orjson.loads(values["encoder"])), int(values["max_pieces"]))
+    return Settings(
+        ModelCard.from_fields(orjson.loads(values["encoder"])), int(values["max_pieces"])
+    )
 
 
 @contextmanager

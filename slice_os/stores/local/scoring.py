@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.quantisation import Int8Array
-from slice_os.spans import FloatArray, SpanLayout, span_cosines
-from slice_os.stores.base import Query
+from slice_os.arrays import FloatArray, Int8Array, IntArray
+from slice_os.query import Query
+from slice_os.spans import SpanLayout, span_cosines
 from slice_os.stores.local.files import Arrays
 from slice_os.threads import one_blas_thread, usable_cores
-from slice_os.words import IntArray
 
 CHUNK_PIECES = 8_192
 BLOCK_PIECES = 512

@@ -12,20 +12,14 @@ import numpy as np
 import orjson
 from filelock import FileLock, Timeout
 
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise
-from slice_os.spans import FloatArray
-from slice_os.stores.base import (
-    Evidence,
-    PassageKey,
-    Query,
-    StoredDocument,
-    StoredPassage,
-    StoreInfo,
-    Where,
-)
+from slice_os.query import Query, Where
+from slice_os.stores.base import StoredDocument, StoreInfo
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
     Arrays,
@@ -40,9 +34,8 @@ from slice_os.stores.local.files import (
 from slice_os.stores.local.scoring import PassageTable, passage_cosines
 from slice_os.stores.local.terms import TermCounts, terms
 from slice_os.stores.local.writer import LocalWriter
-from slice_os.words import IntArray
 
-SWEEP_PASSAGES = 8_192
+SCAN_PASSAGES = 8_192
 
 
 class LocalStore:
@@ -70,8 +63,8 @@ class LocalStore:
         """Open a store, checking that it belongs to the encoder of the card, if one is given.
 
         Raises:
-            StoreError: where there is no store, or a newer version made it.
-            EncoderMismatchError: where another encoder made its vectors.
+            StoreError: if there is no store, or a newer version made it.
+            EncoderMismatchError: if another encoder made its vectors.
         """
         store = cls(folder)
         if card is not None:
@@ -83,7 +76,7 @@ class LocalStore:
         """Make an empty store and open it.
 
         Raises:
-            StoreError: where the folder cannot be one.
+            StoreError: if the folder cannot be one.
         """
         create(folder, Settings(card, max_pieces))
         return cls(folder)
@@ -116,7 +109,7 @@ class LocalStore:
         """The writer, while no other process has it.
 
         Raises:
-            StoreError: where another process is writing.
+            StoreError: if another process is writing.
         """
         lock = FileLock(self.folder / "writer.lock", timeout=0)
         with errors_explained(self.folder):
@@ -158,32 +151,32 @@ class LocalStore:
         return rows[0][0] if rows else None
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, or None where there is none of that id."""
+        """The text of a document exactly as given, or None if there is none of that id."""
         rows = self._select("SELECT text FROM documents WHERE doc_id = ?", doc_id)
         return rows[0][0] if rows else None
 
-    def rank(self, query: Query, depth: int) -> Evidence:
+    def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """Evidence of every passage that ``query.where`` admits: this store is exhaustive."""
-        del depth
+        del num_candidates
         with self._snapshot():
             table = self._admitted(query.where)
-            return self._evidence(table, query)
+            return self._candidates(table, query)
 
-    def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Evidence of every passage with a span at or above the threshold, in stored order."""
         del exhaustive
         with self._snapshot():
             table = self._admitted(query.where)
-            evidence = self._evidence(table, query)
-        keys = np.asarray(evidence.keys)
-        hits = np.flatnonzero((evidence.cosines >= threshold).any(axis=0))
-        for start in range(0, len(hits), SWEEP_PASSAGES):
-            rows = hits[start : start + SWEEP_PASSAGES]
-            yield Evidence(
+            candidates = self._candidates(table, query)
+        keys = np.asarray(candidates.keys)
+        hits = np.flatnonzero((candidates.cosines >= threshold).any(axis=0))
+        for start in range(0, len(hits), SCAN_PASSAGES):
+            rows = hits[start : start + SCAN_PASSAGES]
+            yield ScoredCandidates(
                 keys=keys[rows].tolist(),
-                cosines=evidence.cosines[:, rows],
-                bm25=evidence.bm25[:, rows],
-                bm25_best=evidence.bm25_best,
+                cosines=candidates.cosines[:, rows],
+                bm25=candidates.bm25[:, rows],
+                bm25_best=candidates.bm25_best,
             )
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
@@ -240,9 +233,9 @@ class LocalStore:
             ),
         )
 
-    def _evidence(self, table: PassageTable, query: Query) -> Evidence:
+    def _candidates(self, table: PassageTable, query: Query) -> ScoredCandidates:
         bm25 = np.stack([self._bm25(phrase, table.ids) for phrase in query.phrases.texts])
-        return Evidence(
+        return ScoredCandidates(
             keys=table.ids.tolist(),
             cosines=passage_cosines(table, self._arrays, query),
             bm25=bm25,

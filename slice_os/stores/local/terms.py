@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import regex
 
-from slice_os.spans import FloatArray
-from slice_os.words import IntArray
+from slice_os.arrays import FloatArray, IntArray
 
 K1 = 1.2
 B = 0.75

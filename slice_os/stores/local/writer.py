@@ -49,7 +49,7 @@ class LocalWriter:
         """Store the next part of a document; see `Writer.write`. Nothing is ever rejected.
 
         Raises:
-            StoreError: where the disk is full or the like; what was complete stays.
+            StoreError: if the disk is full or the like; what was complete stays.
         """
         with errors_explained(self._folder):
             if self._document is None:

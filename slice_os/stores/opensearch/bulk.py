@@ -14,7 +14,7 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.connection import explain, reason_of
-from slice_os.stores.opensearch.patience import given_up, patience_seconds, pauses
+from slice_os.stores.opensearch.retry import given_up, pauses, retry_limit
 
 CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
@@ -39,7 +39,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an action; ``reason`` is empty where it was done."""
+    """What became of an action; ``reason`` is empty if it was done."""
 
     owner: int
     reason: str
@@ -74,13 +74,13 @@ class BulkSender:
     """
 
     def __init__(
-        self, client: OpenSearch, index: str, location: str, patience: float | None = None
+        self, client: OpenSearch, index: str, location: str, limit: float | None = None
     ) -> None:
         self.retries = 0
         self._client = client
         self._index = index
         self._location = location
-        self._patience = patience_seconds() if patience is None else patience
+        self._limit = retry_limit() if limit is None else limit
         self._chunk: list[Action] = []
         self._bytes = 0
         self._under_way: deque[Future[list[Outcome]]] = deque()
@@ -104,7 +104,7 @@ class BulkSender:
                 is answered.
 
         Raises:
-            StoreError: where a chunk could not be sent at all.
+            StoreError: if a chunk could not be sent at all.
         """
         while True:
             if wait:
@@ -117,7 +117,7 @@ class BulkSender:
         """Send actions now, past the queue, and wait until they are answered.
 
         Raises:
-            StoreError: where they could not be sent at all.
+            StoreError: if they could not be sent at all.
         """
         starts = range(0, len(actions), CHUNK_ACTIONS)
         chunks = (actions[start : start + CHUNK_ACTIONS] for start in starts)
@@ -139,16 +139,16 @@ class BulkSender:
 
     def _deliver(self, chunk: list[Action]) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        waits = pauses(self._patience)
+        waits = pauses(self._limit)
         while True:
             left, trouble = self._attempt(chunk, outcomes)
             if not left:
                 return outcomes
             if len(left) < len(chunk):
-                waits = pauses(self._patience)
+                waits = pauses(self._limit)
             pause = next(waits, None)
             if pause is None or self._closed.wait(pause):
-                raise given_up(trouble, self._patience)
+                raise given_up(trouble, self._limit)
             with self._counting:
                 self.retries += 1
             chunk = left

@@ -41,7 +41,7 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
         metadata: goes into the passage.
 
     Raises:
-        StoreError: where the bytes were written by another version.
+        StoreError: if the bytes were written by another version.
     """
     # OpenSearch gives doc values back URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))

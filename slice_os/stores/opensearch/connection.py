@@ -67,7 +67,7 @@ class Connection:
 
         Raises:
             StoreError: on a certificate that cannot be read, or no AWS credentials.
-            MissingExtraError: where signing for AWS needs boto3 and it is not installed.
+            MissingExtraError: if signing for AWS needs boto3 and it is not installed.
         """
         with self._problems_explained():
             return OpenSearch(**self._options(asynchronous=False))
@@ -77,7 +77,7 @@ class Connection:
 
         Raises:
             StoreError: on a certificate that cannot be read, or no AWS credentials.
-            MissingExtraError: where aiohttp is not installed.
+            MissingExtraError: if aiohttp is not installed.
         """
         try:
             from opensearchpy import AsyncOpenSearch

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
+from slice_os.candidates import ScoredCandidates
 from slice_os.errors import StoreError
 from slice_os.fusion import BM25_WEIGHT
-from slice_os.spans import FloatArray
-from slice_os.stores.base import Evidence, Query
-from slice_os.stores.opensearch import requests
+from slice_os.query import Query
+from slice_os.stores.opensearch import search_bodies
 from slice_os.stores.opensearch.records import FetchedPassage
-from slice_os.stores.opensearch.requests import Answer, Body
+from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
 PLUGIN = "neural-search"
@@ -28,7 +29,7 @@ def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
     """Refuse to go on without the plugin.
 
     Raises:
-        StoreError: where no node has it.
+        StoreError: if no node has it.
     """
     if not installed(plugins):
         raise StoreError(
@@ -49,22 +50,22 @@ def pipeline() -> dict[str, Any]:
     return {"phase_results_processors": [{"normalization-processor": processor}]}
 
 
-def bodies(query: Query, settings: IndexSettings, depth: int) -> list[Body]:
-    """A search a phrase for the ``depth`` passages that the server's fusion puts first."""
+def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
+    """A search a phrase for the ``num_candidates`` passages that the server's fusion puts first."""
     return [
-        requests.hybrid(text, vector, settings, query.where, depth)
+        search_bodies.hybrid(text, vector, settings, query.where, num_candidates)
         | {"search_pipeline": pipeline()}
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
     ]
 
 
-def scores(answers: Sequence[Answer], evidence: Evidence) -> FloatArray:
+def scores(answers: Sequence[Answer], candidates: ScoredCandidates) -> FloatArray:
     """The server's scores of the passages in evidence, from an answer a phrase.
 
     Returns:
         ``(n_phrases, n_passages)``, ``-inf`` where a phrase's answer lacks the passage.
     """
-    ids = [key.key for key in evidence.keys if isinstance(key, FetchedPassage)]
+    ids = [key.key for key in candidates.keys if isinstance(key, FetchedPassage)]
     by_id = [{hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
     rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
     return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))

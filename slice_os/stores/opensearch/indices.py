@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from opensearchpy import OpenSearch, exceptions
 
+from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
-from slice_os.spans import FloatArray
 from slice_os.stores.opensearch.connection import explain
-from slice_os.stores.opensearch.patience import patient
+from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.settings import (
     META,
     IndexOptions,
@@ -27,7 +27,8 @@ from slice_os.stores.opensearch.settings import (
 )
 
 MERGE_TIMEOUT_SECONDS = 3600
-AXES_KEY = "axes"
+# The name that the record has in indices of schema 1.
+PROJECTION_KEY = "axes"
 UNFINISHED = "unfinished"
 
 
@@ -39,16 +40,16 @@ class Index:
     settings: IndexSettings
 
     @property
-    def needs_axes(self) -> bool:
+    def needs_projection(self) -> bool:
         """Whether its vectors are projected on axes that lie in a record of their own."""
         return self.settings.dimensions < self.settings.encoder.dimension
 
-    def with_axes(self, record: Mapping[str, Any]) -> Index:
+    def with_projection(self, record: Mapping[str, Any]) -> Index:
         """With the axes from the record with the id `AXES_KEY`."""
         full = self.settings.encoder.dimension
         packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
-        axes = packed.reshape(full, full).astype(np.float32)
-        return replace(self, settings=replace(self.settings, axes=axes))
+        projection = packed.reshape(full, full).astype(np.float32)
+        return replace(self, settings=replace(self.settings, projection=projection))
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def resolve(client: OpenSearch, name: str, location: str) -> Index | None:
     """The index of that name, or the one behind an alias of that name; None for neither.
 
     Raises:
-        StoreError: where the alias has several indices, or the index is not one of ours.
+        StoreError: if the alias has several indices, or the index is not one of ours.
     """
     with errors_explained(location):
         try:
@@ -72,10 +73,10 @@ def resolve(client: OpenSearch, name: str, location: str) -> Index | None:
         except exceptions.NotFoundError:
             return None
     index = the_index(found, location)
-    if not index.needs_axes:
+    if not index.needs_projection:
         return index
     with errors_explained(location):
-        return index.with_axes(client.get(index=index.name, id=AXES_KEY))
+        return index.with_projection(client.get(index=index.name, id=PROJECTION_KEY))
 
 
 def no_index(location: str) -> StoreError:
@@ -87,7 +88,7 @@ def the_index(found: Mapping[str, Any], location: str) -> Index:
     """The one index in an answer of ``_mapping``, without axes as yet.
 
     Raises:
-        StoreError: where there are several, or it is not one of ours.
+        StoreError: if there are several, or it is not one of ours.
     """
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
@@ -102,7 +103,7 @@ def create(
     card: ModelCard,
     max_pieces: int,
     location: str,
-    axes: FloatArray | None = None,
+    projection: FloatArray | None = None,
     point_alias: bool = True,
 ) -> Index:
     """Make the next versioned index of an alias, such as ``calls-000002``.
@@ -114,20 +115,20 @@ def create(
         card: the encoder's.
         max_pieces: word pieces that a passage holds.
         location: for messages.
-        axes: the encoder's, if it has them.
+        projection: the encoder's, if it has them.
         point_alias: let the alias stand for the new index; else it stays noted as unfinished,
             which `finish` undoes.
     """
     check_name(alias)
-    settings = choose(options, card, max_pieces, axes)
+    settings = choose(options, card, max_pieces, projection)
     with errors_explained(location):
         name = f"{alias}-{_last_number(client, alias) + 1:06d}"
         body = template(f"{alias}-0*", options, settings)
         client.indices.put_index_template(name=template_name(alias), body=body)
         unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
         client.indices.create(index=name, body={"mappings": {"_meta": unfinished}})
-    if settings.axes is not None:
-        _write_axes(client, name, location, settings.axes)
+    if settings.projection is not None:
+        _write_projection(client, name, location, settings.projection)
     # Last, so that an alias never stands for an index without its axes.
     if point_alias:
         finish(client, name, location)
@@ -136,11 +137,13 @@ def create(
     return Index(name, settings)
 
 
-@patient
-def _write_axes(client: OpenSearch, index: str, location: str, axes: FloatArray) -> None:
-    packed = b64encode(axes.astype("<f2").tobytes()).decode()
+@retrying
+def _write_projection(
+    client: OpenSearch, index: str, location: str, projection: FloatArray
+) -> None:
+    packed = b64encode(projection.astype("<f2").tobytes()).decode()
     with errors_explained(location):
-        client.index(index=index, id=AXES_KEY, body={"kind": "axes", "axes": packed})
+        client.index(index=index, id=PROJECTION_KEY, body={"kind": "axes", "axes": packed})
 
 
 def finish(client: OpenSearch, index: str, location: str) -> None:

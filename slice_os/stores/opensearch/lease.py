@@ -15,7 +15,7 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.indices import errors_explained
-from slice_os.stores.opensearch.patience import patient
+from slice_os.stores.opensearch.retry import retrying
 
 LEASE_KEY = "writer"
 BEAT_SECONDS = 2.0
@@ -55,7 +55,7 @@ class Lease:
         """Make sure that nobody else writes.
 
         Raises:
-            StoreError: where another process has taken over.
+            StoreError: if another process has taken over.
         """
         if self.lost:
             raise StoreError(
@@ -75,7 +75,7 @@ class Lease:
                     params={**self._version, "request_timeout": REQUEST_SECONDS},
                 )
 
-    @patient
+    @retrying
     def _take(self) -> Version:
         deadline = time.monotonic() + SILENCE_SECONDS
         with errors_explained(self._location):
@@ -108,7 +108,7 @@ class Lease:
                 self._version = version
 
     def _put(self, condition: dict[str, Any]) -> Version | None:
-        """Write the record; None where another process was there first."""
+        """Write the record; None if another process was there first."""
         try:
             return _version(
                 self._client.index(
@@ -125,7 +125,7 @@ class Lease:
             return _version(held) if ours else None
 
     def _read(self) -> dict[str, Any]:
-        """The record as it is, empty where there is none."""
+        """The record as it is, empty if there is none."""
         found: dict[str, Any] = self._client.get(
             index=self._index,
             id=LEASE_KEY,
@@ -139,7 +139,7 @@ def leased(client: OpenSearch, index: str, location: str) -> Iterator[Lease]:
     """Hold the right to write to an index.
 
     Raises:
-        StoreError: where another process has it.
+        StoreError: if another process has it.
     """
     lease = Lease(client, index, location)
     try:

@@ -12,7 +12,7 @@ from opensearchpy import OpenSearch
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.indices import errors_explained
 from slice_os.stores.opensearch.lease import Lease, leased
-from slice_os.stores.opensearch.patience import patient
+from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.settings import META
 
 RESTORE = "restore"
@@ -38,7 +38,7 @@ class Load:
         """Make sure that nobody else writes.
 
         Raises:
-            StoreError: where another process has taken over.
+            StoreError: if another process has taken over.
         """
         self.lease.check()
 
@@ -51,7 +51,7 @@ def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
     that was cut off, even by SIGKILL, is put right by the next one.
 
     Raises:
-        StoreError: where another process is writing.
+        StoreError: if another process is writing.
     """
     with leased(client, index, location) as lease:
         cut_off, restore = _begin(client, index, location)
@@ -78,7 +78,7 @@ def read_note(client: OpenSearch, index: str) -> Settings | None:
     return noted
 
 
-@patient
+@retrying
 def _begin(client: OpenSearch, index: str, location: str) -> tuple[bool, Settings]:
     """Whether an earlier load was cut off, and the settings to restore."""
     with errors_explained(location):
@@ -90,7 +90,7 @@ def _begin(client: OpenSearch, index: str, location: str) -> tuple[bool, Setting
     return noted is not None, restore
 
 
-@patient
+@retrying
 def _finish(client: OpenSearch, index: str, location: str, restore: Settings) -> None:
     with errors_explained(location):
         client.indices.put_settings(index=index, body={"index": restore})

@@ -10,17 +10,17 @@ from opensearchpy import OpenSearch
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.connection import reason_of
 from slice_os.stores.opensearch.indices import errors_explained
-from slice_os.stores.opensearch.patience import patient
+from slice_os.stores.opensearch.retry import retrying
 
 
-@patient
+@retrying
 def find_records(
     client: OpenSearch, index: str, keys: Sequence[str], location: str
 ) -> list[dict[str, Any]]:
     """Those of the records that are there.
 
     Raises:
-        StoreError: where the index cannot say of one of them, such as while a shard is away.
+        StoreError: if the index cannot say of one of them, such as while a shard is away.
     """
     if not keys:
         return []

@@ -70,7 +70,7 @@ def versions(client: OpenSearch, alias: str, location: str) -> list[Version]:
     """The versions of an alias, oldest first.
 
     Raises:
-        StoreError: where there is none, or ``alias`` is one of them.
+        StoreError: if there is none, or ``alias`` is one of them.
     """
     with errors_explained(location):
         names = indices.versions(client, alias)
@@ -88,7 +88,7 @@ def describe(client: OpenSearch, index: str, location: str, current: bool = True
     """What there is to say of one index.
 
     Raises:
-        StoreError: where it is not one of ours.
+        StoreError: if it is not one of ours.
     """
     aggregations = {
         "kinds": {"terms": {"field": "kind"}},
@@ -143,8 +143,8 @@ def swap(
         The version, and the names of those that the alias stood for before.
 
     Raises:
-        InputError: where there is no such version, or it is unfinished.
-        StoreError: where there is no version at all.
+        InputError: if there is no such version, or it is unfinished.
+        StoreError: if there is no version at all.
     """
     there = versions(client, alias, location)
     finished = [version for version in there if not version.unfinished]
@@ -169,8 +169,8 @@ def delete(client: OpenSearch, alias: str, location: str, index: str | None = No
         index: the version; None for everything.
 
     Raises:
-        InputError: where there is no such version, or the alias stands for it.
-        StoreError: where there is no version at all.
+        InputError: if there is no such version, or the alias stands for it.
+        StoreError: if there is no version at all.
     """
     there = versions(client, alias, location)
     if index is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from opensearchpy import OpenSearch
 
 from slice_os.stores.opensearch.indices import errors_explained
-from slice_os.stores.opensearch.requests import (
+from slice_os.stores.opensearch.search_bodies import (
     ALL_SHARDS,
     NAMED_SCORES,
     NEW_POINT,
@@ -34,7 +34,7 @@ def pages(
         with_bm25: ask for the scores of named queries.
 
     Raises:
-        StoreError: where the server does not answer as it should.
+        StoreError: if the server does not answer as it should.
     """
     params = ALL_SHARDS | NAMED_SCORES if with_bm25 else ALL_SHARDS
     with errors_explained(location):

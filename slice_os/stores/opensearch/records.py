@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
+from slice_os.candidates import StoredPassage
 from slice_os.documents import Document
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise, quantise
 from slice_os.selection import span_vectors
-from slice_os.stores.base import StoredPassage
 from slice_os.stores.opensearch.codec import pack, unpack
-from slice_os.stores.opensearch.requests import index_vectors
+from slice_os.stores.opensearch.search_bodies import index_vectors
 from slice_os.stores.opensearch.settings import IndexSettings
 
 # Keywords take 32,766 bytes, a code point at most four of them; see "ignore_above" in the mapping.
@@ -107,7 +107,7 @@ def document_source(document: Document, passages: int, tail: str) -> dict[str, A
     Args:
         document: the document.
         passages: how many passages it has.
-        tail: white space after the last one; the whole text where there is none.
+        tail: white space after the last one; the whole text if there is none.
     """
     return {
         "kind": "document",
@@ -125,7 +125,7 @@ def source_record(source: str, signature: str) -> dict[str, Any]:
 
 
 def fetched(hit: dict[str, Any]) -> FetchedPassage:
-    """Read a passage from a search hit that `requests.evidence` or `requests.walk` asked for."""
+    """Read a passage from a hit of `search_bodies.candidates` or `search_bodies.walk`."""
     source = hit["_source"]
     encoded = unpack(
         hit["fields"]["tokens"][0], source["start"], source["end"], source.get("metadata", {})

@@ -9,8 +9,8 @@ from typing import Any
 
 from opensearchpy import OpenSearch
 
+from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
-from slice_os.spans import FloatArray
 from slice_os.stores.opensearch.bulk import Action, BulkSender, index_action
 from slice_os.stores.opensearch.codec import unpack
 from slice_os.stores.opensearch.indices import (
@@ -25,7 +25,7 @@ from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.manage import drop, versions
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import span_entries
-from slice_os.stores.opensearch.requests import STORED_ORDER, WALK_PASSAGES, Answer, Body
+from slice_os.stores.opensearch.search_bodies import STORED_ORDER, WALK_PASSAGES, Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
 RECORDS = 1_000
@@ -39,7 +39,7 @@ def reindex(
     location: str,
     changes: Mapping[str, Any],
     *,
-    axes: FloatArray | None = None,
+    projection: FloatArray | None = None,
     progress: Progress | None = None,
 ) -> Index:
     """Make the next version of an index; the alias stands for the old one until a swap.
@@ -53,12 +53,12 @@ def reindex(
         location: for messages.
         changes: `IndexOptions` by name; what is not named stays as it is. ``fields`` are added
             to those there are.
-        axes: the encoder's, where the old version has none.
+        projection: the encoder's, where the old version has none.
         progress: told how many passages are done, and how many there are.
 
     Raises:
         InputError: on options that do not fit the encoder.
-        StoreError: where there is no such index, another process is writing to it, or
+        StoreError: if there is no such index, another process is writing to it, or
             OpenSearch does not take what is sent.
     """
     there = versions(client, alias, location)
@@ -78,7 +78,7 @@ def reindex(
             made_with.encoder,
             made_with.max_pieces,
             location,
-            axes if made_with.axes is None else made_with.axes,
+            projection if made_with.projection is None else made_with.projection,
             point_alias=False,
         )
         _fill(client, target, source, version.passages, location, progress)

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from slice_os.arrays import FloatArray
 from slice_os.errors import InputError, StoreError
 from slice_os.mappings import load_template
 from slice_os.model import ModelCard
 from slice_os.selection import SpanPolicy
-from slice_os.spans import FloatArray
 
 SCHEMA_VERSION = 1
 META = "slice_os"
@@ -26,7 +26,7 @@ class IndexOptions:
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        dimensions: axes of the span vectors to index; None for half of them, or all where the
+        dimensions: axes of the span vectors to index; None for half of them, or all if the
             model has no axes.
         analyzer: text analyser, by name.
         fields: types of metadata fields; others are taken as they come.
@@ -63,8 +63,8 @@ class IndexSettings:
         policy: which spans are indexed.
         vectors: ``byte`` or ``float``.
         dimensions: of the span vectors that are indexed.
-        axes: ``(encoder.dimension, encoder.dimension)`` axes of the model, of which the first
-            ``dimensions`` are indexed; None where the vectors are indexed as they are. They
+        projection: ``(encoder.dimension, encoder.dimension)`` axes of the model, of which the first
+            ``dimensions`` are indexed; None if the vectors are indexed as they are. They
             are too large for ``_meta`` and lie in a record of their own.
     """
 
@@ -73,7 +73,7 @@ class IndexSettings:
     policy: str
     vectors: str
     dimensions: int
-    axes: FloatArray | None = field(default=None, compare=False, repr=False)
+    projection: FloatArray | None = field(default=None, compare=False, repr=False)
 
     @property
     def span_policy(self) -> SpanPolicy:
@@ -90,7 +90,7 @@ _IN_META = ("max_pieces", "policy", "vectors", "dimensions")
 
 
 def choose(
-    options: IndexOptions, card: ModelCard, max_pieces: int, axes: FloatArray | None
+    options: IndexOptions, card: ModelCard, max_pieces: int, projection: FloatArray | None
 ) -> IndexSettings:
     """The settings of a new index.
 
@@ -98,23 +98,23 @@ def choose(
         InputError: on more dimensions than the encoder has, or fewer where it has no axes.
     """
     full = card.dimension
-    dimensions = options.dimensions or (full if axes is None else full // 2)
+    dimensions = options.dimensions or (full if projection is None else full // 2)
     if not 1 <= dimensions <= full:
         raise InputError(f"{dimensions} dimensions; the encoder has {full}")
     if dimensions == full:
-        axes = None
-    elif axes is None:
+        projection = None
+    elif projection is None:
         raise InputError(
-            f"{dimensions} of {full} dimensions need the model's axes.npy; export the model again"
+            f"{dimensions} of {full} dimensions need the model's projection.npy; export again"
         )
-    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, axes)
+    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, projection)
 
 
 def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 
     Raises:
-        StoreError: where the index is not one of ours, or of another schema version.
+        StoreError: if the index is not one of ours, or of another schema version.
     """
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
@@ -125,7 +125,7 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
     values = {name: meta[name] for name in _IN_META}
-    return IndexSettings(encoder=ModelCard(**meta["encoder"]), **values)
+    return IndexSettings(encoder=ModelCard.from_fields(meta["encoder"]), **values)
 
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:

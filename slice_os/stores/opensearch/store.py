@@ -7,25 +7,20 @@ from contextlib import AbstractContextManager
 
 from opensearchpy import OpenSearch
 
+from slice_os.arrays import FloatArray
+from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.encoder import SpanEncoder
-from slice_os.ingest.passages import DEFAULT_MAX_PIECES
 from slice_os.model import ModelCard
-from slice_os.spans import FloatArray
-from slice_os.stores.base import (
-    Evidence,
-    PassageKey,
-    Query,
-    StoredDocument,
-    StoredPassage,
-    StoreInfo,
-)
-from slice_os.stores.opensearch import answers, hybrid, requests
+from slice_os.passages import DEFAULT_MAX_PIECES
+from slice_os.query import Query
+from slice_os.stores.base import StoredDocument, StoreInfo
+from slice_os.stores.opensearch import hybrid, responses, search_bodies
 from slice_os.stores.opensearch.indices import Index, create, errors_explained, no_index, resolve
 from slice_os.stores.opensearch.lookup import find_records
 from slice_os.stores.opensearch.paging import pages
-from slice_os.stores.opensearch.patience import patient
 from slice_os.stores.opensearch.records import document_key, source_key
-from slice_os.stores.opensearch.requests import Answer, Body
+from slice_os.stores.opensearch.retry import retrying
+from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
 
@@ -44,7 +39,7 @@ class OpenSearchStore:
         location: how messages call this store; the name by default.
 
     Raises:
-        StoreError: where there is no such index, or not one of ours.
+        StoreError: if there is no such index, or not one of ours.
     """
 
     exhaustive = False
@@ -81,10 +76,16 @@ class OpenSearchStore:
 
         Raises:
             InputError: on options that do not fit the encoder.
-            StoreError: where OpenSearch refuses.
+            StoreError: if OpenSearch refuses.
         """
         create(
-            client, name, options or IndexOptions(), encoder.card, max_pieces, name, encoder.axes
+            client,
+            name,
+            options or IndexOptions(),
+            encoder.card,
+            max_pieces,
+            name,
+            encoder.projection,
         )
         return cls(client, name)
 
@@ -121,7 +122,7 @@ class OpenSearchStore:
             for record in records
         }
 
-    @patient
+    @retrying
     def documents_of(self, source: str) -> set[str]:
         """Ids of the documents that came from a source."""
         terms = [{"term": {"kind": "document"}}, {"term": {"source": source}}]
@@ -133,7 +134,7 @@ class OpenSearchStore:
         }
         return {hit["_source"]["doc_id"] for page in self._pages(body) for hit in page}
 
-    @patient
+    @retrying
     def source_signature(self, source: str) -> str | None:
         """The signature under which a source was last read to its end, if it was."""
         with errors_explained(self.location):
@@ -160,74 +161,78 @@ class OpenSearchStore:
         ]
         return "".join(texts) + str(found["_source"]["gap"])
 
-    def rank(self, query: Query, depth: int) -> Evidence:
-        """Evidence of the ``depth`` passages that the index proposes by vector, and by BM25."""
-        found = self._msearch(requests.ranking(query, self.settings, depth), query)
-        return self._evidence(query, answers.ids_of(found), answers.ranked_best(found))
+    def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
+        """The ``num_candidates`` passages best by span vector, and by BM25, scored exactly."""
+        found = self._msearch(search_bodies.ranking(query, self.settings, num_candidates), query)
+        return self._candidates(query, responses.ids_of(found), responses.ranked_best(found))
 
-    def rank_fused(self, query: Query, depth: int) -> tuple[Evidence, FloatArray]:
+    def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
         """Evidence of the passages that the server's own fusion puts first, and its scores."""
         with errors_explained(self.location):
             hybrid.require(self.client.cat.plugins(format="json"), self.location)
-        found = self._msearch(hybrid.bodies(query, self.settings, depth), query)
-        best = answers.best_bm25(self._msearch(requests.best(query), query))
-        evidence = self._evidence(query, answers.ids_of(found), best)
-        return evidence, hybrid.scores(found, evidence)
+        found = self._msearch(hybrid.bodies(query, self.settings, num_candidates), query)
+        best = responses.best_bm25(self._msearch(search_bodies.best(query), query))
+        candidates = self._candidates(query, responses.ids_of(found), best)
+        return candidates, hybrid.scores(found, candidates)
 
-    def sweep(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[Evidence]:
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Evidence of passages with a span at or above the threshold; see `Store.sweep`."""
-        best = answers.best_bm25(self._msearch(requests.best(query), query))
+        best = responses.best_bm25(self._msearch(search_bodies.best(query), query))
         pages = self._walk(query, best) if exhaustive else self._proposed(query, threshold, best)
         for page in pages:
-            if kept := answers.at_least(page, threshold):
+            if kept := responses.at_least(page, threshold):
                 yield kept
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
         """The passages of these keys, which came with the evidence."""
-        return answers.passages(keys)
+        return responses.passages(keys)
 
     def close(self) -> None:
         """Close the client."""
         self.client.close()
 
-    def _walk(self, query: Query, best: FloatArray) -> Iterator[Evidence]:
-        for hits in self._pages(requests.walk(query), with_bm25=True):
-            yield answers.evidence(hits, query, best)
+    def _walk(self, query: Query, best: FloatArray) -> Iterator[ScoredCandidates]:
+        for hits in self._pages(search_bodies.walk(query), with_bm25=True):
+            yield responses.candidates(hits, query, best)
 
-    def _proposed(self, query: Query, threshold: float, best: FloatArray) -> Iterator[Evidence]:
+    def _proposed(
+        self, query: Query, threshold: float, best: FloatArray
+    ) -> Iterator[ScoredCandidates]:
         """Evidence of the passages that the index proposes for a threshold."""
-        least = requests.proposal_score(threshold)
+        least = search_bodies.proposal_score(threshold)
         vectors = query.phrases.vectors
         hits = (hit for vector in vectors for hit in self._near(vector, query, least))
-        for ids in requests.pieces(answers.in_stored_order(hits), requests.WALK_PASSAGES):
-            yield self._evidence(query, ids, best)
+        for ids in search_bodies.pieces(
+            responses.in_stored_order(hits), search_bodies.WALK_PASSAGES
+        ):
+            yield self._candidates(query, ids, best)
 
     def _near(self, vector: FloatArray, query: Query, least: float) -> Iterator[Answer]:
         """Passages with an indexed span at or above a score."""
-        nearest = requests.nearest(vector, self.settings, query.where, least)
+        nearest = search_bodies.nearest(vector, self.settings, query.where, least)
         hits = self._msearch([nearest], query)[0]["hits"]["hits"]
         yield from hits
-        if len(hits) >= requests.GRAPH_WIDTH:
-            further = requests.radial(vector, self.settings, query.where, least)
+        if len(hits) >= search_bodies.GRAPH_WIDTH:
+            further = search_bodies.radial(vector, self.settings, query.where, least)
             for page in self._pages(further):
                 yield from page
 
-    def _evidence(self, query: Query, ids: Sequence[str], best: FloatArray) -> Evidence:
+    def _candidates(self, query: Query, ids: Sequence[str], best: FloatArray) -> ScoredCandidates:
         """Fetch passages by id and score them."""
         hits: list[Answer] = []
-        for some in requests.pieces(ids, requests.FETCHED_PASSAGES):
-            body = requests.evidence(some, query.phrases.texts)
-            params = requests.NAMED_SCORES | requests.steady(query)
+        for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
+            body = search_bodies.candidates(some, query.phrases.texts)
+            params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
             with errors_explained(self.location):
                 answer = self.client.search(index=self.index.name, body=body, params=params)
             hits += answer["hits"]["hits"]
-        return answers.evidence(hits, query, best)
+        return responses.candidates(hits, query, best)
 
     def _msearch(self, bodies: Sequence[Body], query: Query) -> list[Answer]:
-        lines = requests.msearch(self.index.name, bodies, query)
+        lines = search_bodies.msearch(self.index.name, bodies, query)
         with errors_explained(self.location):
             answer = self.client.msearch(body=lines)
-        return answers.each(answer, self.location)
+        return responses.each(answer, self.location)
 
     def _pages(self, body: Body, with_bm25: bool = False) -> Iterator[list[Answer]]:
         return pages(self.client, self.index.name, body, self.location, with_bm25)

@@ -49,7 +49,7 @@ def writing(
     chance to finish it.
 
     Raises:
-        StoreError: where another process is writing.
+        StoreError: if another process is writing.
     """
     with loading(client, index, location) as load:
         sender = BulkSender(client, index, location)
@@ -68,7 +68,7 @@ class _Open:
     Attributes:
         document: the document.
         former: passages that a former version has.
-        reason: why the index would not take it; empty where it does.
+        reason: why the index would not take it; empty if it does.
         passages: passages queued so far.
         position: end of the last of them.
         whole: whether all passages are queued.

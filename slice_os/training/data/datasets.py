@@ -76,7 +76,7 @@ def load_datasets(
         fits: whether a text has words and is short enough for the encoder.
 
     Raises:
-        InputError: where a file is missing or malformed, or nothing of a data set is left.
+        InputError: if a file is missing or malformed, or nothing of a data set is left.
     """
     hashes = read_hashes(folder / config.hashes) if config.hashes else Decontamination()
     raw = {name: _read(name, data, folder, hashes, fits) for name, data in config.data.items()}

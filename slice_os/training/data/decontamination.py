@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from slice_os.datasets.text_files import read_text
 from slice_os.errors import InputError
-from slice_os.ingest.sentences import sentence_ends
-from slice_os.training.data.files import read_text
+from slice_os.sentences import sentence_ends
 
 _SPACE = re.compile(r"\s+")
 _OTHER = re.compile(r"[^a-z0-9 ]")

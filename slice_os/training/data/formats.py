@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slice_os.datasets.text_files import number, read_jsonl, read_rows, text_field
 from slice_os.errors import InputError
-from slice_os.training.data.answers import EXPECTED, read_answers
-from slice_os.training.data.files import number, read_jsonl, read_rows, text_field
+from slice_os.training.data.answer_triples import EXPECTED, read_answers
 from slice_os.training.data.swords import read_swords
 from slice_os.training.data.wordnet import (
     read_definitions,

@@ -36,7 +36,7 @@ def mine_negatives(
         progress: is told how many queries are done.
 
     Raises:
-        InputError: where no query has a passage.
+        InputError: if no query has a passage.
     """
     if not pairs:
         raise InputError("no pairs to mine negatives for")

@@ -1,7 +1,7 @@
 """Context data: a phrase placed inside other real text, at a clause or sentence border.
 
 STS-B-Context has a language model write the context (SLICE, section 4.2); here it is text that
-people wrote, which costs nothing and has a licence.
+people wrote, which costs nothing and has a license.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from slice_os.ingest.sentences import sentence_ends
+from slice_os.sentences import sentence_ends
 from slice_os.training.records import Passage
 
 _COMMA = re.compile(r",\s")

@@ -9,8 +9,8 @@ from typing import Any
 
 import orjson
 
+from slice_os.datasets.text_files import read_text
 from slice_os.errors import InputError
-from slice_os.training.data.files import read_text
 from slice_os.training.records import Substitution
 
 _EXPECTED = "SWORDS v1.1 as JSON, from github.com/p-lambda/swords"

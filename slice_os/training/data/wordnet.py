@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slice_os.training.data.files import read_jsonl
+from slice_os.datasets.text_files import read_jsonl
 from slice_os.training.records import Pair, Passage, Sense, Substitution
 
 _EXPECTED = 'synsets as JSON lines of {"pos", "members", "definition", "examples"}'
@@ -123,7 +123,7 @@ def _uses(path: Path) -> Iterator[_Use]:
 
 
 def short_definition(synset: Synset) -> str:
-    """The first clause of a synset's definition, without its domain; empty where it has none."""
+    """The first clause of a synset's definition, without its domain; empty if it has none."""
     first = _DOMAIN.sub("", synset.definitions[0]) if synset.definitions else ""
     return " ".join(first.split(";")[0].split()[:_LONGEST_CLAUSE])
 

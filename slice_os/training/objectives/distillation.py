@@ -8,9 +8,9 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.checks import at_least, not_negative
-from slice_os.training.drawing import draw_span, phrase
 from slice_os.training.encoding import TextEncoder
 from slice_os.training.records import Pair, Passage
+from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
 
@@ -91,7 +91,7 @@ class SpanDistillation:
         for _ in range(3 * self.spans):
             if len(drawn) >= self.spans:
                 break
-            drawn[draw_span(len(words), rng, self.min_words, self.max_words)] = None
+            drawn[sample_span(len(words), rng, self.min_words, self.max_words)] = None
         return list(drawn)
 
 

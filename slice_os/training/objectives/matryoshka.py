@@ -41,8 +41,8 @@ def at_dimensions(
     losses = []
     for dimension in dimensions:
         rng.setstate(draws)
-        axes = teacher.axes[:dimension] if dimension < len(teacher.axes) else None
-        losses.append(objective(batch, Narrowed(student, axes, seen), remembered, rng))
+        projection = teacher.projection[:dimension] if dimension < len(teacher.projection) else None
+        losses.append(objective(batch, Narrowed(student, projection, seen), remembered, rng))
     return sum(losses) / len(losses)
 
 
@@ -50,7 +50,7 @@ class Remembered:
     """A teacher that reads the same texts only once."""
 
     def __init__(self, teacher: Teacher) -> None:
-        self.axes = teacher.axes
+        self.projection = teacher.projection
         self._teacher = teacher
         self._seen: dict[tuple[str, ...], Any] = {}
 
@@ -65,9 +65,11 @@ class Remembered:
 class Narrowed(TextEncoder):
     """An encoder with vectors along some axes, or as they are; each text is encoded once."""
 
-    def __init__(self, whole: TextEncoder, axes: Any, seen: dict[tuple[str, ...], States]) -> None:
+    def __init__(
+        self, whole: TextEncoder, projection: Any, seen: dict[tuple[str, ...], States]
+    ) -> None:
         self._whole = whole
-        self._axes = axes
+        self._projection = projection
         self._seen = seen
         self.align = whole.align
 
@@ -77,4 +79,4 @@ class Narrowed(TextEncoder):
         if key not in self._seen:
             self._seen[key] = self._whole.encode(texts)
         states = self._seen[key]
-        return states if self._axes is None else states.along(self._axes)
+        return states if self._projection is None else states.along(self._projection)

@@ -1,0 +1,12 @@
+"""The array types that pass between modules."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float32]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Int8Array: TypeAlias = npt.NDArray[np.int8]

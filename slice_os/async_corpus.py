@@ -1,0 +1,168 @@
+"""A corpus in OpenSearch for applications that run on asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from slice_os.candidates import ScoredCandidates
+from slice_os.corpus import Filter, filter_values
+from slice_os.encoder import SpanEncoder
+from slice_os.fusion import fusion_named
+from slice_os.mining import (
+    NUM_CANDIDATES,
+    SERVER,
+    all_hits,
+    best_hits,
+    check_page,
+    fused,
+    make_query,
+)
+from slice_os.model import bundled_model
+from slice_os.query import Query
+from slice_os.results import Hit, Hits
+from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore, open_index
+from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.indices import Index
+from slice_os.stores.opensearch.responses import passages
+
+if TYPE_CHECKING:
+    from opensearchpy import AsyncOpenSearch
+
+
+class AsyncCorpus:
+    """Searches and mines an index without blocking the event loop; results are `Corpus`'s own.
+
+    Requests go through opensearch-py's asyncio client; phrases are encoded, and passages
+    scored, in threads. To fill an index, use `Corpus`.
+
+    Example:
+        >>> async with AsyncCorpus("http://localhost:9200/calls") as calls:
+        ...     hits = await calls.search("I want to cancel my subscription")
+        ...     async for hit in calls.mine("I want to cancel my subscription"):
+        ...         hit.text, hit.cosine
+
+    Args:
+        store: ``http(s)://[user@]host[:port]/index``; with a client, the index alone.
+        encoder: an encoder, or the model to load; None for the one the index was made with.
+        client: an asyncio client of your own, which stays open when the corpus closes.
+
+    Raises:
+        MissingExtraError: if aiohttp is not installed.
+        StoreError: on an address without an index.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        encoder: SpanEncoder | str | Path | None = None,
+        *,
+        client: AsyncOpenSearch | None = None,
+    ) -> None:
+        self._encoder = encoder
+        self._owns_client = client is None
+        self._opened: tuple[AsyncOpenSearchStore, SpanEncoder] | None = None
+        self._opening = asyncio.Lock()
+        if client is not None:
+            self._client, self._name, self._location = client, store, store
+            return
+        connection = parse_location(store)
+        self._client = connection.async_client()
+        self._name, self._location = connection.index, connection.location
+
+    async def search(
+        self,
+        phrases: str | Sequence[str],
+        *,
+        top_k: int = 10,
+        offset: int = 0,
+        threshold: float | None = None,
+        where: Filter | None = None,
+        fusion: str = "convex",
+        num_candidates: int = NUM_CANDIDATES,
+    ) -> Hits:
+        """The best passages for any of the phrases; see `Corpus.search`."""
+        check_page(top_k, offset, num_candidates)
+        store, query = await self._ask(phrases, where)
+        if fusion == SERVER:
+            candidates, scores = await store.rank_fused(query, num_candidates)
+        else:
+            fuse = fusion_named(fusion)
+            candidates = await store.rank(query, num_candidates)
+            scores = fused(candidates, fuse)
+        return await asyncio.to_thread(
+            best_hits,
+            candidates,
+            scores,
+            query,
+            passages,
+            top_k=top_k,
+            offset=offset,
+            threshold=threshold,
+        )
+
+    async def mine(
+        self,
+        phrases: str | Sequence[str],
+        *,
+        threshold: float | None = None,
+        where: Filter | None = None,
+        exhaustive: bool = True,
+    ) -> AsyncGenerator[Hit, None]:
+        """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
+        store, query = await self._ask(phrases, where)
+        least = store.index.settings.encoder.threshold if threshold is None else threshold
+        async with aclosing(store.scan(query, least, exhaustive)) as pages:
+            async for candidates in pages:
+                for hit in await asyncio.to_thread(_hits, candidates, query, least):
+                    yield hit
+
+    async def close(self) -> None:
+        """Close the client, if the corpus made it."""
+        if self._owns_client:
+            await self._client.close()
+
+    async def __aenter__(self) -> AsyncCorpus:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _ask(
+        self, phrases: str | Sequence[str], where: Filter | None
+    ) -> tuple[AsyncOpenSearchStore, Query]:
+        store, encoder = await self._open()
+        query = await asyncio.to_thread(make_query, encoder, phrases, filter_values(where))
+        return store, query
+
+    async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
+        """The index and its encoder; opened by the first question."""
+        async with self._opening:
+            if self._opened is None:
+                index = await open_index(self._client, self._name, self._location)
+                store = AsyncOpenSearchStore(self._client, index, self._location)
+                encoder = await asyncio.to_thread(self._load_encoder, index)
+                self._opened = store, encoder
+            return self._opened
+
+    def _load_encoder(self, index: Index) -> SpanEncoder:
+        card = index.settings.encoder
+        if isinstance(self._encoder, SpanEncoder):
+            encoder = self._encoder
+        else:
+            encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
+        index.settings.encoder.check_made(self._location, encoder.card)
+        return encoder
+
+
+def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:
+    return list(all_hits(candidates, query, passages, threshold))

@@ -1,0 +1,213 @@
+"""`slice-os search`, `slice-os mine` and `slice-os scan`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.options import (
+    RenamedOption,
+    chosen_encoder,
+    encoder_options,
+    output_option,
+    parse_filters,
+    store_option,
+    where_option,
+)
+
+if TYPE_CHECKING:
+    from slice_os.documents import Document
+    from slice_os.results import Hit
+
+_threshold = click.option(
+    "--threshold",
+    type=click.FloatRange(-1, 1),
+    help="Least cosine of a hit; by default the model's own (see `slice-os info`).",
+)
+_phrases = click.option(
+    "-p", "--phrase", "phrases", multiple=True, required=True, help="Origin phrase; repeatable."
+)
+
+
+@click.command()
+@click.argument("phrase")
+@click.option(
+    "-p", "--phrase", "more", multiple=True, help="Another wording of the same; repeatable."
+)
+@store_option
+@click.option(
+    "-k", "--top-k", type=click.IntRange(min=1), default=10, show_default=True, help="Hits wanted."
+)
+@click.option(
+    "--offset", type=click.IntRange(min=0), default=0, help="Hits to pass over, for the next page."
+)
+@click.option("--threshold", type=click.FloatRange(-1, 1), help="Least cosine of a hit.")
+@where_option
+@click.option(
+    "--fusion",
+    type=click.Choice(["convex", "rrf", "cosine", "server"]),
+    default="convex",
+    show_default=True,
+    help="How cosine and BM25 make the score that ranks; server: OpenSearch's hybrid query.",
+)
+@click.option(
+    "--num-candidates",
+    cls=RenamedOption,
+    formerly="--depth",
+    type=click.IntRange(1, 10_000),
+    default=400,
+    show_default=True,
+    help="OpenSearch: passages to score, by vector and by BM25 each; the same for every page.",
+)
+@output_option
+@encoder_options
+def search(
+    phrase: str,
+    more: tuple[str, ...],
+    store: str,
+    top_k: int,
+    offset: int,
+    threshold: float | None,
+    filters: tuple[str, ...],
+    fusion: str,
+    num_candidates: int,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Find the passages that say PHRASE best, each with its best span.
+
+    Ranked by the exact span cosine fused with BM25. On a terminal hits are shown in context;
+    into a pipe, or with --json, each is one line of JSON.
+    """
+    from slice_os.corpus import Corpus
+
+    where = parse_filters(filters)
+    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+        hits = corpus.search(
+            [phrase, *more],
+            top_k=top_k,
+            offset=offset,
+            threshold=threshold,
+            where=where,
+            fusion=fusion,
+            num_candidates=num_candidates,
+        )
+    _show(hits, as_json, first=offset + 1)
+
+
+@click.command()
+@_phrases
+@store_option
+@_threshold
+@where_option
+@click.option(
+    "--candidates",
+    is_flag=True,
+    help="OpenSearch: score only the passages that the index proposes; quicker, may miss some.",
+)
+@output_option
+@encoder_options
+def mine(
+    phrases: tuple[str, ...],
+    store: str,
+    threshold: float | None,
+    filters: tuple[str, ...],
+    candidates: bool,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Find every span in a store that says one of the phrases, document by document.
+
+    No passage is passed over, unless --candidates says so. Hits of one phrase never overlap;
+    each phrase is mined for itself.
+    """
+    from slice_os.corpus import Corpus
+
+    where = parse_filters(filters)
+    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+        hits = corpus.iter_mine(
+            phrases, threshold=threshold, where=where, exhaustive=not candidates
+        )
+        _show(hits, as_json)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@_phrases
+@_threshold
+@click.option("--id-field", default="id", show_default=True, help="JSONL and CSV: document id.")
+@click.option("--text-field", default="text", show_default=True, help="JSONL and CSV: the text.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["text", "jsonl", "csv", "tsv", "vtt", "srt"]),
+    help="Format of all PATHs; by default that of their name, and text for standard input.",
+)
+@output_option
+@encoder_options
+def scan(
+    paths: tuple[str, ...],
+    phrases: tuple[str, ...],
+    threshold: float | None,
+    id_field: str,
+    text_field: str,
+    format_name: str | None,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Find every span in files or standard input (-) that says a phrase, without a store.
+
+    A record that cannot be used is reported on standard error, the rest goes on, and the exit
+    status is 1.
+    """
+    from slice_os.cli.render import complaint
+    from slice_os.encoder import SpanEncoder
+    from slice_os.ingest.readers import BadRecord, ReadOptions, read
+    from slice_os.ingest.sources import Format, find_sources
+    from slice_os.scanning import scan as scan_documents
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    if not isinstance(encoder, SpanEncoder):
+        encoder = SpanEncoder(encoder)
+    options = ReadOptions(id_field, text_field)
+    bad = 0
+
+    def documents() -> Iterator[Document]:
+        nonlocal bad
+        for source in find_sources(paths, Format(format_name) if format_name else None):
+            for record in read(source, options):
+                if isinstance(record, BadRecord):
+                    bad += 1
+                    click.echo(complaint(record), err=True)
+                else:
+                    yield record
+
+    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    return 1 if bad else 0
+
+
+def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
+    """Write hits as they come: JSON lines into pipes, in context on terminals."""
+    from slice_os.cli.render import render
+
+    if as_json or (as_json is None and not sys.stdout.isatty()):
+        for hit in hits:
+            click.echo(hit.to_json(), nl=False)
+        return
+    number = first - 1
+    for number, hit in enumerate(hits, start=first):
+        click.echo(render(hit, number))
+    if number < first:
+        click.echo("no hits", err=True)

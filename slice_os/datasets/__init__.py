@@ -1,0 +1,1 @@
+"""Data sets in files: readers that evaluation and training share."""

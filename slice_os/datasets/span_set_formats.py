@@ -1,0 +1,217 @@
+"""The forms in which sets of documents with gold spans are published."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slice_os.datasets.span_sets import SPAN_SETS, Annotated, Question, Span, SpanSet
+from slice_os.documents import Document, Segment
+from slice_os.errors import InputError
+
+OWN = "JSON lines"
+
+Reader = Callable[[Any, Path], Iterator[Annotated]]
+
+# PolyAI's slot names, in words.
+RESTAURANT_SLOTS = {
+    "people": "number of people",
+    "date": "date of the booking",
+    "time": "time of the booking",
+    "first_name": "first name",
+    "last_name": "last name",
+}
+
+
+def read_span_set(path: Path, split: str | None = None, limit: int | None = None) -> SpanSet:
+    """Read a set in any of the forms known.
+
+    Args:
+        path: a JSON or JSON lines file, which may be gzipped.
+        split: only documents that say they belong to it.
+        limit: at most that many documents, the first ones.
+
+    Raises:
+        InputError: on a file that is missing, of no known form, or with spans that do not fit
+            their text; on two documents of one id, or a split that it does not have.
+    """
+    name, found = _annotated(_content(path), path)
+    every = list(found)
+    chosen = [one for one in every if split is None or one.split == split]
+    if not chosen:
+        splits = ", ".join(sorted({one.split for one in every if one.split})) or "none"
+        raise InputError(f"{path}: no document of split {split!r}; it has {splits}")
+    known: set[str] = set()
+    documents: list[Document] = []
+    questions: list[Question] = []
+    for one in itertools.islice(chosen, limit):
+        if one.document.id in known:
+            raise InputError(f"{path}: two documents have the id {one.document.id!r}")
+        known.add(one.document.id)
+        documents.append(one.document)
+        questions += _questions(one, path)
+    named = path.name if name == OWN else name
+    return SpanSet(f"{named} {split}" if split else named, tuple(documents), tuple(questions))
+
+
+def _content(path: Path) -> Any:
+    """What a JSON file holds, or the list of its lines where each is JSON of its own."""
+    raw = SPAN_SETS.read(path)
+    lines = [line for line in raw.splitlines() if line.strip()]
+    try:
+        if len(lines) > 1 and lines[0].rstrip().endswith(b"}"):
+            return [orjson.loads(line) for line in lines]
+        whole = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise SPAN_SETS.malformed(path, f"not valid JSON ({error})") from None
+    alone = isinstance(whole, dict) and not {"documents", "data"} & set(whole)
+    return [whole] if alone else whole
+
+
+def _annotated(content: Any, path: Path) -> tuple[str, Iterator[Annotated]]:
+    """The form's name, and documents with their answers, checked while iterating."""
+    first = content[0] if isinstance(content, list) and content else content
+    keys = set(first) if isinstance(first, dict) else set()
+    for name, marks, reader in _FORMS:
+        if marks <= keys:
+            return name, _checked(reader, content, path)
+    raise SPAN_SETS.malformed(path, "of no known form")
+
+
+def _checked(reader: Reader, content: Any, path: Path) -> Iterator[Annotated]:
+    number = 0
+    try:
+        for number, one in enumerate(reader(content, path), start=1):  # noqa: B007
+            yield one
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        reason = f"record {number + 1} is unlike the others ({type(error).__name__}: {error})"
+        raise SPAN_SETS.malformed(path, reason) from None
+
+
+def _questions(one: Annotated, path: Path) -> Iterator[Question]:
+    size = len(one.document.text)
+    for query, spans in one.answers.items():
+        for start, end in spans:
+            if not 0 <= start < end <= size:
+                raise InputError(
+                    f"{path}: document {one.document.id!r}, query {query!r}: span "
+                    f"{start}..{end} is empty or leaves the text of {size} characters"
+                )
+        yield Question(one.document.id, query, tuple(sorted(set(spans))))
+
+
+def _records(content: Any, path: Path) -> Iterator[Annotated]:
+    """Our own form.
+
+    ``queries`` holds objects of ``query`` and ``spans``; or plain strings, with ``spans`` beside
+    it: a list of spans for each query, or one list of spans that answers all of them.
+    """
+    for number, record in enumerate(content, start=1):
+        document = Document(str(record.get("id", number)), record["text"])
+        queries = record["queries"]
+        if queries and all(isinstance(query, str) for query in queries):
+            spans = record["spans"]
+            shared = bool(spans) and isinstance(spans[0][0], int)
+            lists = [spans] * len(queries) if shared else spans
+            pairs = list(zip(queries, lists, strict=True))
+        else:
+            pairs = [(query["query"], query["spans"]) for query in queries]
+        answers: dict[str, list[Span]] = {}
+        for query, found in pairs:
+            answers.setdefault(query, []).extend((int(a), int(b)) for a, b in found)
+        yield Annotated(document, answers, record.get("split"))
+
+
+def _cuad(content: Any, path: Path) -> Iterator[Annotated]:
+    """Every contract is asked for every category, in the words of its description."""
+    beside = path.with_name("categories.json")
+    if not beside.is_file():
+        raise InputError(
+            f"{beside}: not found; expected [{{category, description}}] as in CUAD's "
+            "category_descriptions.csv (github.com/TheAtticusProject/cuad)"
+        )
+    described = {one["category"]: one["description"] for one in orjson.loads(beside.read_bytes())}
+    for number, record in enumerate(content, start=1):
+        answers: dict[str, list[Span]] = {description: [] for description in described.values()}
+        for category, spans in record["clauses"].items():
+            answers[described[category]] += [(span["start"], span["end"]) for span in spans]
+        document = Document(f"{number} {record['title']}", record["text"])
+        yield Annotated(document, answers, record.get("thirdparty_split"))
+
+
+def _contract_nli(content: Any, path: Path) -> Iterator[Annotated]:
+    """Every contract is asked for every hypothesis; evidence for and against it answers."""
+    del path
+    hypotheses = {key: label["hypothesis"] for key, label in content["labels"].items()}
+    for record in content["documents"]:
+        answers: dict[str, list[Span]] = {text: [] for text in hypotheses.values()}
+        for key, annotation in record["annotation_sets"][0]["annotations"].items():
+            spans = [record["spans"][index] for index in annotation["spans"]]
+            answers[hypotheses[key]] += [(start, end) for start, end in spans if start < end]
+        yield Annotated(Document(str(record["id"]), record["text"]), answers)
+
+
+def _qmsum(content: Any, path: Path) -> Iterator[Annotated]:
+    """The specific queries of a meeting; each range of turns is one span."""
+    del path
+    for number, record in enumerate(content, start=1):
+        turns = record["meeting_transcripts"]
+        text, segments = "", []
+        for turn in turns:
+            content_start = len(text)
+            text += turn["content"]
+            segments.append(Segment(content_start, len(text), turn["speaker"]))
+            text += "\n"
+        answers: dict[str, list[Span]] = {}
+        for asked in record["specific_query_list"]:
+            spans = [
+                (segments[int(first)].start, segments[int(last)].end)
+                for first, last in asked["relevant_text_span"]
+            ]
+            kept = [(start, end) for start, end in spans if start < end]
+            answers.setdefault(asked["query"], []).extend(kept)
+        document = Document(str(record.get("id", number)), text[:-1], segments=tuple(segments))
+        yield Annotated(document, answers)
+
+
+def _restaurant(content: Any, path: Path) -> Iterator[Annotated]:
+    """Every utterance is asked for every slot; a start that is left out is 0."""
+    del path
+    for number, record in enumerate(content, start=1):
+        answers: dict[str, list[Span]] = {query: [] for query in RESTAURANT_SLOTS.values()}
+        for label in record.get("labels", ()):
+            place = label["valueSpan"]
+            span = (place.get("startIndex", 0), place["endIndex"])
+            answers[RESTAURANT_SLOTS[label["slot"]]].append(span)
+        yield Annotated(Document(str(number), record["userInput"]["text"]), answers)
+
+
+def _squad(content: Any, path: Path) -> Iterator[Annotated]:
+    """Every paragraph is a document; of CUAD's questions, what follows "Details:" is asked."""
+    del path
+    for article in content["data"]:
+        for number, paragraph in enumerate(article["paragraphs"], start=1):
+            document = Document(f"{article['title']} {number}", paragraph["context"])
+            answers: dict[str, list[Span]] = {}
+            for asked in paragraph["qas"]:
+                query = asked["question"].rpartition("Details: ")[2]
+                found = [
+                    (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
+                    for answer in asked["answers"]
+                ]
+                answers.setdefault(query, []).extend(found)
+            yield Annotated(document, answers)
+
+
+_FORMS: tuple[tuple[str, frozenset[str], Reader], ...] = (
+    ("CUAD", frozenset({"title", "text", "clauses"}), _cuad),
+    ("ContractNLI", frozenset({"documents", "labels"}), _contract_nli),
+    ("QMSum", frozenset({"meeting_transcripts", "specific_query_list"}), _qmsum),
+    ("restaurant8k", frozenset({"userInput"}), _restaurant),
+    ("SQuAD", frozenset({"data", "version"}), _squad),
+    (OWN, frozenset({"text", "queries"}), _records),
+)

@@ -1,0 +1,63 @@
+"""Documents with questions and the character spans that answer them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from slice_os.datasets.files import DataSource
+from slice_os.documents import Document
+
+Span: TypeAlias = tuple[int, int]
+
+SPAN_SETS = DataSource(
+    'a JSON object a line {"text", "queries": [{"query", "spans": [[start, end], ...]}]}, '
+    "or CUAD, ContractNLI, QMSum, restaurant8k or SQuAD as published",
+    "docs/evaluation.md#span-retrieval",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query asked of one document.
+
+    Attributes:
+        doc_id: the document.
+        query: what is looked for.
+        spans: half-open code points of the document's text that answer it, by place; none
+            where the document has no answer.
+    """
+
+    doc_id: str
+    query: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """A document and the questions asked of it, as a reader found them.
+
+    Attributes:
+        document: the document.
+        answers: for each query, its spans.
+        split: the part of the set that it says it belongs to, if it does.
+    """
+
+    document: Document
+    answers: dict[str, list[Span]] = field(default_factory=dict)
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpanSet:
+    """A set of documents and questions.
+
+    Attributes:
+        name: of its form and split.
+        documents: in the order of the file.
+        questions: by document.
+    """
+
+    name: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]

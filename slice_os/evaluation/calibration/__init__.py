@@ -1,0 +1,1 @@
+"""Calibration: how well the probability of a hit holds."""

@@ -1,0 +1,181 @@
+"""Phrases through the prompts of a causal language model (PCPE, Tsakam 2025).
+
+The model is asked to define a phrase, with or without its context, and the last layer's vector
+of the prompt's final token stands for the phrase. The third prompt asks for one word, as
+PromptEOL does (Jiang et al., 2023).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from slice_os.alignment import AlignedText
+from slice_os.arrays import FloatArray
+from slice_os.encoder import plan_batches
+from slice_os.errors import InputError, ModelError
+from slice_os.evaluation.encoders.base import Cost, Representation
+from slice_os.evaluation.encoders.in_context import InContext
+
+PROMPTS = ("phrase", "context", "eol")
+BATCH_TOKENS = 4_096
+
+_TASK = "Answer the query"
+_TASK_WITH_CONTEXT = "Answer the query given the short article: {context}"
+_QUERIES = {
+    "phrase": '\nDefine "{phrase}"',
+    "context": '\nDefine "{phrase}"',
+    "eol": '\nDefine "{phrase}" in one word: "',
+}
+
+
+def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
+    """What the model reads (PCPE, figure 1).
+
+    Args:
+        prompt: ``phrase``, ``context`` or ``eol``, the paper's three cases; the first one has
+            no context in any case, the others go without if there is none.
+        phrase: the phrase to define.
+        context: the text that it stands in.
+    """
+    with_context = context is not None and prompt != "phrase"
+    task = _TASK_WITH_CONTEXT.format(context=context) if with_context else _TASK
+    return f"Instruct: {task}\nQuery: {_QUERIES[prompt].format(phrase=phrase)}"
+
+
+class CausalModel:
+    """A causal language model and its tokenizer: prompts in, vectors of their last tokens out.
+
+    Args:
+        model: a Hugging Face name or a folder.
+
+    Attributes:
+        name: the name, or the folder's.
+        identity: of the weights.
+        cost: what it has done so far.
+
+    Raises:
+        MissingExtraError: without torch.
+        ModelError: if there is no such model, or its tokens see those after them.
+    """
+
+    def __init__(self, model: str) -> None:
+        from slice_os.export.source import load_source
+
+        source = load_source(model)
+        import torch
+
+        self.name = source.name
+        self.identity = source.weights
+        self.cost = Cost()
+        self._torch = torch
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._network: Any = source.model.to(self._device)
+        self._tokenizer = source.tokenizer
+        self._tokenizer.encode_special_tokens = True
+        self._max_length = source.max_length
+        self._check_causal()
+
+    def last_vectors(self, prompts: Sequence[str]) -> FloatArray:
+        """The last hidden state of each prompt's final token, ``(n_prompts, dimension)``.
+
+        Raises:
+            InputError: if a prompt is longer than the model reads.
+        """
+        start = time.perf_counter()
+        ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(prompts))]
+        for prompt, row in zip(prompts, ids, strict=True):
+            if len(row) > self._max_length:
+                raise InputError(
+                    f"a prompt of {len(row)} tokens ({prompt[:40]!r}…) is longer than the "
+                    f"{self._max_length} that {self.name} reads; give shorter contexts"
+                )
+        vectors = np.zeros((len(ids), self._network.config.hidden_size), dtype=np.float32)
+        for batch in plan_batches([len(row) for row in ids], BATCH_TOKENS):
+            hidden = self._run([ids[index] for index in batch])
+            last = [len(ids[index]) - 1 for index in batch]
+            vectors[batch] = hidden[np.arange(len(batch)), last]
+        tokens = sum(map(len, ids))
+        self.cost += Cost(len(ids), tokens, time.perf_counter() - start)
+        return vectors
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> FloatArray:
+        # Tokens only look back, so padding after them changes nothing.
+        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for index, row in enumerate(rows):
+            ids[index, : len(row)] = row
+            mask[index, : len(row)] = 1
+        with self._torch.inference_mode():
+            hidden = self._network(
+                input_ids=self._torch.from_numpy(ids).to(self._device),
+                attention_mask=self._torch.from_numpy(mask).to(self._device),
+            ).last_hidden_state
+        vectors: FloatArray = hidden.float().cpu().numpy()
+        return vectors
+
+    def _check_causal(self) -> None:
+        ids = self._tokenizer.encode(build_prompt("phrase", "a phrase")).ids
+        whole, part = self._run([ids])[0], self._run([ids[:-1]])[0]
+        if not np.allclose(whole[:-1], part, atol=1e-3, rtol=1e-3):
+            raise ModelError(
+                f"{self.name!r} is no causal language model: its tokens see those after them; "
+                f"give it as an encoder, without pcpe:"
+            )
+
+
+class CausalEncoder:
+    """A causal language model with one of the prompts, as an encoder of phrases.
+
+    Args:
+        model: the language model.
+        prompt: one of `PROMPTS`.
+        name: for tables.
+    """
+
+    representation: Representation = "whole"
+    spans = None
+
+    def __init__(self, model: CausalModel, prompt: str, name: str | None = None) -> None:
+        self.name = name or f"pcpe:{model.name}:{prompt}"
+        self.identity = f"pcpe-{model.identity}-{prompt}"
+        self._model = model
+        self._prompt = prompt
+
+    @property
+    def cost(self) -> Cost:
+        """See `TextEncoder.cost`."""
+        return self._model.cost
+
+    def phrases(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.phrases`; each text is the phrase, with its context if `InContext`."""
+        return self._model.last_vectors([self._ask(text) for text in texts])
+
+    def sentences(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.sentences`; the same as `phrases`."""
+        return self.phrases(texts)
+
+    def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
+        """There are none: a prompt gives one vector."""
+        raise InputError(f"{self.name} has vectors of whole phrases only, none of their tokens")
+
+    def _ask(self, text: str) -> str:
+        if isinstance(text, InContext):
+            return build_prompt(self._prompt, text.phrase, text.context)
+        return build_prompt(self._prompt, text)
+
+
+def open_causal_encoder(spec: str, name: str | None = None) -> CausalEncoder:
+    """The encoder of ``MODEL[:PROMPT]``; the prompt is ``eol`` unless said.
+
+    Raises:
+        MissingExtraError: without torch.
+        ModelError: if there is no such model, or it is not causal.
+    """
+    model, _, prompt = spec.rpartition(":")
+    if not model or prompt not in PROMPTS:
+        model, prompt = spec, "eol"
+    return CausalEncoder(CausalModel(model), prompt, name)

@@ -1,0 +1,136 @@
+"""GloVe and other text vectors: a vector a word, whatever stands around it."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from slice_os.alignment import AlignedText
+from slice_os.arrays import FloatArray
+from slice_os.datasets.files import DataSource
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.base import Cost, Representation
+from slice_os.words import find_words
+
+SOURCE = DataSource(
+    "text vectors, a word and its numbers a line, such as glove.840B.300d.txt",
+    "https://nlp.stanford.edu/projects/glove/",
+)
+
+
+logger = logging.getLogger(__name__)
+
+
+class GloveEncoder:
+    """The mean of the vectors of a text's words, looked up as written, else in lower case.
+
+    Words without a vector count as words of a span and add nothing to its mean. The file is
+    read through once for each set of words not met before; only their vectors are kept, and
+    the log says how many have none.
+
+    Args:
+        file: text vectors, gzipped or not, with or without word2vec's first line.
+        name: for tables.
+
+    Attributes:
+        unknown: words met that have no vector, not repeated.
+
+    Raises:
+        InputError: if there is no such file, or its first lines are no vectors.
+    """
+
+    representation: Representation = "mean"
+    spans: SpanEncoder | None = None
+    cost = Cost()
+
+    def __init__(self, file: Path, name: str) -> None:
+        if not file.is_file():
+            raise SOURCE.missing(file)
+        status = file.stat()
+        self.name = name
+        self.identity = f"glove-{file.name}-{status.st_size}-{status.st_mtime_ns}"
+        self.unknown: set[str] = set()
+        self._file = file
+        self._dimension = self._read_dimension()
+        self._vectors: dict[str, FloatArray] = {}
+
+    def phrases(self, texts: Sequence[str]) -> FloatArray:
+        """See `slice_os.evaluation.encoders.base.TextEncoder.phrases`."""
+        means = [
+            vectors.sum(axis=0) / max(1, np.count_nonzero(vectors.any(axis=1)))
+            for _, vectors in self.tokens(texts)
+        ]
+        return np.array(means, dtype=np.float32).reshape(-1, self._dimension)
+
+    def sentences(self, texts: Sequence[str]) -> FloatArray:
+        """See `slice_os.evaluation.encoders.base.TextEncoder.sentences`."""
+        return self.phrases(texts)
+
+    def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
+        """See `slice_os.evaluation.encoders.base.TextEncoder.tokens`; a piece is a whole word."""
+        cut = [find_words(text) for text in texts]
+        words = [
+            [text[start:end] for start, end in offsets.tolist()]
+            for text, offsets in zip(texts, cut, strict=True)
+        ]
+        self._learn({word for some in words for word in some})
+        nothing = np.zeros(self._dimension, dtype=np.float32)
+        for text, offsets, some in zip(texts, cut, words, strict=True):
+            places = np.arange(len(some), dtype=np.int64)
+            aligned = AlignedText(
+                text, places, np.column_stack([offsets, places, places + 1]).astype(np.int64)
+            )
+            vectors = [self._vectors.get(word, nothing) for word in some]
+            yield aligned, np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
+
+    def _learn(self, words: set[str]) -> None:
+        """Read the vectors of words not met before."""
+        new = words - self._vectors.keys() - self.unknown
+        wanted = {form.encode() for word in new for form in (word, word.lower())}
+        found: dict[bytes, FloatArray] = {}
+        if wanted:
+            with self._open() as stream:
+                for number, line in enumerate(stream, start=1):
+                    name = line[: line.find(b" ")]
+                    if name in wanted and name not in found:
+                        found[name] = self._parse(line, number)
+        for word in new:
+            vector = found.get(word.encode(), found.get(word.lower().encode()))
+            if vector is None:
+                self.unknown.add(word)
+            else:
+                self._vectors[word] = vector
+        if missing := len(new & self.unknown):
+            logger.warning("%s: no vector for %d of %d words", self.name, missing, len(new))
+
+    def _parse(self, line: bytes, number: int) -> FloatArray:
+        try:
+            vector = np.array(line.rstrip().rsplit(b" ", self._dimension)[1:], dtype=np.float32)
+        except ValueError:
+            vector = np.empty(0, dtype=np.float32)
+        if vector.shape != (self._dimension,) or not np.isfinite(vector).all():
+            raise SOURCE.malformed(self._file, f"line {number} has no {self._dimension} numbers")
+        return vector
+
+    def _read_dimension(self) -> int:
+        """Numbers of a vector; the second line tells, as word2vec's first one counts them."""
+        with self._open() as stream:
+            parts = (stream.readline(), stream.readline())
+        dimension = len((parts[1] or parts[0]).split()) - 1
+        if dimension < 2:
+            raise SOURCE.malformed(self._file, "its first lines are no vectors")
+        return dimension
+
+    def _open(self) -> IO[bytes] | gzip.GzipFile:
+        try:
+            if self._file.suffix == ".gz":
+                return gzip.open(self._file)
+            return self._file.open("rb")
+        except OSError as error:
+            raise InputError(f"{self._file}: cannot be read ({error})") from None

@@ -1,0 +1,1 @@
+"""Index level: recall, latency and size of a store."""

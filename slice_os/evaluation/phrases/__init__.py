@@ -1,0 +1,1 @@
+"""Similarity of phrases by themselves, against what people say."""

@@ -1,0 +1,226 @@
+"""Data sets of phrase similarity: BiRD, patent phrases, STS-B and Turney's bigrams."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from slice_os.datasets.files import DataSource
+from slice_os.errors import InputError
+
+BIRD = DataSource(
+    "BiRD, a tab-separated table with columns term1, term2 and relatedness score (bird.txt)",
+    "http://saifmohammad.com/WebPages/BiRD.html",
+)
+PATENT = DataSource(
+    "U.S. patent phrases, a CSV with columns anchor, target, context and score (train.csv)",
+    "https://www.kaggle.com/c/us-patent-phrase-to-phrase-matching",
+)
+TITLES = DataSource(
+    'titles of patent classes by their symbols, {"A47": "…"} (cpc_titles.json)',
+    "https://www.cooperativepatentclassification.org",
+)
+STS_B = DataSource(
+    "STS-B, a CSV without header: sentence, sentence, score from 0 to 5 (stsb-en-dev.csv)",
+    "https://github.com/PhilipMay/stsb-multi-mt",
+)
+TURNEY = DataSource(
+    "Turney's set, a line each: bigram | right word | its words | other words (turney*.txt)",
+    "https://jair.org/index.php/jair/article/view/10778",
+)
+
+
+class _Tabs(csv.excel_tab):
+    """Cells between tabs, in which a quotation mark means itself."""
+
+    quoting = csv.QUOTE_NONE
+
+
+@dataclass(frozen=True, slots=True)
+class GradedPair:
+    """Two phrases, how similar people find them, and the field that they are of, if known."""
+
+    first: str
+    second: str
+    score: float
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A phrase, the word that means the same, and those that do not.
+
+    Attributes:
+        phrase: a bigram.
+        answer: the right word.
+        parts: the words of the bigram, which are offered, too.
+        others: further wrong words.
+    """
+
+    phrase: str
+    answer: str
+    parts: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseSet:
+    """A data set, read.
+
+    Attributes:
+        name: one of `SETS`.
+        path: the file.
+        pairs: graded pairs; none where the set has choices.
+        choices: of Turney's set.
+    """
+
+    name: str
+    path: Path
+    pairs: tuple[GradedPair, ...] = ()
+    choices: tuple[Choice, ...] = ()
+
+
+def read_bird(path: Path) -> PhraseSet:
+    """BiRD (Asaadi et al., 2019): relatedness of bigrams, from 0 to 1."""
+    names = ("term1", "term2", "relatedness score")
+    rows = _table(path, BIRD, names, _Tabs)
+    pairs = tuple(
+        GradedPair(first, second, _number(score, path, line, BIRD))
+        for line, (first, second, score) in rows
+    )
+    return PhraseSet("bird", path, pairs)
+
+
+def read_patent(path: Path) -> PhraseSet:
+    """Patent phrases (Aslanyan and Wetherbee, 2022), with titles of classes beside if there."""
+    titles = _titles(path.with_name("cpc_titles.json"))
+    pairs = []
+    for line, (first, second, symbol, score) in _table(
+        path, PATENT, ("anchor", "target", "context", "score"), csv.excel
+    ):
+        if titles and symbol not in titles:
+            raise PATENT.malformed(path, f"line {line} is of class {symbol!r}, which has no title")
+        field = titles[symbol] if titles else ""
+        pairs.append(GradedPair(first, second, _number(score, path, line, PATENT), field))
+    return PhraseSet("patent", path, tuple(pairs))
+
+
+def read_sts_b(path: Path) -> PhraseSet:
+    """STS-B (Cer et al., 2017): pairs of sentences, from 0 to 5."""
+    pairs = []
+    for line, row in _csv(path, STS_B, csv.excel):
+        if len(row) != 3:
+            raise STS_B.malformed(path, f"line {line} has {len(row)} columns")
+        pairs.append(GradedPair(row[0], row[1], _number(row[2], path, line, STS_B)))
+    return PhraseSet("sts-b", path, tuple(pairs))
+
+
+def read_turney(path: Path) -> PhraseSet:
+    """Turney's bigrams (2012): which of seven words means the same?"""
+    choices = []
+    for line, text in enumerate(TURNEY.text(path).splitlines(), start=1):
+        if text.strip():
+            cells = [cell.strip() for cell in text.split("|")]
+            if len(cells) < 5 or not all(cells):
+                raise TURNEY.malformed(path, f"line {line} has {len(cells)} fields, some empty")
+            phrase, answer, *others = cells
+            parts = tuple(word for word in others if word in phrase.split())
+            rest = tuple(word for word in others if word not in parts)
+            choices.append(Choice(phrase, answer, parts, rest))
+    return PhraseSet("turney", path, choices=tuple(choices))
+
+
+Reader: TypeAlias = Callable[[Path], PhraseSet]
+
+# Where each set is looked for in a folder, and in those right below it.
+SETS: dict[str, tuple[str, Reader, DataSource]] = {
+    "bird": ("bird*.txt", read_bird, BIRD),
+    "patent": ("train.csv", read_patent, PATENT),
+    "sts-b": ("stsb*.csv", read_sts_b, STS_B),
+    "turney": ("turney*.txt", read_turney, TURNEY),
+}
+
+
+def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
+    """The sets that a folder holds, or those of some names.
+
+    Of STS-B each file but the train split is a set; a ``train.csv`` counts as patent phrases
+    only where its header says so.
+
+    Args:
+        data: a folder, or the file of the one set named.
+        names: some of `SETS`; for none, all that are found.
+
+    Raises:
+        InputError: if a set that is named is not found, none is found, or one is malformed.
+    """
+    if data.is_file():
+        if len(names) != 1:
+            raise InputError(f"{data}: say which set the file is: --set {'|'.join(SETS)}")
+        return [SETS[names[0]][1](data)]
+    found = []
+    for name in names or SETS:
+        pattern, read, source = SETS[name]
+        paths = [*data.glob(pattern), *data.glob(f"*/{pattern}")]
+        paths = [path for path in sorted(paths) if _is_of(path, name)]
+        if names and not paths:
+            raise source.missing(data / pattern)
+        found += [read(path) for path in paths]
+    if not found:
+        listed = ", ".join(pattern for pattern, _, _ in SETS.values())
+        raise InputError(f"{data}: no set of phrase similarity; expected a folder with {listed}")
+    return found
+
+
+def _is_of(path: Path, name: str) -> bool:
+    if name == "patent":
+        return path.read_bytes()[:200].splitlines()[:1] == [b"id,anchor,target,context,score"]
+    return name != "sts-b" or "train" not in path.name
+
+
+def _titles(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    titles = TITLES.json(path)
+    if not isinstance(titles, dict) or not all(isinstance(one, str) for one in titles.values()):
+        raise TITLES.malformed(path, "not an object of texts")
+    return titles
+
+
+def _table(
+    path: Path, source: DataSource, names: tuple[str, ...], dialect: type[csv.Dialect]
+) -> Iterator[tuple[int, list[str]]]:
+    """Some columns of a table with a header, each row with its line."""
+    rows = _csv(path, source, dialect)
+    _, header = next(rows, (0, []))
+    missing = [name for name in names if name not in header]
+    if missing:
+        raise source.malformed(path, f"has no column {missing[0]!r}")
+    columns = [header.index(name) for name in names]
+    for line, row in rows:
+        if len(row) != len(header):
+            raise source.malformed(path, f"line {line} has {len(row)} columns")
+        yield line, [row[column] for column in columns]
+
+
+def _csv(
+    path: Path, source: DataSource, dialect: type[csv.Dialect]
+) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(io.StringIO(source.text(path), newline=""), dialect)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise source.malformed(path, f"line {reader.line_num}: {error}") from None
+
+
+def _number(cell: str, path: Path, line: int, source: DataSource) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise source.malformed(path, f"line {line} has the score {cell!r:.20}") from None

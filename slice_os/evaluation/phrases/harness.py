@@ -1,0 +1,219 @@
+"""Similarity of phrases without a text around them, against what people say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.arrays import FloatArray
+from slice_os.datasets.files import DataFile
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.in_context import phrases_in_context
+from slice_os.evaluation.encoders.representations import cosines
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.phrases.data import (
+    SETS,
+    Choice,
+    GradedPair,
+    PhraseSet,
+    load_sets,
+)
+from slice_os.evaluation.results import Cell, Evaluation, Figure, Row, Series
+from slice_os.evaluation.statistics import (
+    mean_interval,
+    pearson,
+    pearson_interval,
+    spearman,
+    spearman_interval,
+)
+
+PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"
+SEVEN, FIVE = "7-choices", "5-choices"
+PLOTTED = 2_000
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    sets: Sequence[str] = (),
+    limit: int | None = None,
+) -> Evaluation:
+    """Correlation with graded similarity, and accuracy of choices.
+
+    Args:
+        data: a folder with some of the sets, or the file of one.
+        encoders: what to measure.
+        progress: told of each encoder and set.
+        sets: some of the names of sets; all that are there for none.
+        limit: of each set, a random sample of so many pairs or choices (the same each time).
+
+    Raises:
+        InputError: if a set is missing or malformed.
+    """
+    loaded = [_sample(one, limit) for one in load_sets(data, tuple(sets))]
+    work = [(encoder, one, how) for encoder in encoders for one in loaded for how in _settings(one)]
+    rows: list[Row] = []
+    figures: list[Figure] = []
+    for encoder, one, setting in track(work, "encoders and sets", len(work), progress):
+        before = encoder.cost
+        if one.choices:
+            measures = _accuracy(choose(encoder, one.choices, setting))
+        else:
+            scores = score_pairs(encoder, one.pairs, setting)
+            measures = _correlations(one.pairs, scores)
+            title = f"{encoder.name}, {one.path.name}, {setting}"
+            figures.append(_scatter(title, one.pairs, scores))
+        cost = encoder.cost - before
+        rows.append(
+            {
+                "encoder": encoder.name,
+                "set": one.name,
+                "file": one.path.name,
+                "setting": setting,
+                **measures,
+                "passes": cost.passes,
+                "tokens": cost.tokens,
+                "seconds": cost.seconds,
+            }
+        )
+    return Evaluation(
+        "phrase-similarity",
+        tuple(rows),
+        tuple(DataFile.of(one.path, len(one.pairs) + len(one.choices)) for one in loaded),
+        {"limit": limit},
+        figures=tuple(figures),
+    )
+
+
+def score_pairs(
+    encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str
+) -> npt.NDArray[np.floating]:
+    """Cosines of pairs.
+
+    Args:
+        encoder: any one.
+        pairs: the pairs.
+        setting: ``phrase``: each phrase by itself, as the model makes the vector of a
+            sentence; ``phrase-in-context``: its tokens after the title of its field, from one
+            pass over "title: phrase".
+
+    Returns:
+        ``(n,)``.
+    """
+    fields = [pair.field.lower() + ": " if setting == IN_CONTEXT else "" for pair in pairs] * 2
+    phrases = [pair.first for pair in pairs] + [pair.second for pair in pairs]
+    if setting == PHRASE:
+        vectors = _unique_vectors(encoder, phrases)
+    else:
+        texts = [field + phrase for field, phrase in zip(fields, phrases, strict=True)]
+        places = [[(len(field), len(text))] for field, text in zip(fields, texts, strict=True)]
+        vectors = np.concatenate(phrases_in_context(encoder, texts, places))
+    return cosines(vectors[: len(pairs)], vectors[len(pairs) :])
+
+
+def choose(
+    encoder: TextEncoder, choices: Sequence[Choice], setting: str
+) -> npt.NDArray[np.float64]:
+    """Whether the word most like each phrase is the right one.
+
+    Args:
+        encoder: any one.
+        choices: the phrases and what is offered.
+        setting: ``7-choices``: all words; ``5-choices``: without those of the phrase itself, as
+            later work has it (Yu and Ettinger, 2020).
+
+    Returns:
+        ``(n,)`` 1 where it is, 0 where not, and a share where several are equally like.
+    """
+    offered = [
+        (choice.answer, *(choice.parts if setting == SEVEN else ()), *choice.others)
+        for choice in choices
+    ]
+    phrases = [choice.phrase for choice in choices]
+    counts = [len(words) for words in offered]
+    vectors = _unique_vectors(encoder, [*phrases, *(word for words in offered for word in words)])
+    repeated = np.repeat(vectors[: len(choices)], counts, axis=0)
+    scores = np.split(cosines(repeated, vectors[len(choices) :]), np.cumsum(counts)[:-1])
+    return np.array([(some[0] == some.max()) / (some == some.max()).sum() for some in scores])
+
+
+def _settings(one: PhraseSet) -> tuple[str, ...]:
+    if one.choices:
+        return SEVEN, FIVE
+    return (PHRASE, IN_CONTEXT) if any(pair.field for pair in one.pairs) else (PHRASE,)
+
+
+def _sample(one: PhraseSet, limit: int | None) -> PhraseSet:
+    if limit is None or limit >= len(one.pairs) + len(one.choices):
+        return one
+    size = len(one.pairs) + len(one.choices)
+    rows = sorted(np.random.default_rng(0).permutation(size)[:limit].tolist())
+    if one.choices:
+        return replace(one, choices=tuple(one.choices[row] for row in rows))
+    return replace(one, pairs=tuple(one.pairs[row] for row in rows))
+
+
+def _unique_vectors(encoder: TextEncoder, phrases: Sequence[str]) -> FloatArray:
+    unique = {phrase: row for row, phrase in enumerate(dict.fromkeys(phrases))}
+    return encoder.sentences(list(unique))[[unique[phrase] for phrase in phrases]]
+
+
+def _correlations(pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> dict[str, Cell]:
+    gold = [pair.score for pair in pairs]
+    linear, ranked = pearson_interval(gold, scores), spearman_interval(gold, scores)
+    return {
+        "pearson": pearson(gold, scores),
+        "pearson_low": linear.low,
+        "pearson_high": linear.high,
+        "spearman": spearman(gold, scores),
+        "spearman_low": ranked.low,
+        "spearman_high": ranked.high,
+        "pairs": len(pairs),
+    }
+
+
+def _accuracy(right: npt.NDArray[np.float64]) -> dict[str, Cell]:
+    interval = mean_interval(right)
+    return {
+        "accuracy": float(right.mean()),
+        "accuracy_low": interval.low,
+        "accuracy_high": interval.high,
+        "pairs": len(right),
+    }
+
+
+def _scatter(title: str, pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> Figure:
+    rows = np.random.default_rng(0).permutation(len(pairs))[:PLOTTED]
+    points = Series("pairs", tuple(pairs[row].score for row in rows), tuple(scores[rows].tolist()))
+    return Figure("scatter", title, "similarity by people", "cosine", (points,))
+
+
+HARNESS = Harness(
+    "phrase-similarity",
+    "Phrases by themselves: BiRD, patent phrases, STS-B and Turney's bigrams.\n\n"
+    "Correlation of cosines with graded similarity, patent phrases also after the title of "
+    "their class; accuracy of choosing the word that means the same as a bigram.",
+    "Folder with the sets (bird*.txt, train.csv of patent phrases, stsb*.csv, turney*.txt), "
+    "or the file of one.",
+    run,
+    options=(
+        click.Option(
+            ["--set", "sets"],
+            multiple=True,
+            type=click.Choice(list(SETS)),
+            help="Only this one; repeatable.  [default: all that are there]",
+        ),
+        click.Option(
+            ["--limit"],
+            type=click.IntRange(min=3),
+            help="A random sample of so many pairs of each set, the same each time.",
+        ),
+    ),
+)

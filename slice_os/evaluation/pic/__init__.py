@@ -1,0 +1,1 @@
+"""Phrase-in-Context: phrase similarity, phrase retrieval and sense disambiguation."""

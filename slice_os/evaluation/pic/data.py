@@ -1,0 +1,200 @@
+"""The Phrase-in-Context data sets, as published and as kept in samples.
+
+PiC (Pham et al., 2023) has three tasks: phrase similarity (PS) over pairs of sentences, and phrase
+retrieval (PR) and phrase sense disambiguation (PSD) over documents with one gold phrase each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slice_os.datasets.files import DataSource
+from slice_os.errors import InputError
+
+HOME = "https://phrase-in-context.github.io"
+PAIRS = DataSource('PiC PS, {"data": [{phrase1, phrase2, sentence1, sentence2, label}]}', HOME)
+QUESTIONS = DataSource(
+    'PiC PR or PSD, {"data": [{query, context, answers: {text, answer_start}}]}', HOME
+)
+TASKS = ("ps", "pr", "psd")
+SPLITS = {"train": ("train",), "dev": ("dev", "validation", "valid"), "test": ("test",)}
+
+_SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
+_LABELS = {"positive": True, "negative": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class PhrasePair:
+    """Two phrases, each in its sentence, and whether they mean the same there."""
+
+    phrase1: str
+    sentence1: str
+    phrase2: str
+    sentence2: str
+    similar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseQuestion:
+    """A query phrase and the one phrase of a document that it paraphrases.
+
+    Attributes:
+        query: the paraphrase that is looked for.
+        context: the document.
+        answer: the gold phrase, ``context[start:end]``.
+        start: where it begins, in code points.
+        subset: the part of the set that it comes from, as ``PR-pass``; empty if not said.
+    """
+
+    query: str
+    context: str
+    answer: str
+    start: int
+    subset: str = ""
+
+    @property
+    def end(self) -> int:
+        """One past the last code point of the answer."""
+        return self.start + len(self.answer)
+
+
+def find_splits(folder: Path, task: str) -> dict[str, Path]:
+    """The files of a task in a folder, by split.
+
+    A file belongs to the split whose name its own name has as a word (``ps_train.json``,
+    ``dev-hard-v2.0.1.json``, ``validation.jsonl``). Where some files are named after tasks
+    (``ps_…``, ``pr_…``, ``psd_…``), only those of the task asked for count; a lone one of them
+    that names no split is the test split.
+
+    Args:
+        folder: where to look; not in folders below it.
+        task: ``ps``, ``pr`` or ``psd``.
+
+    Raises:
+        InputError: if the folder is missing, has no file of the task, or several of a split.
+    """
+    source = PAIRS if task == "ps" else QUESTIONS
+    if not folder.is_dir():
+        raise source.missing(folder)
+    files = sorted(path for path in folder.iterdir() if path.name.endswith(_SUFFIXES))
+    words = {path: re.findall(r"[a-z]+", path.name.lower()) for path in files}
+    named = any(task in words[path][:1] for path in files for task in TASKS)
+    if named:
+        files = [path for path in files if words[path][:1] == [task]]
+    splits: dict[str, Path] = {}
+    for split, names in SPLITS.items():
+        found = [path for path in files if set(names) & set(words[path])]
+        if len(found) > 1:
+            listed = ", ".join(path.name for path in found)
+            raise InputError(f"{folder}: several files for the {split} split ({listed}); keep one")
+        if found:
+            splits[split] = found[0]
+    if named and not splits and len(files) == 1:
+        splits["test"] = files[0]
+    if not splits:
+        raise source.malformed(folder, f"no file of {task.upper()} with a split in its name")
+    return splits
+
+
+def load_pairs(path: Path) -> tuple[PhrasePair, ...]:
+    """A split of PiC PS: ``{"data": [{phrase1, phrase2, sentence1, sentence2, label}]}``.
+
+    A bare list or an object a line is read as well; labels are ``positive`` and ``negative``,
+    or 1 and 0.
+
+    Raises:
+        InputError: on a missing file or a row that lacks a field, naming it.
+    """
+    pairs = []
+    for number, row in _rows(path, PAIRS):
+        phrase1, sentence1, phrase2, sentence2 = (
+            _text(path, number, row, name, PAIRS)
+            for name in ("phrase1", "sentence1", "phrase2", "sentence2")
+        )
+        label = str(row.get("label"))
+        if label not in _LABELS:
+            raise PAIRS.malformed(path, f"row {number} has the label {label!r:.40}")
+        pairs.append(PhrasePair(phrase1, sentence1, phrase2, sentence2, _LABELS[label]))
+    return tuple(pairs)
+
+
+def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
+    """A file of PiC PR or PSD.
+
+    Rows are ``{query, context, answers: {text: [...], answer_start: [...]}}``, as on Hugging
+    Face, or SQuAD's nesting of paragraphs and questions, or samples of PSD ``{query, passages:
+    [{text, phrase, start}, …], gold_passage}``, whose passages are joined by an empty line (PiC,
+    section 4.3) and left out where the gold one is not known.
+
+    Raises:
+        InputError: on a missing file, a row that lacks a field, or an answer that is not where
+            the row says.
+    """
+    questions = []
+    for number, row in _rows(path, QUESTIONS):
+        try:
+            for query, context, answer, start in _questions(row):
+                if context[start : start + len(answer)] != answer or not answer:
+                    raise QUESTIONS.malformed(path, f"row {number} has no answer at {start}")
+                questions.append(
+                    PhraseQuestion(query, context, answer, start, str(row.get("config", "")))
+                )
+        except (LookupError, TypeError) as error:
+            raise QUESTIONS.malformed(path, f"row {number} lacks fields ({error})") from None
+    return tuple(questions)
+
+
+def find_phrase(phrase: str, text: str) -> tuple[int, int] | None:
+    """Where a phrase first stands verbatim in a text, better as whole words than within one.
+
+    Returns:
+        Start and end in code points; None if it does not occur.
+    """
+    whole = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)
+    start = whole.start() if whole else text.find(phrase)
+    return (start, start + len(phrase)) if start >= 0 else None
+
+
+def _rows(path: Path, source: DataSource) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if ".jsonl" in path.name:
+        yield from source.json_lines(path)
+        return
+    rows = source.json(path)
+    if isinstance(rows, dict):
+        rows = rows.get("data")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise source.malformed(path, "no list of objects, alone or under 'data'")
+    yield from enumerate(rows, start=1)
+
+
+def _text(path: Path, number: int, row: Mapping[str, Any], name: str, source: DataSource) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise source.malformed(path, f"row {number} has no text under {name!r}")
+    return value
+
+
+def _questions(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, int]]:
+    """Query, context, answer and its start of each question that a row holds."""
+    if "paragraphs" in row:
+        for paragraph in row["paragraphs"]:
+            for question in paragraph["qas"]:
+                yield from _questions({"context": paragraph["context"], **question})
+    elif "passages" not in row:
+        answers = row["answers"]
+        first = answers[0] if isinstance(answers, list) else None
+        yield (
+            row["query"] if "query" in row else row["question"],
+            row["context"],
+            first["text"] if first else answers["text"][0],
+            first["answer_start"] if first else answers["answer_start"][0],
+        )
+    elif row["gold_passage"] is not None:
+        texts = [passage["text"] for passage in row["passages"]]
+        gold = row["passages"][row["gold_passage"]]
+        before = sum(len(text) + 2 for text in texts[: row["gold_passage"]])
+        yield row["query"], "\n\n".join(texts), gold["phrase"][0], before + gold["start"][0]

@@ -1,0 +1,161 @@
+"""Pairs of phrases in their sentences: what is measured on PiC PS, and their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.arrays import FloatArray
+from slice_os.datasets.files import DataFile
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.in_context import Place, phrases_in_context
+from slice_os.evaluation.encoders.representations import cosines
+from slice_os.evaluation.pic.data import PAIRS, PhrasePair, find_phrase, find_splits, load_pairs
+
+Labels: TypeAlias = npt.NDArray[np.bool_]
+
+PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPair:
+    """A pair, and where its phrases stand in their sentences."""
+
+    pair: PhrasePair
+    place1: Place
+    place2: Place
+
+
+@dataclass(frozen=True, slots=True)
+class PairSplits:
+    """The splits of a folder of PiC PS.
+
+    Attributes:
+        split: the one that is reported.
+        pairs: of each split, the pairs whose phrases were found verbatim.
+        not_found: of each split, how many others there were, which are left out.
+        files: the train file and the reported one, and dev where there is one.
+    """
+
+    split: str
+    pairs: dict[str, tuple[PlacedPair, ...]]
+    not_found: dict[str, int]
+    files: tuple[DataFile, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence on the pairs left out, if there are any."""
+        counts = [f"{count} of {name}" for name, count in self.not_found.items() if count]
+        if not counts:
+            return ()
+        return (f"Left out, as a phrase is not verbatim in its sentence: {', '.join(counts)}.",)
+
+
+@dataclass(frozen=True, slots=True)
+class PairVectors:
+    """Vectors of the phrases of some pairs.
+
+    Attributes:
+        first: ``(n, dimension)`` of the first phrases.
+        second: ``(n, dimension)`` of the second ones.
+        similar: ``(n,)`` gold.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    similar: Labels
+
+    @property
+    def cosines(self) -> npt.NDArray[np.float64]:
+        """``(n,)`` similarity of each pair."""
+        return cosines(self.first, self.second)
+
+    @property
+    def side_by_side(self) -> FloatArray:
+        """``(n, 2 · dimension)``."""
+        return np.concatenate([self.first, self.second], axis=1)
+
+    def select(self, rows: Labels) -> PairVectors:
+        """Those of some rows."""
+        return PairVectors(self.first[rows], self.second[rows], self.similar[rows])
+
+
+def load_splits(data: Path, split: str | None = None) -> PairSplits:
+    """The pairs of a folder.
+
+    Args:
+        data: a folder of PiC PS, or a file in it, which then is the split to report.
+        split: the one to report; for None the test split, or dev where there is no test.
+
+    Raises:
+        InputError: if train or the split to report is missing, malformed or empty.
+    """
+    paths = find_splits(data.parent if data.is_file() else data, "ps")
+    if data.is_file() and split is None:
+        split = next((name for name, path in paths.items() if path == data), None)
+    split = split or ("test" if "test" in paths else "dev")
+    if "train" not in paths or split not in paths:
+        raise PAIRS.malformed(data, f"has only the splits {sorted(paths)}, not train and {split}")
+    pairs, not_found, files = {}, {}, []
+    for name, path in paths.items():
+        loaded = load_pairs(path)
+        pairs[name] = tuple(filter(None, map(_locate, loaded)))
+        not_found[name] = len(loaded) - len(pairs[name])
+        files.append(DataFile.of(path, len(pairs[name])))
+        if {placed.pair.similar for placed in pairs[name]} != {True, False}:
+            raise PAIRS.malformed(path, "has not both positive and negative pairs")
+    return PairSplits(split, pairs, not_found, tuple(files))
+
+
+def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str) -> PairVectors:
+    """Vectors of the phrases of pairs, each different phrase or sentence encoded once.
+
+    Args:
+        encoder: any one.
+        pairs: the pairs.
+        setting: ``phrase``: each phrase by itself; ``phrase-in-context``: the phrase's tokens
+            from one pass over its sentence.
+
+    Raises:
+        InputError: if a phrase has no word.
+    """
+    if setting == PHRASE:
+        phrases = [placed.pair.phrase1 for placed in pairs]
+        phrases += [placed.pair.phrase2 for placed in pairs]
+        unique = {phrase: row for row, phrase in enumerate(dict.fromkeys(phrases))}
+        vectors = encoder.phrases(list(unique))[[unique[phrase] for phrase in phrases]]
+    else:
+        sentences = [placed.pair.sentence1 for placed in pairs]
+        sentences += [placed.pair.sentence2 for placed in pairs]
+        places = [[placed.place1] for placed in pairs] + [[placed.place2] for placed in pairs]
+        vectors = np.concatenate(phrases_in_context(encoder, sentences, places))
+    similar = np.array([placed.pair.similar for placed in pairs])
+    return PairVectors(vectors[: len(pairs)], vectors[len(pairs) :], similar)
+
+
+def hold_out(pairs: Sequence[PlacedPair], fraction: float = 0.1, seed: int = 0) -> Labels:
+    """Which pairs to hold out, so that no first sentence is on both sides.
+
+    Args:
+        pairs: the pairs.
+        fraction: of the different first sentences.
+        seed: of the choice.
+
+    Returns:
+        ``(n,)`` whether each pair is held out.
+    """
+    sentences = sorted({placed.pair.sentence1 for placed in pairs})
+    order = np.random.default_rng(seed).permutation(len(sentences))
+    chosen = {sentences[index] for index in order[: max(1, round(len(order) * fraction))]}
+    return np.array([placed.pair.sentence1 in chosen for placed in pairs])
+
+
+def _locate(pair: PhrasePair) -> PlacedPair | None:
+    place1 = find_phrase(pair.phrase1, pair.sentence1)
+    place2 = find_phrase(pair.phrase2, pair.sentence2)
+    return PlacedPair(pair, place1, place2) if place1 and place2 else None

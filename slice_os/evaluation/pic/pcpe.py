@@ -1,0 +1,116 @@
+"""PCPE on PiC PS: phrases through the prompts of a language model (Tsakam 2025, table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
+from slice_os.evaluation.pic.thresholds import fit_discriminant
+from slice_os.evaluation.results import Evaluation, Row
+from slice_os.evaluation.statistics import mean_interval
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    models: Sequence[str] = (),
+    split: str | None = None,
+    limit: int | None = None,
+) -> Evaluation:
+    """Accuracy by a linear discriminant of the cosine, fitted on train.
+
+    Args:
+        data: a folder of PiC PS with the train split and the one to report.
+        encoders: measured beside, by themselves and in context.
+        progress: told of each encoder and prompt.
+        models: causal language models, each measured with the three prompts.
+        split: ``dev`` or ``test``; for None test, or dev where there is no test.
+        limit: of each split, the first so many pairs, as language models take long.
+
+    Raises:
+        InputError: if a split is missing or malformed.
+        ModelError: if a model cannot be loaded or is not causal.
+        MissingExtraError: if a model is given and torch is not installed.
+    """
+    splits = load_splits(data, split)
+    train, tested = (splits.pairs[name][:limit] for name in ("train", splits.split))
+    work: list[tuple[TextEncoder, str, str | None]] = []
+    work += [(encoder, setting, None) for encoder in encoders for setting in SETTINGS]
+    for model in map(CausalModel, models):
+        work += [
+            (
+                CausalEncoder(model, prompt, model.name),
+                PHRASE if prompt == PHRASE else IN_CONTEXT,
+                prompt,
+            )
+            for prompt in PROMPTS
+        ]
+    rows: list[Row] = []
+    for encoder, setting, prompt in track(work, "encoders and prompts", len(work), progress):
+        before = encoder.cost
+        fitted_on = encode_pairs(encoder, train, setting)
+        vectors = encode_pairs(encoder, tested, setting)
+        cost = encoder.cost - before
+        discriminant = fit_discriminant(fitted_on.cosines, fitted_on.similar)
+        right = discriminant.predict(vectors.cosines) == vectors.similar
+        interval = mean_interval(right)
+        rows.append(
+            {
+                "encoder": encoder.name,
+                "setting": setting,
+                "prompt": prompt,
+                "accuracy": float(np.mean(right)),
+                "accuracy_low": interval.low,
+                "accuracy_high": interval.high,
+                "threshold": discriminant.threshold,
+                "pairs": len(tested),
+                "passes": cost.passes,
+                "tokens": cost.tokens,
+                "seconds": cost.seconds,
+            }
+        )
+    return Evaluation(
+        "pcpe",
+        tuple(rows),
+        splits.files,
+        {"split": splits.split, "train_pairs": len(train)},
+        splits.notes,
+    )
+
+
+HARNESS = Harness(
+    "pcpe",
+    "PCPE on PiC phrase similarity: phrases through the prompts of a language model.\n\n"
+    "Each --model is asked to define the phrases by themselves (prompt phrase), in their "
+    "sentence (context), and there in one word (eol); a linear discriminant of the cosines is "
+    "fitted on the train split.",
+    "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
+    run,
+    options=(
+        click.Option(
+            ["--model", "models"],
+            multiple=True,
+            metavar="MODEL",
+            help="Causal language model, a Hugging Face name or folder; repeatable.",
+        ),
+        click.Option(
+            ["--split"],
+            type=click.Choice(["dev", "test"]),
+            help="What to report.  [default: test, or dev where there is no test]",
+        ),
+        click.Option(
+            ["--limit"],
+            type=click.IntRange(min=2),
+            help="Only the first so many pairs of each split.",
+        ),
+    ),
+)

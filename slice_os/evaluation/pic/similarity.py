@@ -1,0 +1,237 @@
+"""PiC phrase similarity: do two phrases mean the same in their sentence (PiC, section 5.1)?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from slice_os.evaluation.encoders.base import Cost, TextEncoder
+from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.pic.classifier import train_classifier
+from slice_os.evaluation.pic.pairs import (
+    SETTINGS,
+    Labels,
+    PairSplits,
+    PairVectors,
+    PlacedPair,
+    encode_pairs,
+    hold_out,
+    load_splits,
+)
+from slice_os.evaluation.pic.thresholds import best_threshold
+from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
+from slice_os.evaluation.statistics import mean_interval
+
+COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
+SEEDS = 3
+EXAMPLES = 4
+
+# Percent on the test split, without and with context.
+_TABLE_3 = {
+    COSINE: {
+        "PhraseBERT": (51.75, 63.40),
+        "BERT": (51.05, 64.10),
+        "SpanBERT": (49.30, 64.00),
+        "SpanBERT-large": (50.40, 66.30),
+        "SentenceBERT": (50.35, 60.30),
+        "SimCSE": (52.15, 62.50),
+    },
+    CLASSIFIER: {
+        "PhraseBERT": (33.60, 66.10),
+        "BERT": (37.00, 68.85),
+        "SpanBERT": (40.15, 66.85),
+        "SpanBERT-large": (35.95, 69.25),
+        "SentenceBERT": (31.50, 62.55),
+        "SimCSE": (34.20, 66.65),
+    },
+}
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    settings: Sequence[str] = (),
+    split: str | None = None,
+    methods: Sequence[str] = (),
+) -> Evaluation:
+    """Accuracy by a threshold on cosines, and by the paper's classifier.
+
+    Args:
+        data: a folder with the train split and the one to report.
+        encoders: what to measure.
+        progress: told of each encoder and setting.
+        settings: some of `SETTINGS`; all for none.
+        split: ``dev`` or ``test``; for None test, or dev where there is no test.
+        methods: some of `METHODS`; only cosine for none.
+
+    Raises:
+        InputError: if a split is missing or malformed.
+        MissingExtraError: if a classifier is asked for and torch is not installed.
+    """
+    splits = load_splits(data, split)
+    rows: list[Row] = []
+    figures: list[Figure] = []
+    examples: list[Example] = []
+    work = [(encoder, setting) for encoder in encoders for setting in settings or SETTINGS]
+    for encoder, setting in track(work, "encoders and settings", len(work), progress):
+        before = encoder.cost
+        train = encode_pairs(encoder, splits.pairs["train"], setting)
+        tested = encode_pairs(encoder, splits.pairs[splits.split], setting)
+        cost = encoder.cost - before
+        title = f"{encoder.name}, {setting}"
+        if CLASSIFIER not in methods or COSINE in methods:
+            threshold = best_threshold(train.cosines, train.similar)
+            right = (tested.cosines >= threshold) == tested.similar
+            found = {
+                "threshold": threshold,
+                "train_accuracy": float(np.mean((train.cosines >= threshold) == train.similar)),
+            }
+            rows.append(_row(encoder.name, setting, COSINE, splits, right, cost, found))
+            figures.append(_histogram(title, tested))
+            examples.extend(_examples(title, splits.pairs[splits.split], tested, right, threshold))
+        if CLASSIFIER in methods:
+            right, found = _classify(encoder, setting, splits, train, tested)
+            rows.append(_row(encoder.name, setting, CLASSIFIER, splits, right, cost, found))
+    if splits.split == "test":
+        rows.extend(_quoted(settings or SETTINGS, methods or (COSINE,)))
+    return Evaluation(
+        "pic-ps",
+        tuple(rows),
+        splits.files,
+        {"split": splits.split},
+        splits.notes,
+        figures=tuple(figures),
+        examples=tuple(examples),
+    )
+
+
+def _classify(
+    encoder: TextEncoder,
+    setting: str,
+    splits: PairSplits,
+    train: PairVectors,
+    tested: PairVectors,
+) -> tuple[Labels, dict[str, float]]:
+    """Train with several seeds; which pairs were right, ``(SEEDS, n)``, and what was found."""
+    if splits.split != "dev" and "dev" in splits.pairs:
+        dev = encode_pairs(encoder, splits.pairs["dev"], setting)
+    else:
+        # What is reported must not stop the training.
+        held = hold_out(splits.pairs["train"])
+        train, dev = train.select(~held), train.select(held)
+    trained = [
+        train_classifier(train.side_by_side, train.similar, dev.side_by_side, dev.similar, seed)
+        for seed in range(SEEDS)
+    ]
+    right = np.stack([one.predict(tested.side_by_side) == tested.similar for one in trained])
+    return right, {
+        "accuracy_deviation": float(right.mean(axis=1).std(ddof=1)),
+        "train_accuracy": float(
+            np.mean([one.predict(train.side_by_side) == train.similar for one in trained])
+        ),
+        "epochs": float(np.mean([one.epochs for one in trained])),
+    }
+
+
+def _row(
+    encoder: str,
+    setting: str,
+    method: str,
+    splits: PairSplits,
+    right: Labels,
+    cost: Cost,
+    found: dict[str, float],
+) -> Row:
+    interval = mean_interval(np.atleast_2d(right).mean(axis=0))
+    return {
+        "encoder": encoder,
+        "setting": setting,
+        "method": method,
+        "source": "measured",
+        "accuracy": float(right.mean()),
+        "accuracy_low": interval.low,
+        "accuracy_high": interval.high,
+        **found,
+        "pairs": right.shape[-1],
+        "not_found": splits.not_found[splits.split],
+        "passes": cost.passes,
+        "tokens": cost.tokens,
+        "seconds": cost.seconds,
+    }
+
+
+def _quoted(settings: Sequence[str], methods: Sequence[str]) -> Iterator[Row]:
+    for method in methods:
+        for model, percents in _TABLE_3[method].items():
+            for setting, percent in zip(SETTINGS, percents, strict=True):
+                if setting in settings:
+                    yield {
+                        "encoder": model,
+                        "setting": setting,
+                        "method": method,
+                        "source": "quoted: Pham et al. 2023, Table 3",
+                        "accuracy": percent / 100,
+                    }
+
+
+def _histogram(title: str, tested: PairVectors) -> Figure:
+    values = tested.cosines
+    series = (
+        Series("same meaning", tuple(values[tested.similar].tolist())),
+        Series("other meaning", tuple(values[~tested.similar].tolist())),
+    )
+    return Figure("histogram", title, "cosine of the two phrases", "pairs", series)
+
+
+def _examples(
+    title: str,
+    pairs: Sequence[PlacedPair],
+    tested: PairVectors,
+    right: Labels,
+    threshold: float,
+) -> Iterator[Example]:
+    """The pairs that are most clearly wrong, on either side."""
+    values = tested.cosines
+    for kind, rows in (
+        ("too high", np.flatnonzero(~right & ~tested.similar)),
+        ("too low", np.flatnonzero(~right & tested.similar)),
+    ):
+        for row in rows[np.argsort(-np.abs(values[rows] - threshold), kind="stable")][:EXAMPLES]:
+            placed = pairs[row]
+            yield Example(
+                f"{title}: {kind}",
+                placed.pair.phrase1,
+                placed.pair.sentence2,
+                placed.place2,
+                None,
+                f"cosine {values[row]:.3f}, threshold {threshold:.3f}",
+            )
+
+
+HARNESS = Harness(
+    "pic-ps",
+    "PiC phrase similarity: do two phrases mean the same in their sentence?\n\n"
+    "A threshold on cosines, or a small classifier over both vectors, is fitted on the train "
+    "split. The phrases are encoded by themselves and in their sentence.",
+    "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
+    run,
+    settings=SETTINGS,
+    options=(
+        click.Option(
+            ["--split"],
+            type=click.Choice(["dev", "test"]),
+            help="What to report.  [default: test, or dev where there is no test]",
+        ),
+        click.Option(
+            ["--method", "methods"],
+            multiple=True,
+            type=click.Choice(METHODS),
+            help="The classifier needs torch; repeatable.  [default: cosine]",
+        ),
+    ),
+)

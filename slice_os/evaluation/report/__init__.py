@@ -1,0 +1,1 @@
+"""Reports: an evaluation as one self-contained HTML file."""

@@ -1,0 +1,1 @@
+"""Span retrieval: finding the spans of documents that answer queries."""

@@ -1,0 +1,299 @@
+"""Span retrieval: finding the places of documents that answer queries, against gold spans."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from slice_os.corpus import Corpus
+from slice_os.datasets.files import DataFile
+from slice_os.datasets.span_set_formats import read_span_set
+from slice_os.datasets.span_sets import SpanSet
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.base import Cost, TextEncoder
+from slice_os.evaluation.harness import Harness, Progress, quiet
+from slice_os.evaluation.results import Cell, Evaluation, Example, Figure, Row
+from slice_os.evaluation.span_retrieval.measures import (
+    SpanCounts,
+    count_spans,
+    first_overlap,
+    ranking_scores,
+)
+from slice_os.evaluation.span_retrieval.ranking import (
+    BM25,
+    DENSE,
+    DOCUMENT,
+    SETTINGS,
+    SYSTEMS,
+    RankingTask,
+    SpanIndex,
+    fingerprint,
+    questions,
+    span_encoder,
+)
+from slice_os.evaluation.span_retrieval.report import first_hits, hits_and_misses
+from slice_os.evaluation.span_retrieval.systems import (
+    FUSED_SYSTEMS,
+    PRIMARY,
+    SPAN_SYSTEMS,
+    Answers,
+    Fit,
+    answer,
+    fit,
+    relevant,
+)
+from slice_os.evaluation.statistics import holm, mean_interval, paired_effect, paired_randomisation
+
+COLUMNS = {"nDCG@10": "ndcg@10", "R@5": "recall@5", "R@10": "recall@10", "R@100": "recall@100"}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A system's row, and its nDCG@10 of each question that has an answer."""
+
+    row: dict[str, Cell]
+    primary: Mapping[str, float]
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    settings: Sequence[str] = (),
+    systems: Sequence[str] = (),
+    split: str | None = None,
+    train: Path | None = None,
+    train_split: str | None = None,
+    limit: int | None = None,
+    stores: Path | None = None,
+    sentences: bool = False,
+) -> Evaluation:
+    """Measure retrieval systems on a set of documents with gold spans.
+
+    Args:
+        data: the set; see `read_span_set`.
+        encoders: those that `Corpus` takes.
+        progress: told of documents and questions.
+        settings: of `SETTINGS`; all if empty.
+        systems: of `SYSTEMS`; all if empty.
+        split: the part of the set that is measured on.
+        train: the set to fit fusion weights and thresholds on; the same file as ``data`` where
+            only ``train_split`` is given. Without either, weights are those that searches have.
+        train_split: the part of it.
+        limit: at most that many documents of each set.
+        stores: folder to keep the local stores in, for the next time.
+        sentences: whether the spans given are widened to the sentences that they lie in.
+
+    Raises:
+        InputError: on data that cannot be used, an encoder that cannot be stored, or training
+            documents that are measured on.
+    """
+    for encoder in encoders:
+        span_encoder(encoder)
+    tested = read_span_set(data, split, limit)
+    trained = None
+    if train is not None or train_split is not None:
+        trained = read_span_set(train or data, train_split, limit)
+        shared = {one.text for one in trained.documents} & {one.text for one in tested.documents}
+        if shared:
+            raise InputError(
+                f"{train or data}: {len(shared)} training documents are among those measured; "
+                "choose splits that share none"
+            )
+    chosen = [name for name in SYSTEMS if name in (systems or SYSTEMS)]
+    measured: dict[str, list[Measured]] = {setting: [] for setting in settings or SETTINGS}
+    figures: list[Figure] = []
+    examples: list[Example] = []
+    for number, encoder in enumerate(encoders):
+        # BM25 does not depend on the encoder but for where its tokenizer ends passages.
+        own = [name for name in chosen if name != BM25 or number == 0]
+        fits: dict[str, dict[str, Fit]] = {}
+        if trained is not None:
+            with _index(trained, encoder, stores, progress, sentences) as index:
+                for setting in measured:
+                    asked, label = questions(trained, setting), f"{encoder.name}: fit, {setting}"
+                    fits[setting] = fit(index, asked, own, label, progress)
+        with _index(tested, encoder, stores, progress, sentences) as index:
+            for setting, found in measured.items():
+                asked, label = questions(tested, setting), f"{encoder.name}: {setting}"
+                answers = answer(index, asked, own, fits.get(setting, {}), label, progress)
+                found += _measure(encoder, setting, index, asked, answers, fits.get(setting, {}))
+                if DENSE in answers:
+                    figures.append(first_hits(f"{label}: first hits", asked, answers[DENSE]))
+                if DENSE in answers and setting == DOCUMENT:
+                    examples += hits_and_misses(encoder.name, tested, asked, answers[DENSE])
+    return Evaluation(
+        "span-retrieval",
+        tuple(row for found in measured.values() for row in _tested(found)),
+        _files(data, tested, train, trained),
+        {
+            "set": tested.name,
+            "trained_on": trained and trained.name,
+            "limit": limit,
+            "settings": list(measured),
+            "systems": chosen,
+            "sentences": sentences,
+        },
+        _notes(trained is not None),
+        figures=tuple(figures),
+        examples=tuple(examples),
+    )
+
+
+@contextmanager
+def _index(
+    data: SpanSet,
+    encoder: TextEncoder,
+    stores: Path | None,
+    progress: Progress,
+    sentences: bool,
+) -> Iterator[SpanIndex]:
+    spans = span_encoder(encoder)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (stores or Path(scratch)) / f"{fingerprint(data)}-{spans.card.encoder_id}"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with Corpus(folder, spans) as corpus:
+            yield SpanIndex(corpus, encoder, data, progress, sentences)
+
+
+def _measure(
+    encoder: TextEncoder,
+    setting: str,
+    index: SpanIndex,
+    asked: Sequence[RankingTask],
+    answers: Mapping[str, Answers],
+    fits: Mapping[str, Fit],
+) -> Iterator[Measured]:
+    answering = relevant(index, asked)
+    for system, found in answers.items():
+        fitted = fits.get(system, Fit())
+        values = ranking_scores(found.rankings, answering)
+        interval = mean_interval(list(values[PRIMARY].values()))
+        ranks = [
+            first_overlap([hit.place for hit in found.pages[one.id]], one.gold)
+            for one in asked
+            if one.id in answering
+        ]
+        counts = sum(
+            (count_spans(found.given(one.id, fitted.threshold), one.gold) for one in asked),
+            SpanCounts(),
+        )
+        cost = index.span_cost if system in SPAN_SYSTEMS else index.passage_cost
+        if system == BM25:
+            cost = Cost()
+        row: dict[str, Cell] = {
+            "encoder": BM25 if system == BM25 else encoder.name,
+            "setting": setting,
+            "system": system,
+            "questions": len(answering),
+            **{COLUMNS[name]: _mean(scores.values()) for name, scores in values.items()},
+            "ndcg@10_low": interval.low,
+            "ndcg@10_high": interval.high,
+            "mrr": _mean(ranks),
+            **counts.scores(),
+            "bm25_weight": fitted.weight if system in FUSED_SYSTEMS else None,
+            "threshold": fitted.threshold,
+            "passes": cost.passes if cost else None,
+            "tokens": cost.tokens if cost else None,
+            "seconds": cost.seconds if cost else None,
+        }
+        yield Measured(row, values[PRIMARY])
+
+
+def _tested(found: Sequence[Measured]) -> Iterator[Row]:
+    """The rows with a test of each against the best by nDCG@10."""
+    best = max(found, key=lambda one: _mean(one.primary.values()))
+    shared = [key for key in best.primary if all(key in one.primary for one in found)]
+    reference = [best.primary[key] for key in shared]
+    others = [one for one in found if one is not best]
+    values = [[one.primary[key] for key in shared] for one in others]
+    adjusted = holm([paired_randomisation(one, reference).p_value for one in values])
+    tests: dict[int, dict[str, Cell]] = {
+        id(one): {
+            "difference": _mean(mine) - _mean(reference),
+            "effect": paired_effect(mine, reference),
+            "p_holm": p_value,
+        }
+        for one, mine, p_value in zip(others, values, adjusted, strict=True)
+    }
+    nothing: dict[str, Cell] = {"difference": None, "effect": None, "p_holm": None}
+    for one in found:
+        yield {**one.row, **tests.get(id(one), nothing)}
+
+
+def _files(
+    data: Path, tested: SpanSet, train: Path | None, trained: SpanSet | None
+) -> tuple[DataFile, ...]:
+    files = [DataFile.of(data, len(tested.documents))]
+    if trained is not None:
+        files.append(DataFile.of(train or data, len(trained.documents)))
+    return tuple(files)
+
+
+def _notes(fitted: bool) -> tuple[str, ...]:
+    weights = (
+        "Weights of BM25 are the best on the training set by nDCG@10, thresholds by F1 of "
+        "characters; spans given are the hits of the first page from the threshold on."
+        if fitted
+        else "Nothing was fitted: weights are those of searches, and the span given is the first "
+        "hit."
+    )
+    return (
+        "A passage is right where it holds half of a gold span, or half of it lies in one; "
+        "bm25 and passage give whole passages as spans.",
+        weights,
+        "difference, effect (Cohen's d) and p (paired randomisation, Holm) are of nDCG@10 "
+        "against the best of the setting.",
+    )
+
+
+def _mean(values: object) -> float:
+    numbers = list(values)  # type: ignore[call-overload]
+    return float(np.mean(numbers)) if numbers else float("nan")
+
+
+HARNESS = Harness(
+    "span-retrieval",
+    "Span retrieval in documents with gold spans. Each question is asked of its own document, "
+    "and each distinct query of all documents together: bm25; passage, the vector of each "
+    "passage; dense, the best span of each passage; and the fusions of both with BM25.",
+    "CUAD, ContractNLI, QMSum, restaurant8k, SQuAD, or JSON lines of {text, queries: [{query, "
+    "spans: [[start, end], ...]}]}.",
+    run,
+    settings=SETTINGS,
+    options=(
+        click.Option(
+            ["--system", "systems"],
+            multiple=True,
+            type=click.Choice(SYSTEMS),
+            help="Only this one; repeatable.  [default: all]",
+        ),
+        click.Option(["--split"], help="The part of the set to measure on, where it has parts."),
+        click.Option(
+            ["--train"],
+            type=click.Path(path_type=Path),
+            help="A set to fit the weights of BM25 and thresholds on.",
+        ),
+        click.Option(["--train-split"], help="The part of that set, or of the one measured."),
+        click.Option(
+            ["--limit"], type=click.IntRange(min=1), help="Only the first documents of each set."
+        ),
+        click.Option(
+            ["--stores"],
+            type=click.Path(file_okay=False, path_type=Path),
+            help="A folder to keep the local stores in, for the next time.",
+        ),
+        click.Option(
+            ["--sentences"],
+            is_flag=True,
+            help="Widen the spans of dense and hybrid to the sentences that they lie in.",
+        ),
+    ),
+)

@@ -1,0 +1,291 @@
+"""Ranking the passages of a set for its questions, by every system, in a local store."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.corpus import Corpus
+from slice_os.datasets.span_sets import Span, SpanSet
+from slice_os.documents import Document
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.base import Cost, TextEncoder
+from slice_os.evaluation.harness import Progress, track
+from slice_os.evaluation.span_retrieval.measures import Gold, Place, answering
+from slice_os.fusion import BM25_WEIGHT, convex
+from slice_os.mining import make_query, place
+from slice_os.query import Query
+from slice_os.scoring import best_spans
+from slice_os.sentences import sentence_ends
+
+BM25 = "bm25"
+PASSAGE = "passage"
+PASSAGE_HYBRID = "passage-hybrid"
+DENSE = "dense"
+HYBRID = "hybrid"
+SYSTEMS = (BM25, PASSAGE, PASSAGE_HYBRID, DENSE, HYBRID)
+
+DOCUMENT = "document"
+CORPUS = "corpus"
+SETTINGS = (DOCUMENT, CORPUS)
+
+RANKED = 100
+BATCH_QUERIES = 16
+LOAD_PASSAGES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class RankingTask:
+    """One ranking that is wanted.
+
+    Attributes:
+        id: its own.
+        query: what is looked for.
+        doc_id: the document it is looked for in; None for all.
+        gold: the spans that answer it, by document; empty if there is no answer.
+    """
+
+    id: str
+    query: str
+    doc_id: str | None
+    gold: Gold
+
+
+@dataclass(frozen=True, slots=True)
+class TaskScores:
+    """What is known of the passages that a question is asked of.
+
+    Attributes:
+        asked: the question.
+        query: it, encoded, among others.
+        row: its row there.
+        first: number of the first passage.
+        spans: ``(n,)`` best cosine over the spans of each passage.
+        passages: ``(n,)`` cosine of the vector of each passage.
+        bm25: ``(n,)``.
+    """
+
+    asked: RankingTask
+    query: Query
+    row: int
+    first: int
+    spans: FloatArray
+    passages: FloatArray
+    bm25: FloatArray
+
+    def scores(self, system: str, weight: float = BM25_WEIGHT) -> FloatArray:
+        """``(n,)`` scores by one of `SYSTEMS`; ``-inf`` for passages that it does not rank.
+
+        Args:
+            system: its name.
+            weight: of BM25, where the system fuses; see `slice_os.fusion.convex`.
+        """
+        if system == BM25:
+            return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)
+        cosines = self.spans if system in (DENSE, HYBRID) else self.passages
+        if system in (DENSE, PASSAGE):
+            return cosines
+        return convex(cosines, self.bm25, float(self.bm25.max(initial=0)), weight)
+
+    def ranking(self, scores: FloatArray) -> list[int]:
+        """Rows of the best `DEPTH` passages by these scores, equal ones by place."""
+        order = np.argsort(-scores, kind="stable")[:RANKED]
+        return [int(row) for row in order if np.isfinite(scores[row])]
+
+
+def span_encoder(encoder: TextEncoder) -> SpanEncoder:
+    """What of an encoder goes into a store.
+
+    Raises:
+        InputError: if it is of another kind.
+    """
+    if encoder.spans is None or encoder.representation != "mean":
+        raise InputError(
+            f"encoder {encoder.name}: this harness goes through a store, which takes model "
+            "folders and Hugging Face encoders only"
+        )
+    return encoder.spans
+
+
+def questions(data: SpanSet, setting: str) -> list[RankingTask]:
+    """The rankings that a setting wants.
+
+    Args:
+        data: the set.
+        setting: ``document``: each question of its document; ``corpus``: each distinct query of
+            all documents together.
+    """
+    if setting == DOCUMENT:
+        return [
+            RankingTask(
+                str(number), one.query, one.doc_id, {one.doc_id: one.spans} if one.spans else {}
+            )
+            for number, one in enumerate(data.questions)
+        ]
+    gold: dict[str, dict[str, Sequence[Span]]] = {}
+    for one in data.questions:
+        answers = gold.setdefault(one.query, {})
+        if one.spans:
+            answers[one.doc_id] = one.spans
+    return [
+        RankingTask(str(n), query, None, answers) for n, (query, answers) in enumerate(gold.items())
+    ]
+
+
+def fingerprint(data: SpanSet) -> str:
+    """A hash of the documents of a set."""
+    digest = hashlib.sha256()
+    for document in data.documents:
+        digest.update(f"{document.id}\0{document.fingerprint}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+class SpanIndex:
+    """The documents of a set in a corpus of their own, with a vector of each passage.
+
+    Args:
+        corpus: a local corpus that holds nothing but documents of this set; those it lacks are
+            added. It stays open.
+        encoder: the encoder of that corpus; reads each passage by itself for its vector.
+        data: the set.
+        progress: told of the documents stored.
+        sentences: whether the place of a span is that of the sentences it lies in.
+
+    Attributes:
+        doc_ids: document of each passage.
+        places: where it lies.
+        span_cost: what the token vectors took; None if they were there before.
+        passage_cost: what the vectors of passages took.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        encoder: TextEncoder,
+        data: SpanSet,
+        progress: Progress,
+        sentences: bool = False,
+    ) -> None:
+        before, began = encoder.cost, time.perf_counter()
+        corpus.add([])
+        missing = _missing(corpus, data.documents)
+        corpus.add(track(missing, f"{encoder.name}: documents", len(missing), progress))
+        passes = encoder.cost - before
+        taken = Cost(passes.passes, passes.tokens, time.perf_counter() - began)
+        self.span_cost = taken if missing else None
+        self._sentences = sentences
+        self._corpus = corpus
+        self._store = corpus.store
+        # A local store knows all its passages, whatever is asked.
+        self._keys = list(self._store.rank(make_query(corpus.encoder, "any"), RANKED).keys)
+        self.doc_ids: list[str] = []
+        self.places: list[Span] = []
+        texts: list[str] = []
+        for passage in self._load_all():
+            self.doc_ids.append(passage.doc_id)
+            self.places.append((passage.encoded.start, passage.encoded.end))
+            texts.append(passage.text)
+        before = encoder.cost
+        vectors = encoder.phrases(texts)
+        self.passage_cost: Cost = encoder.cost - before
+        lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+        self._units: FloatArray = (vectors / lengths).astype(np.float32)
+        self._rows: dict[str, slice] = {}
+        for doc_id, run in itertools.groupby(enumerate(self.doc_ids), key=lambda pair: pair[1]):
+            numbers = [number for number, _ in run]
+            self._rows[doc_id] = slice(numbers[0], numbers[-1] + 1)
+
+    def answers(self, asked: RankingTask) -> list[int]:
+        """Numbers of the passages that answer a question."""
+        numbers: list[int] = []
+        for doc_id, spans in asked.gold.items():
+            rows = self._rows.get(doc_id, slice(0, 0))
+            numbers += [rows.start + row for row in answering(self.places[rows], spans)]
+        return numbers
+
+    def known(self, asked: Iterable[RankingTask]) -> Iterator[TaskScores]:
+        """What is known for each question; questions of one query together."""
+        by_query: dict[str, list[RankingTask]] = {}
+        for one in asked:
+            by_query.setdefault(one.query, []).append(one)
+        queries = iter(by_query)
+        while batch := list(itertools.islice(queries, BATCH_QUERIES)):
+            query = make_query(self._corpus.encoder, batch)
+            candidates = self._store.rank(query, RANKED)
+            cosines: FloatArray = query.phrases.vectors @ self._units.T
+            for row, text in enumerate(query.phrases.texts):
+                for one in by_query[text]:
+                    yield self._restrict(one, query, row, candidates, cosines)
+
+    def passage_place(self, number: int) -> Place:
+        """Where a passage lies."""
+        return self.doc_ids[number], *self.places[number]
+
+    def span_places(self, known: TaskScores, rows: Iterable[int]) -> Mapping[int, Place]:
+        """Where the best span of each of some passages lies, by row of what is known."""
+        keys = {self._keys[known.first + row]: row for row in rows}
+        loaded = self._store.load(list(keys))
+        places = {}
+        for key, row in keys.items():
+            passage = loaded[key]
+            (span,) = best_spans(passage.encoded, known.query, known.row, limit=1)
+            start, end = place(passage.encoded, span)
+            if self._sentences:
+                start, end = _widened(passage, start, end)
+            places[row] = (passage.doc_id, start, end)
+        return places
+
+    def _restrict(
+        self,
+        asked: RankingTask,
+        query: Query,
+        row: int,
+        candidates: ScoredCandidates,
+        cosines: FloatArray,
+    ) -> TaskScores:
+        everything = slice(0, len(self._keys))
+        rows = self._rows.get(asked.doc_id, slice(0, 0)) if asked.doc_id else everything
+        return TaskScores(
+            asked=asked,
+            query=query,
+            row=row,
+            first=rows.start,
+            spans=candidates.cosines[row, rows],
+            passages=cosines[row, rows],
+            bm25=candidates.bm25[row, rows],
+        )
+
+    def _load_all(self) -> Iterator[StoredPassage]:
+        for start in range(0, len(self._keys), LOAD_PASSAGES):
+            part: Sequence[PassageKey] = self._keys[start : start + LOAD_PASSAGES]
+            loaded = self._store.load(part)
+            yield from (loaded[key] for key in part)
+
+
+def _widened(passage: StoredPassage, start: int, end: int) -> Span:
+    """The sentences of a passage that a span lies in, without white space around them."""
+    offset = passage.encoded.start
+    ends = [0, *sentence_ends(passage.text)]
+    first = ends[bisect_right(ends, start - offset) - 1]
+    last = ends[bisect_left(ends, end - offset)]
+    text = passage.text[first:last]
+    left, right = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
+    return offset + first + left, offset + last - right
+
+
+def _missing(corpus: Corpus, documents: Sequence[Document]) -> list[Document]:
+    stored = corpus.store.documents([document.id for document in documents])
+    return [
+        document
+        for document in documents
+        if document.id not in stored or stored[document.id].fingerprint != document.fingerprint
+    ]

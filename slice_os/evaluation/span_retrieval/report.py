@@ -1,0 +1,63 @@
+"""What a report shows of span retrieval: scores of right and wrong hits, and some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from slice_os.datasets.span_sets import SpanSet
+from slice_os.evaluation.results import Example, Figure, Series
+from slice_os.evaluation.span_retrieval.measures import first_overlap
+from slice_os.evaluation.span_retrieval.ranking import RankingTask
+from slice_os.evaluation.span_retrieval.systems import Answers
+
+EXAMPLES_A_GROUP = 6
+CONTEXT_CHARACTERS = 200
+LONGEST_EXAMPLE = 2_000
+
+
+def first_hits(title: str, asked: Sequence[RankingTask], answers: Answers) -> Figure:
+    """Cosines of first hits; right where they touch a gold span."""
+    right: list[float] = []
+    wrong: list[float] = []
+    for one in asked:
+        for hit in answers.pages[one.id][:1]:
+            (right if first_overlap([hit.place], one.gold) else wrong).append(hit.score)
+    series = (Series("right", tuple(right)), Series("wrong", tuple(wrong)))
+    return Figure("histogram", title, "cosine", "questions", series)
+
+
+def hits_and_misses(
+    name: str, data: SpanSet, asked: Sequence[RankingTask], answers: Answers
+) -> list[Example]:
+    """First hits of questions asked of one document each, in their text.
+
+    Args:
+        name: of what answered.
+        data: the set.
+        asked: the questions.
+        answers: what it answered.
+    """
+    texts = {document.id: document.text for document in data.documents}
+    groups: dict[bool, list[Example]] = {True: [], False: []}
+    for one in asked:
+        page = answers.pages[one.id]
+        if not one.gold or not page:
+            continue
+        doc_id, start, end = page[0].place
+        hit = bool(first_overlap([page[0].place], one.gold))
+        gold = min(one.gold[doc_id], key=lambda span: abs(span[0] - start))
+        low = max(0, min(start, gold[0]) - CONTEXT_CHARACTERS)
+        high = max(end, gold[1]) + CONTEXT_CHARACTERS
+        if len(groups[hit]) == EXAMPLES_A_GROUP or high - low > LONGEST_EXAMPLE:
+            continue
+        groups[hit].append(
+            Example(
+                f"{name}: {'hits' if hit else 'misses'}",
+                one.query,
+                texts[doc_id][low:high],
+                (start - low, end - low),
+                (gold[0] - low, gold[1] - low),
+                f"cosine {page[0].score:.3f}",
+            )
+        )
+    return groups[True] + groups[False]

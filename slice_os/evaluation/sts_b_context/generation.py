@@ -1,0 +1,89 @@
+"""Text from a language model behind an OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import orjson
+
+from slice_os.errors import InputError, SliceError
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+ATTEMPTS = 4
+TIMEOUT = 120.0
+AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ChatEndpoint:
+    """Chat completions of one model; the key is taken from ``OPENAI_API_KEY`` if that is set.
+
+    Attributes:
+        url: base address, such as ``https://api.openai.com/v1``.
+        model: its name there.
+        pause: seconds before a request that failed is made again; doubled each time.
+
+    Raises:
+        InputError: if the address is not of HTTP.
+    """
+
+    url: str
+    model: str
+    pause: float = 1.0
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise InputError(f"endpoint {self.url!r}: give an address such as https://HOST/v1")
+
+    def answer(self, prompts: Sequence[str]) -> Iterator[str]:
+        """The answer to each prompt, in their order, some asked for at the same time.
+
+        Raises:
+            SliceError: if the endpoint refuses, or answers with something else.
+        """
+        with ThreadPoolExecutor(AT_ONCE) as executor:
+            try:
+                yield from executor.map(self._ask, prompts)
+            finally:
+                executor.shutdown(cancel_futures=True)
+
+    def _ask(self, prompt: str) -> str:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self._request(prompt)
+            except HTTPError as error:
+                reason = f"answered {error.code} {error.reason}"
+                if attempt == ATTEMPTS or not (error.code == 429 or error.code >= 500):
+                    break
+            except (OSError, HTTPException) as error:
+                reason = f"does not answer ({error})"
+                if attempt == ATTEMPTS:
+                    break
+            time.sleep(self.pause * 2 ** (attempt - 1))
+        raise SliceError(f"{self.url} {reason}; check the address, and {KEY_VARIABLE}")
+
+    def _request(self, prompt: str) -> str:
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(KEY_VARIABLE):
+            headers["Authorization"] = f"Bearer {key}"
+        content = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
+        request = Request(  # noqa: S310  the scheme was looked at
+            f"{self.url.rstrip('/')}/chat/completions", orjson.dumps(content), headers
+        )
+        with urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310
+            body = response.read()
+        try:
+            answer = orjson.loads(body)["choices"][0]["message"]["content"]
+        except (orjson.JSONDecodeError, LookupError, TypeError):
+            answer = None
+        if not isinstance(answer, str):
+            raise SliceError(f"{self.url} answered without a chat completion; is it one?")
+        return answer

@@ -1,0 +1,222 @@
+"""STS-B-Context: how well the best span of a passage tells how similar it is to a phrase.
+
+SLICE, section 4.2 and Table 1: the score of a row is a cosine with its query, of the whole
+passage or the greatest over its spans, and it is correlated with people's scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from slice_os.datasets.files import DataFile, read_passages
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.harness import Harness, Progress, quiet
+from slice_os.evaluation.results import Evaluation, Row
+from slice_os.evaluation.statistics import (
+    pearson,
+    pearson_interval,
+    spearman,
+    spearman_interval,
+    williams_of,
+)
+from slice_os.evaluation.sts_b_context.okapi import Okapi
+from slice_os.evaluation.sts_b_context.report import examples, figures
+from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows
+from slice_os.evaluation.sts_b_context.scoring import (
+    FORWARD,
+    FULL,
+    SETTINGS,
+    SINGLE,
+    Scores,
+    score_bm25,
+    score_encoder,
+)
+
+MAX_SIZE = 20
+ABLATION = (5, 10, 15, 20, 25, 30, 35)
+
+# SLICE, Table 1: all 1,024 rows, of which Pearson's and Spearman's correlations are told.
+QUOTED = {
+    FULL: {
+        "BM-25 (Okapi)": (0.342, 0.395),
+        "GloVe": (0.226, 0.248),
+        "BERT": (0.286, 0.26),
+        "SBERT-nli": (0.474, 0.460),
+        "SBERT-msmarco": (0.557, 0.549),
+        "PhraseBERT": (0.518, 0.482),
+        "SLICE": (0.547, 0.535),
+    },
+    FORWARD: {
+        "BERT": (0.445, 0.444),
+        "SBERT-nli": (0.698, 0.721),
+        "SBERT-msmarco": (0.709, 0.704),
+        "PhraseBERT": (0.731, 0.743),
+        "SLICE": (0.762, 0.757),
+    },
+    SINGLE: {
+        "GloVe": (0.452, 0.436),
+        "BERT": (0.406, 0.387),
+        "SBERT-nli": (0.573, 0.557),
+        "SBERT-msmarco": (0.587, 0.593),
+        "PhraseBERT": (0.643, 0.618),
+        "DensePhrases": (0.562, 0.535),
+        "SLICE": (0.677, 0.669),
+    },
+}
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    settings: Sequence[str] = (),
+    max_sizes: Sequence[int] = (),
+    ablation: bool = False,
+    corpus: Path | None = None,
+    quoted: bool = True,
+    progress: Progress = quiet,
+) -> Evaluation:
+    """Measure encoders and BM25 on STS-B-Context or a set of its form.
+
+    Args:
+        data: the table; see `load_rows`.
+        encoders: those to measure.
+        settings: some of `SETTINGS`; all for none.
+        max_sizes: words of the longest span, 20 for none; each gives rows of its own.
+        ablation: measure all of `ABLATION`.
+        corpus: passages that BM25 takes its document statistics from; the set's own for None.
+        quoted: whether the figures of the paper stand beside, for the longest span it has.
+        progress: told of passages and settings.
+
+    Raises:
+        InputError: if a file is missing or malformed.
+    """
+    rows = load_rows(data)
+    sizes = tuple(sorted(set(ABLATION if ablation else max_sizes or (MAX_SIZE,))))
+    chosen = [setting for setting in SETTINGS if setting in (settings or SETTINGS)]
+    passages = read_passages(corpus) if corpus else [row.passage for row in rows]
+    okapi = Okapi.of(passages)
+    scores: list[Scores] = []
+    notes = []
+    for setting in chosen:
+        scores += score_bm25(okapi, rows, setting, sizes)
+        for encoder in encoders:
+            if setting == SINGLE and encoder.representation == "whole":
+                notes.append(f"{encoder.name} has no token vectors, so no row for {SINGLE}.")
+                continue
+            label = f"{encoder.name}, {setting}"
+            scores += score_encoder(encoder, rows, setting, sizes, label, progress)
+    table = _measured(scores, rows)
+    if quoted and sizes == (MAX_SIZE,):
+        table += _quoted(chosen)
+        notes.append(
+            "Quoted rows: SLICE (Orbach et al. 2024), Table 1, on the 1,024 rows of STS-B-Context."
+        )
+    lost = sum(row.place is None for row in rows)
+    if lost:
+        notes.append(f"{lost} of {len(rows)} paraphrases do not stand in their passage verbatim.")
+    files = [DataFile.of(data, len(rows))]
+    if corpus:
+        files.append(DataFile.of(corpus, len(passages)))
+    shown = [
+        one for one in scores if one.setting == chosen[-1] and one.max_size in (None, sizes[-1])
+    ]
+    return Evaluation(
+        harness=HARNESS.name,
+        rows=tuple(sorted(table, key=lambda row: SETTINGS.index(str(row["setting"])))),
+        data=tuple(files),
+        settings={
+            "settings": chosen,
+            "max_sizes": list(sizes),
+            "bm25_statistics": corpus.name if corpus else "passages of the set",
+        },
+        notes=tuple(notes),
+        keys=("max_size",),
+        figures=figures(shown, rows),
+        examples=examples(shown, rows),
+    )
+
+
+def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]:
+    """A row for each of the scores, with Williams' test against the best one of its kind."""
+    gold = [row.gold for row in rows]
+    pearsons = [pearson(gold, one.values) for one in scores]
+    table: list[Row] = []
+    for one, r in zip(scores, pearsons, strict=True):
+        rivals = zip(scores, pearsons, strict=True)
+        alike = [
+            (s, q) for s, q in rivals if (s.setting, s.max_size) == (one.setting, one.max_size)
+        ]
+        best = max(alike, key=lambda pair: pair[1])[0]
+        test = None if best is one else williams_of(gold, best.values, one.values)
+        by_r = pearson_interval(gold, one.values)
+        by_rank = spearman_interval(gold, one.values)
+        table.append(
+            {
+                "encoder": one.encoder,
+                "setting": one.setting,
+                "max_size": one.max_size,
+                "pearson": r,
+                "pearson_low": by_r.low,
+                "pearson_high": by_r.high,
+                "spearman": spearman(gold, one.values),
+                "spearman_low": by_rank.low,
+                "spearman_high": by_rank.high,
+                "williams_t": test.statistic if test else None,
+                "williams_p": test.p_value if test else None,
+                "passes": one.cost.passes,
+                "tokens": one.cost.tokens,
+                "seconds": one.cost.seconds,
+                "source": "measured",
+            }
+        )
+    return table
+
+
+def _quoted(settings: Sequence[str]) -> list[Row]:
+    return [
+        {
+            "encoder": encoder,
+            "setting": setting,
+            "max_size": None if setting == FULL else MAX_SIZE,
+            "pearson": r,
+            "spearman": rho,
+            "source": "quoted",
+        }
+        for setting in settings
+        for encoder, (r, rho) in QUOTED[setting].items()
+    ]
+
+
+HARNESS = Harness(
+    name="sts-b-context",
+    description="""How similar is the best span of a text?
+
+    Correlates cosines with people's scores on STS-B-Context (Orbach et al. 2024), in three
+    settings: a vector of the whole passage, a forward pass for each of its n-grams, and n-grams
+    from a single pass. BM25 and the figures of the paper stand beside.
+    """,
+    data="STS-B-Context, or a table in its form: see build-context.",
+    run=run,
+    settings=SETTINGS,
+    options=(
+        click.Option(
+            ["--max-size", "max_sizes"],
+            type=click.IntRange(min=1),
+            multiple=True,
+            help="Words of the longest span; repeatable.  [default: 20]",
+        ),
+        click.Option(["--ablation"], is_flag=True, help="Longest spans of 5, 10, … 35 words."),
+        click.Option(
+            ["--quoted/--no-quoted"], default=True, help="The figures of the paper beside."
+        ),
+        click.Option(
+            ["--corpus"],
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Text or JSONL for BM25's document statistics.  [default: the passages]",
+        ),
+    ),
+)

@@ -1,0 +1,203 @@
+"""Request bodies for OpenSearch, as pure functions; nothing here talks to a server."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from slice_os.arrays import FloatArray
+from slice_os.quantisation import quantise
+from slice_os.query import Query, Where
+from slice_os.stores.opensearch.settings import IndexSettings
+
+PHRASE_SLOP = 2
+SEARCHES = 3
+STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
+WALK_PASSAGES = 100
+FETCHED_PASSAGES = 500
+GRAPH_WIDTH = 10_000
+PROPOSAL_MARGIN = 0.1
+KEEP_ALIVE = "5m"
+NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
+ALL_SHARDS = {"allow_partial_search_results": "false"}
+NAMED_SCORES = {"include_named_queries_score": "true"}
+
+Body = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:
+    """Unit vectors as the index's ``vec`` field takes them: projected, then cut to bytes.
+
+    Cosine does not see lengths, so each byte vector has a scale of its own.
+
+    Args:
+        vectors: ``(n, dimension)`` unit rows.
+        settings: of the index.
+
+    Returns:
+        ``(n, settings.dimensions)`` int8 or float32.
+    """
+    short = (
+        vectors
+        if settings.projection is None
+        else vectors @ settings.projection[: settings.dimensions].T
+    )
+    return quantise(short)[0] if settings.vectors == "byte" else short
+
+
+def conditions(where: Where) -> list[Body]:
+    """Filter clauses for metadata fields that each have one of some values."""
+    return [{"terms": {f"metadata.{name}": list(values)}} for name, values in where.items()]
+
+
+def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
+    """The ``k`` passages with the span nearest to a phrase; ids and scores only.
+
+    Lucene looks at as much of its graph as k is large. Where spans crowd together, as in
+    dialogues, looking no further than the passages wanted misses a quarter of the best ones;
+    see "Measurements" in docs/opensearch.md.
+    """
+    clause: Body = {"vector": _vector(vector, settings), "k": max(k, GRAPH_WIDTH)}
+    return {"size": k, "_source": False, "query": _nested(clause, where)}
+
+
+def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
+    """The nearest passages at or above a score, at most `GRAPH_WIDTH`; ids, in stored order."""
+    body = dense(vector, settings, where, GRAPH_WIDTH)
+    return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
+
+
+def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
+    """A page of passages with an indexed span at or above a score, ids only, in stored order.
+
+    The radial search follows the graph only while it meets spans of about that score, and so
+    misses whole regions where they are few; see "Mining" in docs/opensearch.md.
+    """
+    clause: Body = {"vector": _vector(vector, settings), "min_score": least}
+    query = _nested(clause, where)
+    return {"size": GRAPH_WIDTH, "_source": False, "query": query, "sort": STORED_ORDER}
+
+
+def proposal_score(threshold: float) -> float:
+    """The score from which an indexed span proposes its passage for a threshold.
+
+    The margin is for spans at the threshold that are not indexed, but lie near one that is.
+    Lucene scores a cosine as (1 + cosine) / 2.
+    """
+    return (1 + threshold - PROPOSAL_MARGIN) / 2
+
+
+def bm25(phrase: str, where: Where, size: int) -> Body:
+    """The passages with the highest BM25; ids and scores only."""
+    query = {"bool": {"must": [_terms(phrase)], "filter": conditions(where)}}
+    return {"size": size, "_source": False, "query": query}
+
+
+def verbatim(phrase: str, where: Where, size: int) -> Body:
+    """The passages that have the terms close together, in about this order; ids only."""
+    close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
+    query = {"bool": {"must": [close], "filter": conditions(where)}}
+    return {"size": size, "_source": False, "query": query}
+
+
+def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
+    """Passages by id, with their token vectors and the BM25 of each phrase by name."""
+    return _with_content(
+        {"size": len(ids), "query": _scored({"ids": {"values": list(ids)}}, phrases)}
+    )
+
+
+def pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Ids, some at a time, so that answers stay small."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def walk(query: Query) -> Body:
+    """A page of all passages in stored order, with vectors and the BM25 of each phrase."""
+    passages = {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(query.where)]}}
+    body: Body = {
+        "size": WALK_PASSAGES,
+        "query": _scored(passages, query.phrases.texts),
+        "sort": STORED_ORDER,
+        "track_scores": True,
+    }
+    return _with_content(body)
+
+
+def ranking(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
+    """`SEARCHES` a phrase: the ``num_candidates`` best by vector, by BM25, and as phrase."""
+    return [
+        body
+        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
+        for body in (
+            dense(vector, settings, query.where, num_candidates),
+            bm25(text, query.where, num_candidates),
+            verbatim(text, query.where, num_candidates),
+        )
+    ]
+
+
+def best(query: Query) -> list[Body]:
+    """A search a phrase for its highest BM25."""
+    return [bm25(text, query.where, 1) for text in query.phrases.texts]
+
+
+def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
+    """The server's own ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
+    queries = [dense(vector, settings, where, k)["query"], bm25(phrase, where, k)["query"]]
+    return {"size": k, "_source": False, "query": {"hybrid": {"queries": queries}}}
+
+
+def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
+    """Lines of a multi-search: a header before every body."""
+    return [line for body in bodies for line in ({"index": index, **steady(query)}, body)]
+
+
+def steady(query: Query) -> dict[str, str]:
+    """The same copies of the shards for the same question, so that pages agree, and all shards."""
+    digest = hashlib.sha256("\0".join(query.phrases.texts).encode()).hexdigest()
+    return {"preference": digest[:16], **ALL_SHARDS}
+
+
+def from_point(body: Body, point: str, after: Sequence[Answer] = ()) -> Body:
+    """The body of a page in one state of the index, after the page before."""
+    page = body | {"pit": {"id": point, "keep_alive": KEEP_ALIVE}}
+    return page | {"search_after": after[-1]["sort"]} if after else page
+
+
+def _vector(vector: FloatArray, settings: IndexSettings) -> list[float]:
+    numbers: list[float] = index_vectors(vector[None], settings)[0].tolist()
+    return numbers
+
+
+def _nested(clause: Body, where: Where) -> Body:
+    # Inside the clause the filter holds while the graph is searched, so k passages are found.
+    if where:
+        clause["filter"] = {"bool": {"filter": conditions(where)}}
+    return {
+        "nested": {"path": "spans", "score_mode": "max", "query": {"knn": {"spans.vec": clause}}}
+    }
+
+
+def _terms(phrase: str) -> Body:
+    """Any of the terms; alone, so that the score is BM25 and nothing else."""
+    return {"match": {"text": phrase}}
+
+
+def _scored(admitted: Body, phrases: Sequence[str]) -> Body:
+    named = [
+        {"bool": {"must": [_terms(phrase)], "_name": str(row)}}
+        for row, phrase in enumerate(phrases)
+    ]
+    return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
+
+
+def _with_content(body: Body) -> Body:
+    return body | {
+        "_source": ["doc_id", "start", "end", "text", "metadata"],
+        "docvalue_fields": ["tokens"],
+    }
