@@ -12,23 +12,13 @@ from typing import TYPE_CHECKING
 from slice_os.candidates import ScoredCandidates
 from slice_os.corpus import Filter, filter_values
 from slice_os.encoder import SpanEncoder
-from slice_os.fusion import fusion_named
-from slice_os.mining import (
-    NUM_CANDIDATES,
-    SERVER,
-    all_hits,
-    best_hits,
-    check_page,
-    fused,
-    make_query,
-)
-from slice_os.model import bundled_model
+from slice_os.mining import all_hits, best_hits, check_page, fused, make_query
+from slice_os.model import ModelCard, bundled_model
 from slice_os.query import Query
 from slice_os.results import Hit, Hits
-from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore, open_index
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SERVER, load_fusion
+from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
-from slice_os.stores.opensearch.indices import Index
-from slice_os.stores.opensearch.responses import passages
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -82,7 +72,7 @@ class AsyncCorpus:
         offset: int = 0,
         threshold: float | None = None,
         where: Filter | None = None,
-        fusion: str = "convex",
+        fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
@@ -91,7 +81,7 @@ class AsyncCorpus:
         if fusion == SERVER:
             candidates, scores = await store.rank_fused(query, num_candidates)
         else:
-            fuse = fusion_named(fusion)
+            fuse = load_fusion(fusion)
             candidates = await store.rank(query, num_candidates)
             scores = fused(candidates, fuse)
         return await asyncio.to_thread(
@@ -99,7 +89,6 @@ class AsyncCorpus:
             candidates,
             scores,
             query,
-            passages,
             top_k=top_k,
             offset=offset,
             threshold=threshold,
@@ -148,21 +137,20 @@ class AsyncCorpus:
         """The index and its encoder; opened by the first question."""
         async with self._opening:
             if self._opened is None:
-                index = await open_index(self._client, self._name, self._location)
-                store = AsyncOpenSearchStore(self._client, index, self._location)
-                encoder = await asyncio.to_thread(self._load_encoder, index)
+                store = await AsyncOpenSearchStore.open(self._client, self._name, self._location)
+                card = store.index.settings.encoder
+                encoder = await asyncio.to_thread(self._load_encoder, card)
                 self._opened = store, encoder
             return self._opened
 
-    def _load_encoder(self, index: Index) -> SpanEncoder:
-        card = index.settings.encoder
+    def _load_encoder(self, card: ModelCard) -> SpanEncoder:
         if isinstance(self._encoder, SpanEncoder):
             encoder = self._encoder
         else:
             encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
-        index.settings.encoder.check_made(self._location, encoder.card)
+        card.check_made(self._location, encoder.card)
         return encoder
 
 
 def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:
-    return list(all_hits(candidates, query, passages, threshold))
+    return list(all_hits(candidates, query, threshold))

@@ -14,15 +14,24 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Format, find_sources
-from slice_os.mining import NUM_CANDIDATES, make_query, mine, search
+from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
-from slice_os.stores import Location, create_store, is_remote, open_store, store_exists
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store, StoreInfo
-from slice_os.stores.local import LocalStore
 from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.registry import (
+    Location,
+    create_store,
+    find_backend,
+    open_store,
+    store_exists,
+)
 from slice_os.threads import one_blas_thread
+
+DEAD_LETTERS = "dead-letters.jsonl"
 
 Filter = Mapping[str, Scalar | Sequence[Scalar]]
 
@@ -166,7 +175,7 @@ class Corpus:
         offset: int = 0,
         threshold: float | None = None,
         where: Filter | None = None,
-        fusion: str = "convex",
+        fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
@@ -248,11 +257,11 @@ class Corpus:
     @property
     def default_dead_letters(self) -> Path:
         """Where records that cannot be used go unless a file is named."""
-        if isinstance(self._source, LocalStore):
-            return self._source.folder / "dead-letters.jsonl"
-        if isinstance(self._source, (str, Path)) and not is_remote(self._source):
-            return Path(self._source) / "dead-letters.jsonl"
-        return Path("dead-letters.jsonl")
+        if isinstance(self._source, (str, Path)):
+            folder = find_backend(self._source).folder(str(self._source))
+        else:
+            folder = self._source.folder
+        return (folder or Path()) / DEAD_LETTERS
 
     def close(self) -> None:
         """Close the store, if the corpus opened it."""
@@ -282,10 +291,13 @@ class Corpus:
 
     def _for_writing(self) -> Store:
         if isinstance(self._source, (str, Path)) and not store_exists(self._source):
-            max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
-            create_store(
-                self._source, self.encoder.card, max_pieces, self._index, self.encoder.projection
+            new = NewStore(
+                self.encoder.card,
+                self._max_pieces or DEFAULT_MAX_PIECES,
+                self.encoder.projection,
+                self._index,
             )
+            create_store(self._source, new)
         return self.store
 
 

@@ -29,10 +29,10 @@ def info(store: str) -> None:
     """Show every version: what it holds, how it was made, and what state it is in."""
     from slice_os.stores.opensearch.manage import versions
 
-    client, alias, location = connect(store)
-    there = versions(client, alias, location)
+    alias = connect(store)
+    there = versions(alias)
     if not sys.stdout.isatty():
-        click.echo(orjson.dumps({"alias": alias, "versions": list(map(as_json, there))}))
+        click.echo(orjson.dumps({"alias": alias.name, "versions": list(map(as_json, there))}))
         return
     for version in there:
         click.echo(describe(version))
@@ -54,16 +54,14 @@ def verify(store: str, repair: bool) -> int:
     its source.
     """
     from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.indices import no_index, resolve
     from slice_os.stores.opensearch.lease import leased
+    from slice_os.stores.opensearch.lookup import require_index
     from slice_os.stores.opensearch.repair import find_faults
     from slice_os.stores.opensearch.repair import repair as delete_surplus
 
-    client, name, location = connect(store)
-    found = resolve(client, name, location)
-    if found is None:
-        raise no_index(location)
-    faults = list(find_faults(client, found.name, location))
+    named = connect(store)
+    found = named.named(require_index(named).name)
+    faults = list(find_faults(found))
     for fault in faults:
         click.echo(describe_fault(fault) if sys.stdout.isatty() else orjson.dumps(asdict(fault)))
     if not faults:
@@ -72,10 +70,10 @@ def verify(store: str, repair: bool) -> int:
     if not repair:
         click.echo(f"{found.name}: {len(faults)} faults; --repair mends them", err=True)
         return 1
-    with leased(client, found.name, location):
-        faults = list(find_faults(client, found.name, location))
-        lacking = manage.forget(client, found.name, faults, location)
-        surplus = delete_surplus(client, found.name, location)
+    with leased(found):
+        faults = list(find_faults(found))
+        lacking = manage.forget(found, faults)
+        surplus = delete_surplus(found)
     click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
     if lacking:
         click.echo(f"deleted, to be ingested again: {', '.join(lacking)}", err=True)
@@ -90,14 +88,14 @@ def delete(version: str | None, store: str, yes: bool) -> None:
     """Delete VERSION, or all versions with the alias and the template."""
     from slice_os.stores.opensearch import manage
 
-    client, alias, location = connect(store)
-    there = manage.versions(client, alias, location)
+    alias = connect(store)
+    there = manage.versions(alias)
     doomed = [v for v in there if version in (None, v.index)]
     names = ", ".join(v.index for v in doomed)
     if doomed and not yes:
         documents = sum(v.documents for v in doomed)
         click.confirm(f"Delete {names} with {documents:,} documents?", abort=True, err=True)
-    manage.delete(client, alias, location, version)
+    manage.delete(alias, version)
     click.echo(f"deleted {names}", err=True)
 
 
@@ -115,14 +113,12 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     from tqdm import tqdm
 
     from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.indices import no_index, resolve
+    from slice_os.stores.opensearch.lookup import require_index
     from slice_os.stores.opensearch.reindexing import reindex as make
 
     changes = chosen_index(**index_choices)
-    client, alias, location = connect(store)
-    source = resolve(client, alias, location)
-    if source is None:
-        raise no_index(location)
+    alias = connect(store)
+    source = require_index(alias)
     projection = _projection(source.settings.encoder, model) if "dimensions" in changes else None
     on_terminal = sys.stderr.isatty()
     with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
@@ -131,12 +127,12 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
             bar.total = total
             bar.update(done - bar.n)
 
-        target = make(client, alias, location, changes, projection=projection, progress=show)
+        target = make(alias, changes, projection=projection, on_passage=show)
     click.echo(f"made {target.name} from {source.name}", err=True)
     if swap:
-        _tell_swap(alias, *manage.swap(client, alias, location, target.name))
+        _tell_swap(alias.name, *manage.swap(alias, target.name))
     else:
-        click.echo(f"now try it, then: slice-os index swap --store {location}", err=True)
+        click.echo(f"now try it, then: slice-os index swap --store {alias.location}", err=True)
 
 
 @index.command()
@@ -147,11 +143,11 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
     """Let the alias stand for VERSION, or for the newest one, all at once."""
     from slice_os.stores.opensearch import manage
 
-    client, alias, location = connect(store)
-    chosen, before = manage.swap(client, alias, location, version)
-    _tell_swap(alias, chosen, before)
+    alias = connect(store)
+    chosen, before = manage.swap(alias, version)
+    _tell_swap(alias.name, chosen, before)
     if delete_old and before:
-        manage.drop(client, before, location)
+        manage.drop(alias, before)
         click.echo(f"deleted {', '.join(before)}", err=True)
 
 

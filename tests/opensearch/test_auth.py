@@ -18,8 +18,8 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SliceError, SpanEncoder, StoreError
-from slice_os.stores import store_exists
 from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.registry import store_exists
 
 from .double import Double, serving
 from .support import call_cli, contents, documents

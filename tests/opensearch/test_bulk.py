@@ -18,6 +18,7 @@ from slice_os import StoreError
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, delete_action, index_action
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import LONGEST_PAUSE_SECONDS, pauses, retrying
 
 from .double import Double, serving
@@ -49,7 +50,7 @@ def sending(
     with (
         serving(Double(respond)) as double,
         OpenSearch(double.url, max_retries=0) as client,
-        closing(BulkSender(client, "calls", "there/calls", limit)) as sender,
+        closing(BulkSender(IndexHandle(client, "calls", "there/calls"), limit)) as sender,
     ):
         yield sender, asked
 

@@ -16,6 +16,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Summary
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.store import OpenSearchStore
@@ -44,7 +45,7 @@ def assert_as_if_in_one_go(client: OpenSearch, alias: str, anew: str) -> None:
     """The two indices hold the same, and nothing is left of what went wrong."""
     index = concrete(client, alias)
     assert contents(client, index) == contents(client, concrete(client, anew))
-    assert not list(find_faults(client, index, alias))
+    assert not list(find_faults(IndexHandle(client, index, alias)))
     assert "restore" not in meta(client, index)
 
 
@@ -105,7 +106,7 @@ def test_a_node_that_stops_and_starts_again(
     letters = tmp_path / "letters.jsonl"
     with (
         OpenSearch(tight_node.url) as client,
-        closing(BulkSender(client, "plain", "plain")) as sender,
+        closing(BulkSender(IndexHandle(client, "plain", "plain"))) as sender,
         ThreadPoolExecutor() as executor,
         Corpus(f"{tight_node.url}/stopped", encoder) as corpus,
         Corpus(f"{tight_node.url}/anew", encoder) as anew,
@@ -296,4 +297,6 @@ def test_documents_that_do_not_fit_the_mapping(
                 encoder,
             )
         )
-    assert not list(find_faults(opensearch, concrete(opensearch, index_name), location))
+    assert not list(
+        find_faults(IndexHandle(opensearch, concrete(opensearch, index_name), location))
+    )

@@ -13,6 +13,7 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import main
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.records import passage_key
 from slice_os.stores.opensearch.reindexing import reindex
 
@@ -234,7 +235,7 @@ def test_a_reindex_that_was_cut_off_is_begun_again(
             raise CutOffError
 
     with pytest.raises(CutOffError):
-        reindex(opensearch, index_name, store, {}, progress=cut_off)
+        reindex(IndexHandle(opensearch, index_name, store), {}, on_passage=cut_off)
     versions = run("index", "info", "--store", store).json()["versions"]
     assert [version["unfinished"] for version in versions] == [False, True]
     assert [version["current"] for version in versions] == [True, False]
@@ -257,9 +258,9 @@ def test_nobody_writes_while_a_reindex_runs(
                 calls.add([Document("late", "Please change my seat.")])
             assert calls.search(PHRASES[0])
 
-    reindex(opensearch, index_name, store, {}, progress=write)
+    reindex(IndexHandle(opensearch, index_name, store), {}, on_passage=write)
     with calls.store.writer(), pytest.raises(StoreError, match="another process is writing"):
-        reindex(opensearch, index_name, store, {})
+        reindex(IndexHandle(opensearch, index_name, store), {})
     versions = run("index", "info", "--store", store).json()["versions"]
     assert [version["unfinished"] for version in versions] == [False, False]
 

@@ -15,6 +15,7 @@ from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
 from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch import writer as writing
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 
 from .support import (
@@ -227,7 +228,7 @@ def test_a_second_run_does_nothing_and_changes_are_taken_over(
         changed = corpus.ingest(paths, dead_letters=letters)
         assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
         assert changed.documents_deleted == 2
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
     with Corpus(f"{opensearch_url}/{index_name}-anew", encoder) as anew:
         anew.ingest(paths, dead_letters=letters)
     assert contents(opensearch, f"{index_name}-anew-000001") == contents(opensearch, index)
@@ -250,7 +251,7 @@ def test_a_replaced_document_leaves_nothing_behind(
         corpus.add(versions)
         assert corpus.text("one") == versions[-1].text
         index = concrete(opensearch, index_name)
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
         assert corpus.info().passages == 1
         assert corpus.delete(["one", "never there"]) == 1
         assert not contents(opensearch, index)["records"]

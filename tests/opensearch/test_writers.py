@@ -13,6 +13,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.passages import DocumentPart
 from slice_os.stores.opensearch import lease
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -72,10 +73,10 @@ def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
         assert live_settings(opensearch, index) == (None, "1")
         # Half of it does not count, and the former version neither: it is overwritten.
         assert not corpus.store.documents(["cut"])
-        (fault,) = find_faults(opensearch, index, index_name)
+        (fault,) = find_faults(IndexHandle(opensearch, index, index_name))
         assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
         corpus.add(documents(3))
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
         assert set(corpus.store.documents(["cut", "doc-002"])) == {"doc-002"}
         assert "restore" not in meta(opensearch, index)
 

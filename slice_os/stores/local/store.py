@@ -156,28 +156,17 @@ class LocalStore:
         return rows[0][0] if rows else None
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """Evidence of every passage that ``query.where`` admits: this store is exhaustive."""
+        """Score every passage that ``query.where`` admits: this store is exhaustive."""
         del num_candidates
         with self._snapshot():
-            table = self._admitted(query.where)
-            return self._candidates(table, query)
+            return self._candidates(self._admitted(query.where), query)
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Evidence of every passage with a span at or above the threshold, in stored order."""
+        """Every passage with a span at or above the threshold, in stored order."""
         del exhaustive
-        with self._snapshot():
-            table = self._admitted(query.where)
-            candidates = self._candidates(table, query)
-        keys = np.asarray(candidates.keys)
-        hits = np.flatnonzero((candidates.cosines >= threshold).any(axis=0))
-        for start in range(0, len(hits), SCAN_PASSAGES):
-            rows = hits[start : start + SCAN_PASSAGES]
-            yield ScoredCandidates(
-                keys=keys[rows].tolist(),
-                cosines=candidates.cosines[:, rows],
-                bm25=candidates.bm25[:, rows],
-                bm25_best=candidates.bm25_best,
-            )
+        found = self.rank(query, 0).at_least(threshold)
+        for start in range(0, len(found.keys), SCAN_PASSAGES):
+            yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
         """The passages of these keys; one deleted meanwhile is left out."""
@@ -220,7 +209,8 @@ class LocalStore:
         end_piece = first_piece + n_pieces
         vectors = self._arrays.vectors.view(end_piece)[first_piece:]
         scales = self._arrays.scales.view(end_piece)[first_piece:]
-        words = self._arrays.words.view(first_word + n_words)[first_word:].astype(np.int64)
+        end_word = first_word + n_words
+        words = self._arrays.words.view(end_word)[first_word:].astype(np.int64)
         return StoredPassage(
             doc_id=doc_id,
             text=text[start:end],
@@ -231,6 +221,7 @@ class LocalStore:
                 vectors=dequantise(vectors, scales),
                 metadata=orjson.loads(document_metadata) | orjson.loads(metadata),
             ),
+            norms=self._arrays.norms.view(end_word)[first_word:].copy(),
         )
 
     def _candidates(self, table: PassageTable, query: Query) -> ScoredCandidates:
@@ -240,6 +231,7 @@ class LocalStore:
             cosines=passage_cosines(table, self._arrays, query),
             bm25=bm25,
             bm25_best=bm25.max(axis=1, initial=0.0),
+            load=self.load,
         )
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:

@@ -10,10 +10,11 @@ from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 import orjson
-from opensearchpy import OpenSearch, exceptions
+from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.connection import explain, reason_of
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import given_up, pauses, retry_limit
 
 CHUNK_BYTES = 4 << 20
@@ -64,22 +65,16 @@ class BulkSender:
     varies; so is a request that nobody answered. What the index refuses for good is an outcome.
 
     Args:
-        client: where to.
-        index: name of the concrete index.
-        location: for messages.
-        patience: seconds to go on trying while nothing is taken; see `patience_seconds`.
+        handle: of a concrete index.
+        limit: seconds to keep trying while the server takes nothing; `retry_limit` by default.
 
     Attributes:
         retries: chunks sent again, whole or in part.
     """
 
-    def __init__(
-        self, client: OpenSearch, index: str, location: str, limit: float | None = None
-    ) -> None:
+    def __init__(self, handle: IndexHandle, limit: float | None = None) -> None:
         self.retries = 0
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._limit = retry_limit() if limit is None else limit
         self._chunk: list[Action] = []
         self._bytes = 0
@@ -159,14 +154,14 @@ class BulkSender:
         """Send a chunk once; returns what has to be sent again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
-            items = self._client.bulk(body=body, index=self._index)["items"]
+            items = self._handle.client.bulk(body=body, index=self._handle.name)["items"]
         except exceptions.OpenSearchException as error:
-            explained = explain(error, self._location)
+            explained = explain(error, self._handle.location)
             if isinstance(explained, UnavailableError):
                 return chunk, explained
             raise explained from None
         again: list[Action] = []
-        trouble = UnavailableError(self._location)
+        trouble = UnavailableError(self._handle.location)
         for action, item in zip(chunk, items, strict=True):
             ((kind, answer),) = item.items()
             status, cause = answer["status"], answer.get("error", {})
@@ -174,7 +169,7 @@ class BulkSender:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
             refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})
-            explained = explain(refusal, self._location)
+            explained = explain(refusal, self._handle.location)
             if isinstance(explained, UnavailableError):
                 again.append(action)
                 trouble = explained

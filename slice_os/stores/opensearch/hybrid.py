@@ -13,7 +13,6 @@ from slice_os.errors import StoreError
 from slice_os.fusion import BM25_WEIGHT
 from slice_os.query import Query
 from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.records import FetchedPassage
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -60,12 +59,11 @@ def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[B
 
 
 def scores(answers: Sequence[Answer], candidates: ScoredCandidates) -> FloatArray:
-    """The server's scores of the passages in evidence, from an answer a phrase.
+    """The server's scores of the candidates, from one answer per phrase.
 
     Returns:
-        ``(n_phrases, n_passages)``, ``-inf`` where a phrase's answer lacks the passage.
+        ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
     """
-    ids = [key.key for key in candidates.keys if isinstance(key, FetchedPassage)]
     by_id = [{hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
-    rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
-    return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))
+    rows = [[found.get(key, -np.inf) for key in candidates.keys] for found in by_id]
+    return np.array(rows, dtype=np.float32).reshape(len(answers), len(candidates.keys))

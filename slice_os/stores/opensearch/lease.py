@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, TypeAlias
 
-from opensearchpy import OpenSearch, exceptions
+from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import retrying
 
 LEASE_KEY = "writer"
@@ -35,11 +35,9 @@ class Lease:
         lost: whether another process has taken over.
     """
 
-    def __init__(self, client: OpenSearch, index: str, location: str) -> None:
+    def __init__(self, handle: IndexHandle) -> None:
         self.lost = False
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._record = {
             "kind": "writer",
             "source": socket.gethostname(),
@@ -59,8 +57,8 @@ class Lease:
         """
         if self.lost:
             raise StoreError(
-                f"{self._location}: another process has taken over writing to it; wait for it to "
-                "end, then run the same command again to go on"
+                f"{self._handle.location}: another process has taken over writing to it; wait "
+                "until it ends, then run the same command again to resume"
             )
 
     def release(self) -> None:
@@ -69,8 +67,8 @@ class Lease:
         self._thread.join()
         if not self.lost:
             with suppress(exceptions.OpenSearchException):
-                self._client.delete(
-                    index=self._index,
+                self._handle.client.delete(
+                    index=self._handle.name,
                     id=LEASE_KEY,
                     params={**self._version, "request_timeout": REQUEST_SECONDS},
                 )
@@ -78,7 +76,7 @@ class Lease:
     @retrying
     def _take(self) -> Version:
         deadline = time.monotonic() + SILENCE_SECONDS
-        with errors_explained(self._location):
+        with self._handle.errors_explained():
             first = held = self._read()
             while held and held["_seq_no"] == first["_seq_no"] and not _has_ended(held["_source"]):
                 if time.monotonic() > deadline:
@@ -93,7 +91,8 @@ class Lease:
         if taken is None:
             by = "process {ordinal} on {source}".format(**held["_source"]) if held else "just begun"
             raise StoreError(
-                f"{self._location}: another process is writing to it ({by}); wait for it to end"
+                f"{self._handle.location}: another process is writing to it ({by}); wait until it "
+                "ends"
             )
         return taken
 
@@ -111,8 +110,8 @@ class Lease:
         """Write the record; None if another process was there first."""
         try:
             return _version(
-                self._client.index(
-                    index=self._index,
+                self._handle.client.index(
+                    index=self._handle.name,
                     id=LEASE_KEY,
                     body=self._record,
                     params={**condition, "request_timeout": REQUEST_SECONDS},
@@ -126,8 +125,8 @@ class Lease:
 
     def _read(self) -> dict[str, Any]:
         """The record as it is, empty if there is none."""
-        found: dict[str, Any] = self._client.get(
-            index=self._index,
+        found: dict[str, Any] = self._handle.client.get(
+            index=self._handle.name,
             id=LEASE_KEY,
             params={"ignore": [404], "request_timeout": REQUEST_SECONDS},
         )
@@ -135,13 +134,13 @@ class Lease:
 
 
 @contextmanager
-def leased(client: OpenSearch, index: str, location: str) -> Iterator[Lease]:
+def leased(handle: IndexHandle) -> Iterator[Lease]:
     """Hold the right to write to an index.
 
     Raises:
         StoreError: if another process has it.
     """
-    lease = Lease(client, index, location)
+    lease = Lease(handle)
     try:
         yield lease
     finally:

@@ -7,10 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.lease import Lease, leased
 from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.settings import META
@@ -44,7 +42,7 @@ class Load:
 
 
 @contextmanager
-def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
+def loading(handle: IndexHandle) -> Iterator[Load]:
     """A bulk load: no refresh, no replicas while the index is empty, and no other writer.
 
     What the settings were is noted in the mapping first, and the note goes last. So a load
@@ -53,8 +51,8 @@ def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
     Raises:
         StoreError: if another process is writing.
     """
-    with leased(client, index, location) as lease:
-        cut_off, restore = _begin(client, index, location)
+    with leased(handle) as lease:
+        cut_off, restore = _begin(handle)
         load = Load(cut_off, lease)
         try:
             yield load
@@ -62,65 +60,67 @@ def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
             # What went wrong first is what the caller has to hear. Where this fails, too, the
             # note stays with the settings; else empty, since documents may not be whole.
             if not lease.lost:
-                with suppress(StoreError), errors_explained(location):
-                    client.indices.put_settings(index=index, body={"index": restore})
-                    _note(client, index, {})
-                    client.indices.refresh(index=index)
+                with suppress(StoreError), handle.errors_explained():
+                    handle.client.indices.put_settings(index=handle.name, body={"index": restore})
+                    _note(handle, {})
+                    handle.client.indices.refresh(index=handle.name)
             raise
         load.check()
-        _finish(client, index, location, restore)
+        _finish(handle, restore)
 
 
-def read_note(client: OpenSearch, index: str) -> Settings | None:
+def _read_note(handle: IndexHandle) -> Settings | None:
     """The settings to restore after a load that is under way or was cut off; None after neither."""
-    meta = _meta(client, index)[META]
+    meta = _meta(handle)[META]
     noted: Settings | None = meta.get(RESTORE)
     return noted
 
 
 @retrying
-def _begin(client: OpenSearch, index: str, location: str) -> tuple[bool, Settings]:
+def _begin(handle: IndexHandle) -> tuple[bool, Settings]:
     """Whether an earlier load was cut off, and the settings to restore."""
-    with errors_explained(location):
-        noted = read_note(client, index)
-        restore = noted or _current(client, index)
-        _note(client, index, restore)
-        client.indices.refresh(index=index)
-        client.indices.put_settings(index=index, body={"index": _fast(client, index)})
+    with handle.errors_explained():
+        noted = _read_note(handle)
+        restore = noted or _current(handle)
+        _note(handle, restore)
+        handle.client.indices.refresh(index=handle.name)
+        handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
     return noted is not None, restore
 
 
 @retrying
-def _finish(client: OpenSearch, index: str, location: str, restore: Settings) -> None:
-    with errors_explained(location):
-        client.indices.put_settings(index=index, body={"index": restore})
-        client.indices.refresh(index=index)
-        _note(client, index, None)
+def _finish(handle: IndexHandle, restore: Settings) -> None:
+    with handle.errors_explained():
+        handle.client.indices.put_settings(index=handle.name, body={"index": restore})
+        handle.client.indices.refresh(index=handle.name)
+        _note(handle, None)
 
 
-def _fast(client: OpenSearch, index: str) -> Settings:
-    found = client.count(index=index, body=PASSAGES)
+def _fast(handle: IndexHandle) -> Settings:
+    found = handle.client.count(index=handle.name, body=PASSAGES)
     empty = found["count"] == 0 and not found["_shards"]["failed"]
     return {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
 
 
-def _current(client: OpenSearch, index: str) -> Settings:
-    settings = client.indices.get_settings(index=index)[index]["settings"]["index"]
+def _current(handle: IndexHandle) -> Settings:
+    found = handle.client.indices.get_settings(index=handle.name)
+    settings = found[handle.name]["settings"]["index"]
     return {
         "refresh_interval": settings.get("refresh_interval"),
         "number_of_replicas": settings["number_of_replicas"],
     }
 
 
-def _note(client: OpenSearch, index: str, restore: Settings | None) -> None:
+def _note(handle: IndexHandle, restore: Settings | None) -> None:
     """Write the mapping's ``_meta`` with the settings to restore, or without any."""
-    meta = _meta(client, index)
+    meta = _meta(handle)
     ours = {name: value for name, value in meta[META].items() if name != RESTORE}
     if restore is not None:
         ours[RESTORE] = restore
-    client.indices.put_mapping(index=index, body={"_meta": {**meta, META: ours}})
+    handle.client.indices.put_mapping(index=handle.name, body={"_meta": {**meta, META: ours}})
 
 
-def _meta(client: OpenSearch, index: str) -> dict[str, Any]:
-    meta: dict[str, Any] = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
+def _meta(handle: IndexHandle) -> dict[str, Any]:
+    found = handle.client.indices.get_mapping(index=handle.name)
+    meta: dict[str, Any] = found[handle.name]["mappings"]["_meta"]
     return meta

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os.stores.opensearch.bulk import BulkSender, delete_action
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import passage_key
 
@@ -43,9 +41,9 @@ class Fault:
         return self.expected - (len(self.ordinals) - len(self.surplus))
 
 
-def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault]:
+def find_faults(handle: IndexHandle) -> Iterator[Fault]:
     """Compare the record of every document with its passages, in one state of the index."""
-    entries = _entries(client, index, location)
+    entries = _entries(handle)
     for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
         expected, ordinals = 0, []
         for entry in group:
@@ -58,27 +56,26 @@ def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault
             yield fault
 
 
-def repair(client: OpenSearch, index: str, location: str) -> int:
+def repair(handle: IndexHandle) -> int:
     """Delete the passages that no record speaks of; returns how many there were."""
     surplus = [
         delete_action(0, passage_key(fault.doc_id, ordinal))
-        for fault in find_faults(client, index, location)
+        for fault in find_faults(handle)
         for ordinal in fault.surplus
     ]
-    with closing(BulkSender(client, index, location)) as sender:
+    with closing(BulkSender(handle)) as sender:
         sender.deliver(surplus)
     return len(surplus)
 
 
-def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str, Any]]:
+def _entries(handle: IndexHandle) -> Iterator[dict[str, Any]]:
     body: dict[str, Any] = {
         "size": PAGE,
         "query": {"terms": {"kind": ["document", "passage"]}},
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
     }
-    with errors_explained(location):
-        client.indices.refresh(index=index)
+    handle.refresh()
     # Whole answers only: half of one would make good passages look as if no record spoke of them.
-    for page in pages(client, index, body, location):
+    for page in pages(handle, body):
         yield from (hit["_source"] for hit in page)

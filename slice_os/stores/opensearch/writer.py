@@ -7,8 +7,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
-from opensearchpy import OpenSearch
-
 from slice_os.documents import Document
 from slice_os.errors import StoreError
 from slice_os.passages import DocumentPart
@@ -20,6 +18,7 @@ from slice_os.stores.opensearch.bulk import (
     delete_action,
     index_action,
 )
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.loading import Load, loading
 from slice_os.stores.opensearch.lookup import find_records
 from slice_os.stores.opensearch.records import (
@@ -40,9 +39,7 @@ NOBODY = -1
 
 
 @contextmanager
-def writing(
-    client: OpenSearch, index: str, location: str, settings: IndexSettings
-) -> Iterator[OpenSearchWriter]:
+def writing(handle: IndexHandle, settings: IndexSettings) -> Iterator[OpenSearchWriter]:
     """A writer, with the index set up for a load; what changed is searchable after.
 
     What an earlier load left unfinished is taken away at the end, when this one has had the
@@ -51,14 +48,14 @@ def writing(
     Raises:
         StoreError: if another process is writing.
     """
-    with loading(client, index, location) as load:
-        sender = BulkSender(client, index, location)
+    with loading(handle) as load:
+        sender = BulkSender(handle)
         with closing(sender):
-            writer = OpenSearchWriter(client, index, location, settings, sender, load)
+            writer = OpenSearchWriter(handle, settings, sender, load)
             yield writer
             writer.flush()
         if load.cut_off:
-            repair(client, index, location)
+            repair(handle)
 
 
 @dataclass(slots=True)
@@ -106,16 +103,12 @@ class OpenSearchWriter:
 
     def __init__(
         self,
-        client: OpenSearch,
-        index: str,
-        location: str,
+        handle: IndexHandle,
         settings: IndexSettings,
         sender: BulkSender,
         load: Load,
     ) -> None:
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._settings = settings
         self._sender = sender
         self._load = load
@@ -230,7 +223,7 @@ class OpenSearchWriter:
         for outcome in outcomes:
             if outcome.owner == NOBODY:
                 if outcome.reason:
-                    raise StoreError(f"{self._location}: OpenSearch says {outcome.reason}")
+                    raise StoreError(f"{self._handle.location}: OpenSearch says {outcome.reason}")
                 continue
             state = self._open[outcome.owner]
             state.unanswered -= 1
@@ -284,7 +277,7 @@ class OpenSearchWriter:
     def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
         """Delete the records of those documents that have one; returns passages of each."""
         keys = [document_key(doc_id) for doc_id in doc_ids]
-        records = find_records(self._client, self._index, keys, self._location)
+        records = find_records(self._handle, keys)
         former = {record["doc_id"]: record["passages"] for record in records}
         self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
         return former
