@@ -1,4 +1,4 @@
-"""A corpus in OpenSearch for applications that run on asyncio."""
+"""A corpus in OpenSearch for applications that use asyncio."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class AsyncCorpus:
-    """Searches and mines an index without blocking the event loop; results are `Corpus`'s own.
+    """Searches and mines an index without blocking the event loop, with the results of `Corpus`.
 
-    Requests go through opensearch-py's asyncio client; phrases are encoded, and passages
-    scored, in threads. To fill an index, use `Corpus`.
+    Requests go through opensearch-py's asyncio client. Phrases are encoded, and passages scored,
+    in threads. To fill an index, use `Corpus`.
 
     Example:
         >>> async with AsyncCorpus("http://localhost:9200/calls") as calls:
@@ -37,9 +37,9 @@ class AsyncCorpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: ``http(s)://[user@]host[:port]/index``; with a client, the index alone.
+        store: ``http(s)://[user@]host[:port]/index``; with ``client``, the name of the index.
         encoder: an encoder, or the model to load; None for the one the index was made with.
-        client: an asyncio client of your own, which stays open when the corpus closes.
+        client: your own asyncio client, which stays open when the corpus closes.
 
     Raises:
         MissingExtraError: if aiohttp is not installed.
@@ -77,7 +77,7 @@ class AsyncCorpus:
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
         check_page(top_k, offset, num_candidates)
-        store, query = await self._ask(phrases, where)
+        store, query = await self._query(phrases, where)
         if fusion == SERVER:
             candidates, scores = await store.rank_fused(query, num_candidates)
         else:
@@ -103,7 +103,7 @@ class AsyncCorpus:
         exhaustive: bool = True,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
-        store, query = await self._ask(phrases, where)
+        store, query = await self._query(phrases, where)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
@@ -111,7 +111,7 @@ class AsyncCorpus:
                     yield hit
 
     async def close(self) -> None:
-        """Close the client, if the corpus made it."""
+        """Close the client, if the corpus opened it."""
         if self._owns_client:
             await self._client.close()
 
@@ -126,7 +126,7 @@ class AsyncCorpus:
     ) -> None:
         await self.close()
 
-    async def _ask(
+    async def _query(
         self, phrases: str | Sequence[str], where: Filter | None
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
@@ -134,7 +134,7 @@ class AsyncCorpus:
         return store, query
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
-        """The index and its encoder; opened by the first question."""
+        """The index and its encoder, opened on first use."""
         async with self._opening:
             if self._opened is None:
                 store = await AsyncOpenSearchStore.open(self._client, self._name, self._location)

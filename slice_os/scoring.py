@@ -61,7 +61,7 @@ class PassageScorer:
         Args:
             row: the phrase's row in the query.
             threshold: least cosine of a span.
-            limit: at most that many spans; None for all.
+            limit: maximum number of spans; None for all.
         """
         products: FloatArray = self._vectors @ self._query.phrases.vectors[row]
         cosines = span_cosines(products, self._layout, self.norms)

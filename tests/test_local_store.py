@@ -414,7 +414,7 @@ class TestOpening:
         else:
             file.write_bytes(file.read_bytes()[:-1])
         reader = open_store(store.info().location)
-        with pytest.raises(StoreError, match=f"{name}: .* bytes where .* belong; .*damaged"):
+        with pytest.raises(StoreError, match=f"{name}: has .* bytes instead of .*; .*damaged"):
             reader.rank(query("x"), 1)
         with pytest.raises(StoreError, match="damaged"), reader.writer():
             pass

@@ -319,7 +319,7 @@ def test_an_id_too_long_for_the_index_is_refused(
     opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
-        with pytest.raises(StoreError, match=r"1 of 2 documents not taken.*8191 are possible"):
+        with pytest.raises(StoreError, match=r"1 of 2 documents rejected.*8191 are possible"):
             corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
         longest = Document("x" * 8191, "Cancel my order.")
         corpus.add([longest])
