@@ -34,7 +34,7 @@ def emit(hits: list[dict[str, Any]]) -> Stream[str]:
 
 
 def pages() -> Generator[Any, Any, None]:
-    return flows.pages("calls", {"size": 1, "sort": ["n"]}, emit)
+    yield from flows.pages("calls", {"size": 1, "sort": ["n"]}, emit)
 
 
 class Client:
@@ -139,6 +139,17 @@ def test_a_consumer_that_stops_leaves_no_point_in_time() -> None:
     stream = Driver(client, "there").stream(pages())  # type: ignore[arg-type]
     assert next(stream) == "hit a"
     stream.close()  # type: ignore[attr-defined]
+    assert client.sent == ["create", "search", "delete"]
+
+
+def test_a_task_that_stops_leaves_no_point_in_time() -> None:
+    client = AsyncClient()
+
+    async def stop() -> None:
+        async with aclosing(AsyncDriver(client, "there").stream(pages())) as stream:  # type: ignore[arg-type]
+            assert await anext(stream) == "hit a"
+
+    asyncio.run(stop())
     assert client.sent == ["create", "search", "delete"]
 
 

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class _ConsumerStopped(Exception):  # noqa: N818  not an error
+    """Thrown into a flow in place of `GeneratorExit`, on which a flow could not yield any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Driver:
     """Runs flows over a blocking client.
@@ -70,7 +74,7 @@ class Driver:
         while True:
             try:
                 request = resume(answer)
-            except StopIteration:
+            except (StopIteration, _ConsumerStopped):
                 return
             try:
                 if isinstance(request, Emit):
@@ -78,6 +82,8 @@ class Driver:
                 else:
                     answer = self._answer(request)
                 resume = flow.send
+            except GeneratorExit:
+                resume, answer = flow.throw, _ConsumerStopped()
             except BaseException as error:
                 resume, answer = flow.throw, error
 
@@ -112,7 +118,7 @@ class AsyncDriver:
         while True:
             try:
                 request = resume(answer)
-            except StopIteration:
+            except (StopIteration, _ConsumerStopped):
                 return
             try:
                 if isinstance(request, Emit):
@@ -120,6 +126,8 @@ class AsyncDriver:
                 else:
                     answer = await self._answer(request)
                 resume = flow.send
+            except GeneratorExit:
+                resume, answer = flow.throw, _ConsumerStopped()
             except BaseException as error:
                 resume, answer = flow.throw, error
 
