@@ -244,7 +244,7 @@ def test_tokens_that_no_header_can_carry(token: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(token, encoding="utf-8")
     for environ in ({"SLICE_OS_TOKEN": token}, {"SLICE_OS_TOKEN_FILE": str(file)}):
-        with pytest.raises(StoreError, match="has characters that no token has") as caught:
+        with pytest.raises(StoreError, match="has characters that a token cannot have") as caught:
             parse_location("http://host/calls", environ)
         assert token not in str(caught.value)
 
@@ -252,7 +252,7 @@ def test_tokens_that_no_header_can_carry(token: str, tmp_path: Path) -> None:
 def test_secret_files_that_cannot_be_read(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"s3ntinel\xff\xfe")
-    for file, reason in ((tmp_path / "missing", "No such file"), (binary, "no UTF-8")):
+    for file, reason in ((tmp_path / "missing", "No such file"), (binary, "not UTF-8")):
         environ = {"SLICE_OS_PASSWORD_FILE": str(file)}
         with pytest.raises(StoreError, match=f"SLICE_OS_PASSWORD_FILE: .*{reason}") as caught:
             parse_location("http://me@host/calls", environ)

@@ -113,7 +113,7 @@ def test_what_does_not_fit_is_an_outcome() -> None:
 @pytest.mark.parametrize(
     ("refusal", "message"),
     [
-        (401, r"not let in \(401\)"),
+        (401, r"login refused \(401\)"),
         (403, r"not allowed \(403\)"),
         (413, "says 413 Request Entity Too Large"),
         ((403, "cluster_block_exception", "blocked by: [FORBIDDEN/8/write]"), "is read-only"),

@@ -12,6 +12,7 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.stores.opensearch import flows
+from slice_os.stores.opensearch.connection import NotFoundError
 from slice_os.stores.opensearch.drivers import AsyncDriver, Driver
 from slice_os.stores.opensearch.exchange import (
     ClosePoint,
@@ -111,7 +112,7 @@ def test_an_index_that_is_missing_has_no_mapping() -> None:
     flow = flows.resolve("calls", "there")
     assert next(flow) == ReadMapping("calls")
     with pytest.raises(StopIteration) as ended:
-        flow.send({"error": {"type": "index_not_found_exception"}, "status": 404})
+        flow.throw(NotFoundError("there: none"))
     assert ended.value.value is None
 
 

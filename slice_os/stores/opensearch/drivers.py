@@ -152,7 +152,7 @@ def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
         case ListPlugins():
             return client.cat.plugins(format="json")
         case ReadMapping(name):
-            return client.indices.get_mapping(index=name, ignore=[404])
+            return client.indices.get_mapping(index=name)
         case ReadRecord(index, key):
             return client.get(index=index, id=key)
         case Compute():

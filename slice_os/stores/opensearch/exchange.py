@@ -54,7 +54,7 @@ class ListPlugins:
 
 @dataclass(frozen=True, slots=True)
 class ReadMapping:
-    """Read the mapping of every index that a name stands for; the answer may be a 404's."""
+    """Read the mapping of every index that a name stands for."""
 
     name: str
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from typing import Any, TypeVar
 
 from slice_os.arrays import FloatArray
@@ -14,6 +13,7 @@ from slice_os.candidates import ScoredCandidates
 from slice_os.errors import StoreError
 from slice_os.query import Query
 from slice_os.stores.opensearch import hybrid, responses, search_bodies
+from slice_os.stores.opensearch.connection import NotFoundError
 from slice_os.stores.opensearch.exchange import (
     ClosePoint,
     Compute,
@@ -144,8 +144,9 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
     Raises:
         StoreError: if the alias stands for several indices, or slice-os did not make the index.
     """
-    found = yield ReadMapping(name)
-    if found.get("status") == HTTPStatus.NOT_FOUND:
+    try:
+        found = yield ReadMapping(name)
+    except NotFoundError:
         return None
     index = the_index(found, location)
     if not index.needs_projection:

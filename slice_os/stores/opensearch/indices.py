@@ -32,7 +32,7 @@ UNFINISHED = "unfinished"
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A concrete index and what it was made with."""
+    """A concrete index, and what it was made with."""
 
     name: str
     settings: IndexSettings

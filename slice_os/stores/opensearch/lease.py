@@ -1,4 +1,4 @@
-"""The right to write to an index, which one process at a time has."""
+"""The exclusive right to write to an index."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Version: TypeAlias = dict[str, int]
 
 
 class Lease:
-    """A record in the index, written anew every few seconds by the process that holds it.
+    """A record in the index, rewritten every few seconds by the process that holds it.
 
-    Who finds the record unchanged for longer than that takes it over, so that no clocks are
-    compared; on the same machine it is enough that the process has ended. Made by `leased`.
+    A process that sees the record unchanged for long enough takes it over, so no clocks are
+    compared. On the same machine it is enough that the holder has ended. Made by `leased`.
 
     Attributes:
         lost: whether another process has taken over.
@@ -50,7 +50,7 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Make sure that nobody else writes.
+        """Make sure that no other process writes.
 
         Raises:
             StoreError: if another process has taken over.
@@ -62,7 +62,7 @@ class Lease:
             )
 
     def release(self) -> None:
-        """Let others write; where that cannot be said now, they find out by themselves."""
+        """Let others write; if the server cannot be told, the lease runs out by itself."""
         self._ended.set()
         self._thread.join()
         if not self.lost:
@@ -98,7 +98,7 @@ class Lease:
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
-            # While the server is away the writer itself says so.
+            # While the server is down, the writer itself reports it.
             with suppress(exceptions.OpenSearchException):
                 version = self._put(self._version)
                 if version is None:
@@ -107,7 +107,7 @@ class Lease:
                 self._version = version
 
     def _put(self, condition: dict[str, Any]) -> Version | None:
-        """Write the record; None if another process was there first."""
+        """Write the record; None if another process did so first."""
         try:
             return _version(
                 self._handle.client.index(
@@ -118,13 +118,13 @@ class Lease:
                 )
             )
         except exceptions.ConflictError:
-            # Also so where it was written and only the answer went missing.
+            # It may be ours: written, with only the answer lost.
             held = self._read()
             ours = held and held["_source"]["signature"] == self._record["signature"]
             return _version(held) if ours else None
 
     def _read(self) -> dict[str, Any]:
-        """The record as it is, empty if there is none."""
+        """The record; empty if there is none."""
         found: dict[str, Any] = self._handle.client.get(
             index=self._handle.name,
             id=LEASE_KEY,
@@ -135,7 +135,7 @@ class Lease:
 
 @contextmanager
 def leased(handle: IndexHandle) -> Iterator[Lease]:
-    """Hold the right to write to an index.
+    """Hold the exclusive right to write to an index.
 
     Raises:
         StoreError: if another process has it.
@@ -152,7 +152,7 @@ def _version(answer: dict[str, Any]) -> Version:
 
 
 def _has_ended(record: dict[str, Any]) -> bool:
-    """Whether the process is known to have ended."""
+    """Whether the holder is known to have ended."""
     if os.name != "posix" or record["source"] != socket.gethostname():
         return False
     try:

@@ -1,4 +1,4 @@
-"""The settings of an index while much is written to it, and putting them back."""
+"""The settings of an index during a bulk load, and restoring them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load under way.
+    """A load in progress.
 
     Attributes:
-        cut_off: whether an earlier load did not come to its end, and may have left passages of
-            documents that are not whole.
-        lease: the right to write.
+        interrupted: whether an earlier load did not finish, and may have left passages of
+            incomplete documents.
+        lease: the exclusive right to write.
     """
 
-    cut_off: bool
+    interrupted: bool
     lease: Lease
 
     def check(self) -> None:
-        """Make sure that nobody else writes.
+        """Make sure that no other process writes.
 
         Raises:
             StoreError: if another process has taken over.
@@ -45,20 +45,20 @@ class Load:
 def loading(handle: IndexHandle) -> Iterator[Load]:
     """A bulk load: no refresh, no replicas while the index is empty, and no other writer.
 
-    What the settings were is noted in the mapping first, and the note goes last. So a load
-    that was cut off, even by SIGKILL, is put right by the next one.
+    The original settings are noted in the mapping first, and the note is removed last. So the
+    next load restores them if this one is interrupted, even by SIGKILL.
 
     Raises:
         StoreError: if another process is writing.
     """
     with leased(handle) as lease:
-        cut_off, restore = _begin(handle)
-        load = Load(cut_off, lease)
+        interrupted, restore = _begin(handle)
+        load = Load(interrupted, lease)
         try:
             yield load
         except BaseException:
-            # What went wrong first is what the caller has to hear. Where this fails, too, the
-            # note stays with the settings; else empty, since documents may not be whole.
+            # The caller has to see the first error. If this fails, too, the note keeps the
+            # settings; otherwise it is left empty, since documents may be incomplete.
             if not lease.lost:
                 with suppress(StoreError), handle.errors_explained():
                     handle.client.indices.put_settings(index=handle.name, body={"index": restore})
@@ -70,7 +70,7 @@ def loading(handle: IndexHandle) -> Iterator[Load]:
 
 
 def _read_note(handle: IndexHandle) -> Settings | None:
-    """The settings to restore after a load that is under way or was cut off; None after neither."""
+    """The settings to restore if a load is in progress or was interrupted; otherwise None."""
     meta = _meta(handle)[META]
     noted: Settings | None = meta.get(RESTORE)
     return noted
@@ -78,7 +78,7 @@ def _read_note(handle: IndexHandle) -> Settings | None:
 
 @retrying
 def _begin(handle: IndexHandle) -> tuple[bool, Settings]:
-    """Whether an earlier load was cut off, and the settings to restore."""
+    """Whether an earlier load was interrupted, and the settings to restore."""
     with handle.errors_explained():
         noted = _read_note(handle)
         restore = noted or _current(handle)
@@ -112,7 +112,7 @@ def _current(handle: IndexHandle) -> Settings:
 
 
 def _note(handle: IndexHandle, restore: Settings | None) -> None:
-    """Write the mapping's ``_meta`` with the settings to restore, or without any."""
+    """Write the settings to restore to the mapping's ``_meta``, or remove them."""
     meta = _meta(handle)
     ours = {name: value for name, value in meta[META].items() if name != RESTORE}
     if restore is not None:

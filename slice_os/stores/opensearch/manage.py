@@ -1,4 +1,4 @@
-"""The versioned indices of an alias: what they are, and swapping, deleting and repairing them."""
+"""The versions of an index: describing, swapping, deleting and repairing them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Version:
     Attributes:
         index: its name.
         current: whether the alias stands for it.
-        unfinished: whether the reindex that made it did not get to its end.
-        loading: whether a load is under way, or was cut off; then the next one puts it right.
-        documents: documents stored.
-        passages: passages stored.
-        pieces: token vectors stored.
-        size_bytes: what its primary shards take.
-        settings: what its mapping says of the vectors.
-        options: what an index like it is made with.
-        refresh_interval: how often what is written becomes searchable; None for the default.
+        unfinished: whether the reindex that makes it has not finished.
+        loading: whether a load is in progress, or was interrupted; the next load repairs that.
+        documents: number of documents.
+        passages: number of passages.
+        pieces: number of token vectors.
+        size_bytes: disk space of its primary shards.
+        settings: what it was made with.
+        options: those that would make an index like it.
+        refresh_interval: how often changes become searchable; None for the default.
     """
 
     index: str
@@ -58,11 +58,11 @@ class Version:
 
     @property
     def state(self) -> str:
-        """In a word or two: such as ``current``."""
+        """The state in a few words, such as ``current``."""
         words = {
             "current": self.current,
             "unfinished": self.unfinished,
-            "load under way or cut off": self.loading,
+            "load in progress or interrupted": self.loading,
         }
         return ", ".join(word for word, holds in words.items() if holds)
 
@@ -132,14 +132,14 @@ def describe(handle: IndexHandle, current: bool = True) -> Version:
 
 
 def swap(handle: IndexHandle, index: str | None = None) -> tuple[Version, list[str]]:
-    """Let the alias stand for another version, all at once.
+    """Let the alias stand for another version, in one step.
 
     Args:
         handle: of the alias.
-        index: the version; None for the newest that is finished.
+        index: the version; None for the newest finished one.
 
     Returns:
-        The version, and the names of those that the alias stood for before.
+        The version, and the names of those the alias stood for before.
 
     Raises:
         InputError: if there is no such version, or it is unfinished.
@@ -212,11 +212,11 @@ def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
 
 
 def check_options(handle: IndexHandle, wanted: Mapping[str, Any]) -> None:
-    """Refuse options other than those that an index was made with, if it is there.
+    """Refuse options that an existing index was not made with.
 
     Args:
         handle: of the index or alias.
-        wanted: `IndexOptions` by name; of ``fields``, those that matter.
+        wanted: `IndexOptions` by name; ``fields`` may be a part of the index's.
 
     Raises:
         StoreError: naming the first that differs.
@@ -230,12 +230,12 @@ def check_options(handle: IndexHandle, wanted: Mapping[str, Any]) -> None:
         if has != value:
             raise StoreError(
                 f"{handle.location}: {index.name} has {option} {has or 'undeclared'}, not {value}; "
-                "leave that out, or change it by `slice-os index reindex`"
+                "omit that option, or change it with `slice-os index reindex`"
             )
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, str]:
-    """Options as text, each field under a name of its own, and policies in one spelling."""
+    """Options as text, with each field under its own name, and policies normalised."""
     fields = {f"field {name}": kind for name, kind in options.get("fields", {}).items()}
     flat = {name: str(value) for name, value in options.items() if name != "fields"} | fields
     if "policy" in flat:
@@ -252,7 +252,7 @@ def _known(index: str, there: Sequence[Version], location: str) -> Version:
 
 
 def _declared(properties: dict[str, Any]) -> dict[str, str]:
-    """Types of metadata fields, without the strings that were taken as they came."""
+    """The declared types of metadata fields, without strings whose type was derived."""
     return {
         name: str(field["type"])
         for name, field in properties.items()

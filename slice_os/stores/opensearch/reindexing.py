@@ -1,4 +1,4 @@
-"""Making the next version of an index from what is stored, without encoding anything again."""
+"""Making the next version of an index from the stored vectors, without encoding again."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def reindex(
 ) -> Index:
     """Make the next version of an index; the alias stands for the old one until a swap.
 
-    Span vectors are made anew from the stored token vectors. A version that an earlier run
-    left unfinished is deleted first. Nobody else can write to the old version meanwhile.
+    Span vectors are regenerated from the stored token vectors. A version that an earlier run
+    left unfinished is deleted first. No other process can write to the old version meanwhile.
 
     Args:
         handle: of the alias.
-        changes: `IndexOptions` by name; what is not named stays as it is. ``fields`` are added
-            to those there are.
-        projection: the encoder's, where the old version has none.
+        changes: `IndexOptions` by name; others stay unchanged. ``fields`` are added to the
+            existing ones.
+        projection: of the encoder, if the old version has none.
         on_passage: called with how many passages are done, and how many there are.
 
     Raises:
         InputError: on options that do not fit the encoder.
-        StoreError: if there is no such index, another process is writing to it, or
-            OpenSearch does not take what is sent.
+        StoreError: if there is no such index, if another process is writing to it, or if
+            OpenSearch rejects what is sent.
     """
     there = versions(handle)
     source = find_index(handle)
@@ -108,7 +108,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
         return index_action(0, hit["_id"], entry)
     tokens = hit["fields"]["tokens"][0]
     passage = unpack(tokens, entry["start"], entry["end"], {})
-    # Doc values come back as URL-safe base64 without padding, and go in as the plain one.
+    # Doc values are returned as URL-safe base64 without padding, but stored as plain base64.
     plain = tokens.translate(str.maketrans("-_", "+/")) + "=" * (-len(tokens) % 4)
     return index_action(
         0, hit["_id"], {**entry, "tokens": plain, "spans": span_entries(passage, settings)}

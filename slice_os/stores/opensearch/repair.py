@@ -1,4 +1,4 @@
-"""Finding, and deleting, what a load that was cut off left behind."""
+"""Finding, and deleting, what an interrupted load left behind."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PAGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A document whose passages and record do not agree.
+    """A document whose passages do not match its record.
 
     Attributes:
         doc_id: the document.
-        expected: passages that its record speaks of; 0 where there is no record.
-        ordinals: passages that there are.
+        expected: number of passages in its record; 0 if it has none.
+        ordinals: of the passages that exist.
     """
 
     doc_id: str
@@ -32,17 +32,17 @@ class Fault:
 
     @property
     def surplus(self) -> tuple[int, ...]:
-        """Passages that no record speaks of."""
+        """Ordinals of passages that are not in a record."""
         return tuple(ordinal for ordinal in self.ordinals if ordinal >= self.expected)
 
     @property
     def missing(self) -> int:
-        """Passages that the record speaks of and that are not there."""
+        """Number of passages that are in the record but do not exist."""
         return self.expected - (len(self.ordinals) - len(self.surplus))
 
 
 def find_faults(handle: IndexHandle) -> Iterator[Fault]:
-    """Compare the record of every document with its passages, in one state of the index."""
+    """Compare every document's record with its passages, in one state of the index."""
     entries = _entries(handle)
     for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
         expected, ordinals = 0, []
@@ -57,7 +57,7 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
 
 
 def repair(handle: IndexHandle) -> int:
-    """Delete the passages that no record speaks of; returns how many there were."""
+    """Delete the passages that are not in a record; returns how many were found."""
     surplus = [
         delete_action(0, passage_key(fault.doc_id, ordinal))
         for fault in find_faults(handle)
@@ -76,6 +76,6 @@ def _entries(handle: IndexHandle) -> Iterator[dict[str, Any]]:
         "_source": ["doc_id", "kind", "ordinal", "passages"],
     }
     handle.refresh()
-    # Whole answers only: half of one would make good passages look as if no record spoke of them.
+    # Complete answers only: with partial ones, good passages could seem to have no record.
     for page in pages(handle, body):
         yield from (hit["_source"] for hit in page)

@@ -1,4 +1,4 @@
-"""Reading OpenSearch's answers, as pure functions; `search_bodies` has what they answer."""
+"""Reading OpenSearch's answers to the requests in `search_bodies`, as pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from slice_os.threads import one_blas_thread
 
 
 def each(answer: Answer, location: str) -> list[Answer]:
-    """The answers of a multi-search.
+    """The answers to a multi-search.
 
     Raises:
         StoreError: if one of the searches failed.
@@ -34,23 +34,23 @@ def each(answer: Answer, location: str) -> list[Answer]:
 
 
 def ids_of(answers: Sequence[Answer]) -> list[str]:
-    """Ids of the passages that searches found, each once."""
+    """Ids of the passages that several searches found, without duplicates."""
     return list(dict.fromkeys(hit["_id"] for answer in answers for hit in answer["hits"]["hits"]))
 
 
 def in_stored_order(hits: Iterable[Answer]) -> list[str]:
-    """Ids of hits of `search_bodies.nearest` and `search_bodies.radial`, each once."""
+    """Ids of hits of `search_bodies.nearest` and `search_bodies.radial`, without duplicates."""
     places = {tuple(hit["sort"]): hit["_id"] for hit in hits}
     return [places[place] for place in sorted(places)]
 
 
 def ranked_best(answers: Sequence[Answer]) -> FloatArray:
-    """``(n_phrases,)``, the highest BM25 of each phrase, by `search_bodies.ranking`."""
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `search_bodies.ranking`."""
     return best_bm25(answers[1 :: search_bodies.SEARCHES])
 
 
 def best_bm25(answers: Sequence[Answer]) -> FloatArray:
-    """``(n_phrases,)``, the highest BM25 of each phrase, from a `search_bodies.bm25` for each."""
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `search_bodies.best`."""
     best = [answer["hits"]["max_score"] or 0.0 for answer in answers]
     return np.array(best, dtype=np.float32)
 
