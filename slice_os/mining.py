@@ -1,4 +1,4 @@
-"""Searching and mining a store: phrases in, hits out, whatever the store."""
+"""Searching and mining, for every kind of store: phrases in, hits out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from slice_os.stores.base import FusingStore, Store
 def make_query(
     encoder: SpanEncoder, phrases: str | Sequence[str], where: Where | None = None
 ) -> Query:
-    """The query for origin phrases, over the span lengths of the encoder.
+    """The query for origin phrases, with the span lengths of the encoder.
 
     Raises:
         InputError: on no phrase, or one without a word.

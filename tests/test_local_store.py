@@ -51,7 +51,7 @@ CARD = ModelCard(
 
 
 def part_of(document: Document, seed: int = 0, words_each: int = 7) -> DocumentPart:
-    """A document with random vectors, a piece a word and one of punctuation between two."""
+    """A document with random vectors: one piece per word, and one between two words."""
     rng = np.random.default_rng(seed)
     words = find_words(document.text)
     passages = []
@@ -79,7 +79,7 @@ def query(*texts: str, where: dict[str, list[str]] | None = None, seed: int = 9)
 
 
 def brute_force(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
-    """The best cosine of each phrase over spans that are materialised one by one."""
+    """The best cosine of each phrase over spans that are computed one by one."""
     n_words = len(passage.words)
     spans = [
         passage.vectors[passage.words[i, 2] : passage.words[j, 3]].mean(axis=0, dtype=float)
@@ -212,13 +212,13 @@ class TestScores:
             unquantised = brute_force(original, asked.phrases.vectors)
             np.testing.assert_allclose(candidates.cosines[:, column], unquantised, atol=0.01)
 
-    def test_of_passages_shorter_than_any_span_asked_for(self, store: Store) -> None:
+    def test_of_passages_shorter_than_any_span_that_counts(self, store: Store) -> None:
         fill(store, [Document("a", "one"), Document("b", "one two three")])
         asked = query("one")
         long = Query(asked.phrases, {}, min_words=2, max_words=4)
         assert np.isfinite(store.rank(long, 1).cosines).tolist() == [[False, True]]
 
-    def test_of_a_sweep_are_those_of_the_ranking(
+    def test_of_a_scan_are_those_of_the_ranking(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("slice_os.stores.local.store.SCAN_PASSAGES", 3)
@@ -389,7 +389,9 @@ class TestOpening:
             ("DELETE FROM settings", "damaged"),
         ],
     )
-    def test_a_database_that_is_not_ours(self, store: Store, statement: str, message: str) -> None:
+    def test_a_foreign_or_damaged_database(
+        self, store: Store, statement: str, message: str
+    ) -> None:
         folder = Path(store.info().location)
         store.close()
         with sqlite3.connect(folder / "store.sqlite") as connection:
@@ -399,7 +401,7 @@ class TestOpening:
             open_store(folder).info()
         assert "\n" not in str(caught.value)
 
-    def test_a_database_that_is_none(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_database(self, tmp_path: Path) -> None:
         (tmp_path / "store.sqlite").write_bytes(b"something else " * 100)
         with pytest.raises(StoreError, match="not a database"):
             open_store(tmp_path)
@@ -434,7 +436,7 @@ class TestOpening:
         assert store.document_text("lost") is None
 
     @pytest.mark.parametrize("pieces", [7, 1_025])
-    def test_passages_of_a_silly_size(self, tmp_path: Path, pieces: int) -> None:
+    def test_passages_of_an_impossible_size(self, tmp_path: Path, pieces: int) -> None:
         with pytest.raises(InputError, match="8 to 1,024 word pieces"):
             Corpus(tmp_path / "s", max_pieces=pieces)
 

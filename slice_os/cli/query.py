@@ -28,11 +28,11 @@ from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
     type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
     default=NUM_CANDIDATES,
     show_default=True,
-    help="Passages to ask for by vector, and by BM25.",
+    help="Passages that each search returns, by vector and by BM25.",
 )
 @where_option
 @click.option(
-    "--msearch", "lines_only", is_flag=True, help="Only the lines for _msearch, as curl sends them."
+    "--msearch", "lines_only", is_flag=True, help="Print only the lines for _msearch, as for curl."
 )
 @encoder_options
 def query(
@@ -46,11 +46,11 @@ def query(
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
-    """Print the requests that find PHRASE in OpenSearch, for an application in any language.
+    """Print the requests that find PHRASE in OpenSearch, for applications in any language.
 
-    One object of JSON with the vectors and the bodies to send: a multi-search by vector and
-    BM25, a search that brings the token vectors of what it found, and, where OpenSearch has the
-    neural-search plugin, its hybrid query. docs/opensearch.md says how to read the answers.
+    Prints a JSON object with the vectors and the request bodies: a multi-search by vector and
+    BM25, a search that returns the token vectors of the passages found, and the hybrid query if
+    OpenSearch has the neural-search plugin. docs/opensearch.md explains the answers.
     """
     from slice_os.corpus import Corpus
     from slice_os.mining import make_query

@@ -1,4 +1,4 @@
-"""Loads that are killed, or meet a server that goes away, is full, busy or disagrees."""
+"""Loads that are killed, or meet a server that is down, full or busy, or that rejects them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ KILLS = 10
 
 
 def assert_as_if_in_one_go(client: OpenSearch, alias: str, anew: str) -> None:
-    """The two indices hold the same, and nothing is left of what went wrong."""
+    """The two indices have equal contents, and nothing remains of what went wrong."""
     index = concrete(client, alias)
     assert contents(client, index) == contents(client, concrete(client, anew))
     assert not list(find_faults(IndexHandle(client, index, alias)))
@@ -55,7 +55,7 @@ def operations(client: OpenSearch, alias: str) -> int:
     return int(stats["index_total"] + stats["delete_total"])
 
 
-def test_killed_at_any_moment_a_load_goes_on(
+def test_a_load_killed_at_any_moment_resumes(
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,
@@ -137,7 +137,7 @@ def test_a_node_that_stops_and_starts_again(
 
 
 @pytest.mark.usefixtures("small_requests", "quick_lease")
-def test_a_node_that_stays_away(
+def test_a_node_that_stays_down(
     tight_node: Node,
     encoder: SpanEncoder,
     tmp_path: Path,

@@ -1,4 +1,4 @@
-"""Fusion on the server, as far as a node without the neural-search plugin lets it be tested."""
+"""Fusion on the server, as far as it can be tested without the neural-search plugin."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_with_the_plugin_the_server_ranks(calls: Corpus, opensearch: OpenSearch)
     assert all(hit.cosine == exact[hit.context].cosine for hit in found if hit.context in exact)
 
 
-def test_without_the_plugin_a_node_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:
-    """The query and the processor are refused by name, so the rest of the body was understood."""
+def test_a_node_without_the_plugin_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:
+    """Query and processor are refused by name, so the rest of the body is valid."""
     if has_plugin(opensearch):
         pytest.skip("this node has the neural-search plugin")
     (body,) = bodies(calls, PHRASES[:1])
@@ -73,7 +73,7 @@ def test_without_the_plugin_a_node_knows_neither(calls: Corpus, opensearch: Open
         )
 
 
-def test_its_parts_are_searches_of_their_own(calls: Corpus, opensearch: OpenSearch) -> None:
+def test_its_parts_work_as_searches(calls: Corpus, opensearch: OpenSearch) -> None:
     for body in bodies(calls, PHRASES):
         parts = body["query"]["hybrid"]["queries"]
         assert len(parts) == 2

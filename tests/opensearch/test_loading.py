@@ -1,4 +1,4 @@
-"""What goes into an index comes out again, and as a local store has it."""
+"""What goes into an index comes out again, and equals what a local store returns."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_a_long_document_in_several_parts(
         assert corpus.info().documents == 3
 
 
-def test_a_second_run_does_nothing_and_changes_are_taken_over(
+def test_a_second_run_does_nothing_and_changes_are_stored(
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,

@@ -1,4 +1,4 @@
-"""Writers: one at a time, what one leaves behind, and what it makes of the index's settings."""
+"""Writers: one at a time, what one leaves behind, and how it changes the index's settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .support import (
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_the_first_error_is_the_one_that_is_heard(
+def test_the_first_error_is_the_one_that_is_raised(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     def set_block(value: bool | None) -> None:
@@ -53,7 +53,7 @@ def test_the_first_error_is_the_one_that_is_heard(
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
+def test_the_next_load_deletes_what_an_error_left_behind(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     (part,) = encode_documents([Document("cut", "Please cancel my order. " * 400)], encoder)
@@ -102,7 +102,7 @@ def test_one_writer_at_a_time(
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_a_writer_that_was_taken_for_dead_stops(
+def test_a_writer_that_seemed_dead_stops(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     (part,) = encode_documents(documents(1), encoder)
