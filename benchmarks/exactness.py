@@ -65,7 +65,7 @@ def main() -> None:
                 phrases.append(" ".join(words[start : start + choose.randint(2, 14)]))
             query = make_query(corpus.encoder, phrases)
             candidates = corpus.store.rank(query, 1)
-            loaded = corpus.store.load(candidates.keys)
+            loaded = candidates.load(candidates.keys)
             place_of = {
                 (loaded[key].doc_id, loaded[key].encoded.start): column
                 for column, key in enumerate(candidates.keys)

@@ -29,7 +29,8 @@ from slice_os.evaluation.span_retrieval.ranking import (
     span_encoder,
 )
 from slice_os.evaluation.span_retrieval.systems import PRIMARY, relevant
-from slice_os.fusion import FUSIONS, convex
+from slice_os.fusion import convex
+from slice_os.search_options import FUSIONS, load_fusion
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -55,7 +56,7 @@ def main() -> None:
         for known in index.known(asked):
             candidates = known.spans, known.bm25, float(known.bm25.max(initial=0))
             scores = {"bm25": known.bm25}
-            scores |= {name: fuse(*candidates) for name, fuse in FUSIONS.items()}
+            scores |= {name: load_fusion(name)(*candidates) for name in FUSIONS}
             scores |= {f"weight {weight}": convex(*candidates, weight) for weight in WEIGHTS}
             for name, row in scores.items():
                 ranked = [str(known.first + number) for number in known.ranking(row)]

@@ -18,7 +18,7 @@ from slice_os.ingest.pipeline import Summary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.sources import Format
 from slice_os.query import Phrases, Query
-from slice_os.stores import open_store
+from slice_os.stores.registry import open_store
 
 
 @pytest.fixture(autouse=True)
@@ -54,8 +54,8 @@ def contents(place: str = "store") -> dict[str, Any]:
     store = open_store(place)
     everything = Query(Phrases(("x",), np.full((1, 384), 384**-0.5, np.float32)))
     held: dict[str, Any] = {}
-    keys = store.rank(everything, 1).keys
-    for passage in store.load(keys).values():
+    candidates = store.rank(everything, 1)
+    for passage in candidates.load(candidates.keys).values():
         encoded = passage.encoded
         place_and_vectors = (
             encoded.start,

@@ -127,17 +127,18 @@ def describe(summary: Summary) -> str:
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
     """Options for a new index; refused for a local store and for an index that has others."""
-    from slice_os.stores import is_remote
+    from slice_os.stores.opensearch.backend import OpenSearchBackend
+    from slice_os.stores.registry import find_backend
 
     names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]
     if not names:
         return None
-    if not is_remote(store):
+    if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"--{names[0]}: only for a store in OpenSearch, not for a folder")
     from slice_os.stores.opensearch.manage import check_options
     from slice_os.stores.opensearch.settings import IndexOptions
 
-    check_options(*connect(store), wanted)
+    check_options(connect(store), wanted)
     return IndexOptions(**wanted)
 
 
@@ -145,4 +146,4 @@ def _force_merge(store: str) -> None:
     from slice_os.stores.opensearch.indices import force_merge
 
     click.echo("merging …", err=True)
-    force_merge(*connect(store))
+    force_merge(connect(store))

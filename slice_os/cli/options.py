@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from opensearchpy import OpenSearch
-
     from slice_os.encoder import SpanEncoder
+    from slice_os.stores.opensearch.handle import IndexHandle
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,15 +47,12 @@ def _ask_password(_context: click.Context, _option: click.Parameter, store: str)
 
     It goes where secrets come from anyway, the environment, of this process alone.
     """
-    from slice_os.stores import is_remote
-
     given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
-    if is_remote(store) and not given and sys.stdin.isatty() and sys.stderr.isatty():
-        from slice_os.stores.opensearch.connection import parse_location
+    if not given and sys.stdin.isatty() and sys.stderr.isatty():
+        from slice_os.stores.registry import find_backend
 
-        connection = parse_location(store)
-        if connection.user:
-            question = f"Password of {connection.user} at {connection.url}"
+        if login := find_backend(store).login(store):
+            question = f"Password of {login}"
             os.environ["SLICE_OS_PASSWORD"] = click.prompt(question, hide_input=True, err=True)
     return store
 
@@ -171,20 +167,20 @@ def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
     return chosen
 
 
-def connect(store: str) -> tuple[OpenSearch, str, str]:
-    """A client for a store in OpenSearch, the name of its index, and how messages call it.
+def connect(store: str) -> IndexHandle:
+    """The index of a store in OpenSearch.
 
     Raises:
-        click.UsageError: where the store is a local one.
+        click.UsageError: if the store is of another kind.
         StoreError: on an address without an index, or with a password in it.
     """
-    from slice_os.stores import is_remote
-    from slice_os.stores.opensearch.connection import parse_location
+    from slice_os.stores.opensearch.backend import OpenSearchBackend
+    from slice_os.stores.opensearch.handle import IndexHandle
+    from slice_os.stores.registry import find_backend
 
-    if not is_remote(store):
+    if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"{store}: this is for stores in OpenSearch (http://HOST/INDEX)")
-    connection = parse_location(store)
-    return connection.client(), connection.index, connection.location
+    return IndexHandle.at(store)
 
 
 def chosen_encoder(

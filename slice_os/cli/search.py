@@ -17,6 +17,12 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
+from slice_os.search_options import (
+    DEFAULT_FUSION,
+    FUSION_NAMES,
+    MAX_CANDIDATES,
+    NUM_CANDIDATES,
+)
 
 if TYPE_CHECKING:
     from slice_os.documents import Document
@@ -48,8 +54,8 @@ _phrases = click.option(
 @where_option
 @click.option(
     "--fusion",
-    type=click.Choice(["convex", "rrf", "cosine", "server"]),
-    default="convex",
+    type=click.Choice(FUSION_NAMES),
+    default=DEFAULT_FUSION,
     show_default=True,
     help="How cosine and BM25 make the score that ranks; server: OpenSearch's hybrid query.",
 )
@@ -57,8 +63,8 @@ _phrases = click.option(
     "--num-candidates",
     cls=RenamedOption,
     formerly="--depth",
-    type=click.IntRange(1, 10_000),
-    default=400,
+    type=click.IntRange(1, MAX_CANDIDATES),
+    default=NUM_CANDIDATES,
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each; the same for every page.",
 )

@@ -26,9 +26,10 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Summary
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
 from slice_os.ingest.sources import find_sources
-from slice_os.mining import NUM_CANDIDATES, make_query
+from slice_os.mining import make_query
 from slice_os.results import Hits
-from slice_os.scoring import best_cosines
+from slice_os.scoring import PassageScorer
+from slice_os.search_options import NUM_CANDIDATES
 
 CUTOFFS = (1, 10, 100)
 TOP_K = max(CUTOFFS)
@@ -155,7 +156,7 @@ def score_all(
     for part in encode_documents(_documents(data), encoder, max_pieces):
         documents.add(part.document.id)
         for passage in part.passages:
-            cosines[part.document.id, passage.start] = best_cosines(passage, query)
+            cosines[part.document.id, passage.start] = PassageScorer(passage, query).best_cosines()
         progress(label, len(cosines), 0)
     if not cosines:
         raise InputError(f"{data}: no document with a word; expected what `slice-os ingest` takes")

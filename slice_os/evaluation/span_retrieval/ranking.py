@@ -22,9 +22,9 @@ from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, Place, answering
 from slice_os.fusion import BM25_WEIGHT, convex
-from slice_os.mining import make_query, place
+from slice_os.mining import make_query
 from slice_os.query import Query
-from slice_os.scoring import best_spans
+from slice_os.scoring import PassageScorer, span_offsets
 from slice_os.sentences import sentence_ends
 
 BM25 = "bm25"
@@ -186,7 +186,8 @@ class SpanIndex:
         self._corpus = corpus
         self._store = corpus.store
         # A local store knows all its passages, whatever is asked.
-        self._keys = list(self._store.rank(make_query(corpus.encoder, "any"), RANKED).keys)
+        everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
+        self._keys, self._load = list(everything.keys), everything.load
         self.doc_ids: list[str] = []
         self.places: list[Span] = []
         texts: list[str] = []
@@ -233,12 +234,13 @@ class SpanIndex:
     def span_places(self, known: TaskScores, rows: Iterable[int]) -> Mapping[int, Place]:
         """Where the best span of each of some passages lies, by row of what is known."""
         keys = {self._keys[known.first + row]: row for row in rows}
-        loaded = self._store.load(list(keys))
+        loaded = self._load(list(keys))
         places = {}
         for key, row in keys.items():
             passage = loaded[key]
-            (span,) = best_spans(passage.encoded, known.query, known.row, limit=1)
-            start, end = place(passage.encoded, span)
+            scorer = PassageScorer(passage.encoded, known.query, passage.norms)
+            (span,) = scorer.best_spans(known.row, limit=1)
+            start, end = span_offsets(passage.encoded, span)
             if self._sentences:
                 start, end = _widened(passage, start, end)
             places[row] = (passage.doc_id, start, end)
@@ -267,7 +269,7 @@ class SpanIndex:
     def _load_all(self) -> Iterator[StoredPassage]:
         for start in range(0, len(self._keys), LOAD_PASSAGES):
             part: Sequence[PassageKey] = self._keys[start : start + LOAD_PASSAGES]
-            loaded = self._store.load(part)
+            loaded = self._load(part)
             yield from (loaded[key] for key in part)
 
 
