@@ -40,7 +40,7 @@ class AlignedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PieceWindow:
     """Pieces ``start:end`` are read by the model together; ``keep_start:keep_end`` are kept."""
 
     start: int
@@ -128,7 +128,7 @@ def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
 
 def plan_windows(
     start: int, end: int, n_pieces: int, capacity: int, boundaries: IntArray
-) -> list[Window]:
+) -> list[PieceWindow]:
     """The windows from which the pieces ``start:end`` of a text of ``n_pieces`` are kept.
 
     Windows have up to ``capacity`` pieces and lie where they do for the whole text, whichever
@@ -151,7 +151,7 @@ def plan_windows(
     for opens, closes in itertools.pairwise(edges[first : last + 1].tolist()):
         left = max(0, min(opens - margin, n_pieces - capacity))
         right = min(left + capacity, n_pieces)
-        windows.append(Window(left, right, max(opens, start), min(closes, end)))
+        windows.append(PieceWindow(left, right, max(opens, start), min(closes, end)))
     return windows if end > start else []
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from slice_os import EngineError, InputError, ModelError, SpanEncoder
 from slice_os.arrays import FloatArray
-from slice_os.encoder import PieceRange, plan_batches
+from slice_os.batching import plan_batches
+from slice_os.encoder import PieceRange
 
 from .strategies import hard_texts
 

@@ -13,14 +13,15 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.errors import InputError, ModelError
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.cache import CachedEncoder
+from slice_os.evaluation.encoders.in_context import phrases_in_context
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.representations import (
     all_span_cosines,
     cosines,
     locate_words,
     span_vector,
-    vectors_in_context,
 )
 from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
 
@@ -195,10 +196,10 @@ def test_words_are_located_by_the_characters_they_touch(shipped: TextEncoder) ->
     assert locate_words(aligned, 4, 11) == (1, 3)
     assert locate_words(aligned, 5, 8) == (1, 3)
     assert locate_words(aligned, 3, 4) is None
-    (row,) = vectors_in_context(shipped, ["end my plan today"], [(4, 11)])
+    ((row,),) = phrases_in_context(shipped, ["end my plan today"], [[(4, 11)]])
     assert row == pytest.approx(vectors[1:3].mean(axis=0))
-    with pytest.raises(InputError, match="no word at characters 3:4"):
-        vectors_in_context(shipped, ["end my plan today"], [(3, 4)])
+    with pytest.raises(InputError, match="the phrase ' ' has no word"):
+        phrases_in_context(shipped, ["end my plan today"], [[(3, 4)]])
 
 
 @pytest.mark.parametrize("packed", [False, True])
