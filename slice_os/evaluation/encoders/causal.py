@@ -156,7 +156,7 @@ class CausalEncoder:
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Raises `InputError`: a prompt gives one vector, not one for each token."""
-        raise InputError(f"{self.name} has vectors of whole phrases only, not of their tokens")
+        raise InputError(f"{self.name} has vectors of whole phrases only, none of their tokens")
 
     def _prompt_for(self, text: str) -> str:
         if isinstance(text, InContext):
