@@ -12,8 +12,8 @@ from slice_os.evaluation.encoders.spec import DEFAULT, EncoderSpec, split_label
 
 _FOLDER = "slice_os.evaluation.encoders"
 _PLAIN = f"{_FOLDER}.span:open_mean"
-# A new kind is one file and one line here: a pattern of what comes before the colon, and the function
-# that opens it, from an `EncoderSpec` to a `TextEncoder`. "axes" is the former name of "truncate".
+# A new kind is one file and one line here: a pattern of what comes before the colon, and the
+# function that opens it. "axes" is the former name of "truncate".
 KINDS = {
     r"glove": f"{_FOLDER}.word_vectors:open_glove",
     r"pcpe": f"{_FOLDER}.causal:open_causal",
