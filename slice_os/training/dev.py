@@ -11,7 +11,7 @@ import numpy as np
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
 from slice_os.training.data.datasets import Loaded
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.objectives.contextual import substitute
 from slice_os.training.objectives.distillation import covered_words
 from slice_os.training.records import Pair, Passage, Substitution
@@ -38,7 +38,9 @@ class DevResult:
         return self.pearson + self.auc
 
 
-def evaluate(config: DevConfig, datasets: Mapping[str, Loaded], encoder: TextEncoder) -> DevResult:
+def evaluate(
+    config: DevConfig, datasets: Mapping[str, Loaded], encoder: TrainingEncoder
+) -> DevResult:
     """Measure an encoder on the dev data of a recipe; the same records and places every time."""
     encoder.network.eval()
     with torch.no_grad():
@@ -55,7 +57,7 @@ def evaluate(config: DevConfig, datasets: Mapping[str, Loaded], encoder: TextEnc
     return DevResult(pearson, auc)
 
 
-def _best(pairs: Sequence[Pair], encoder: TextEncoder, max_words: int) -> np.ndarray:
+def _best(pairs: Sequence[Pair], encoder: TrainingEncoder, max_words: int) -> np.ndarray:
     cosines = []
     for start in range(0, len(pairs), _BATCH):
         part = pairs[start : start + _BATCH]
@@ -66,7 +68,7 @@ def _best(pairs: Sequence[Pair], encoder: TextEncoder, max_words: int) -> np.nda
 
 
 def _right_and_wrong(
-    records: Sequence[Substitution], encoder: TextEncoder
+    records: Sequence[Substitution], encoder: TrainingEncoder
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines of words with one right and one wrong substitute each, in context."""
     rng = Random("dev")  # noqa: S311
@@ -80,7 +82,7 @@ def _right_and_wrong(
     return np.concatenate(sides[0]), np.concatenate(sides[1])
 
 
-def _vectors(passages: Sequence[Passage], encoder: TextEncoder) -> np.ndarray:
+def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
     spans = [
         (index, *covered_words(encoder.align(p.text).words, p.start, p.end))
         for index, p in enumerate(passages)

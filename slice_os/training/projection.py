@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.records import Pair, Record, Triple
 from slice_os.training.sampling import LONGEST, phrase, sample_span
 from slice_os.training.spans import span_cosines, span_vectors, text_vectors
@@ -37,7 +37,7 @@ class QuerySpans:
     others: Any
 
 
-def learned_projection(encoder: TextEncoder, records: Sequence[Record], seed: str) -> Any:
+def learned_projection(encoder: TrainingEncoder, records: Sequence[Record], seed: str) -> Any:
     """An orthonormal basis, of which the first sixth, third, half and two thirds keep cosines best.
 
     Principal axes keep as much as can be of the cosines of all vectors with each other; what is
@@ -100,7 +100,7 @@ def _orthonormal(rows: Any) -> Any:
     return torch.linalg.qr(rows.T)[0].T
 
 
-def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) -> QuerySpans:
+def _ask(encoder: TrainingEncoder, pairs: Sequence[tuple[str, str]], rng: Random) -> QuerySpans:
     parts = []
     for begin in range(0, len(pairs), _TEXTS):
         queries, texts = zip(*pairs[begin : begin + _TEXTS], strict=True)
@@ -123,7 +123,7 @@ def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) ->
     return QuerySpans(queries, best, others.view(len(queries), _OTHERS, -1))
 
 
-def _query_and_text(record: Record, encoder: TextEncoder, rng: Random) -> tuple[str, str]:
+def _query_and_text(record: Record, encoder: TrainingEncoder, rng: Random) -> tuple[str, str]:
     if isinstance(record, Pair):
         return record.first, record.passage.text
     if isinstance(record, Triple):

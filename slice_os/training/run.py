@@ -14,6 +14,7 @@ import numpy as np
 import orjson
 
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.hugging_face import load_encoder
 from slice_os.model import PROJECTION_FILE
 from slice_os.training.backend import torch
 from slice_os.training.checkpoints import (
@@ -25,7 +26,7 @@ from slice_os.training.checkpoints import (
 from slice_os.training.config import BASE, Stage, TrainingConfig
 from slice_os.training.data.datasets import Loaded, load_datasets, texts_of
 from slice_os.training.dev import DevResult, evaluate
-from slice_os.training.encoding import TextEncoder, load_encoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.logs import RunLog
 from slice_os.training.model_card import model_card
 from slice_os.training.projection import learned_projection
@@ -85,14 +86,15 @@ class RunContext:
         self.config = config
         self.out = out
         self.accelerator = _accelerator(config.precision)
-        network, self._tokenizer = load_encoder(config.model)
-        self.base = self._encoder(network, chunk=0)
+        loaded = load_encoder(config.model)
+        self._tokenizer = loaded.tokenizer
+        self.base = self._encoder(loaded.network, chunk=0)
         self.datasets = load_datasets(config, data, self.base.fits)
 
-    def encoder(self, name: str, chunk: int = 0) -> TextEncoder:
+    def encoder(self, name: str, chunk: int = 0) -> TrainingEncoder:
         """A fresh copy of the base model, or of what an earlier stage made."""
         source = self.config.model if name == BASE else str(self.out / STAGES / name)
-        return self._encoder(load_encoder(source)[0], chunk)
+        return self._encoder(load_encoder(source).network, chunk)
 
     def stage(self, stage: Stage) -> StageRun:
         """A stage at its beginning."""
@@ -107,9 +109,9 @@ class RunContext:
         second_teacher = self.config.second_teacher
         if second_teacher is None or not stage.two_teachers:
             return OneTeacher(own, phrases)
-        network, tokenizer = load_encoder(second_teacher.model)
-        network.to(self.accelerator.device).eval().requires_grad_(False)
-        other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
+        loaded = load_encoder(second_teacher.model)
+        network = loaded.network.to(self.accelerator.device).requires_grad_(False)
+        other = TrainingEncoder(network, loaded.tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(
             own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases
         )
@@ -126,7 +128,7 @@ class RunContext:
         texts = [text for record in records for text in texts_of(record)]
         return sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
-    def save(self, encoder: TextEncoder, folder: Path) -> None:
+    def save(self, encoder: TrainingEncoder, folder: Path) -> None:
         """Write a folder of Hugging Face: weights in safetensors, configuration, tokenizer.
 
         The longest window is where sentence-transformers has it.
@@ -136,9 +138,9 @@ class RunContext:
         limit = orjson.dumps({"max_seq_length": self.config.max_length})
         (folder / "sentence_bert_config.json").write_bytes(limit)
 
-    def _encoder(self, network: Any, chunk: int) -> TextEncoder:
+    def _encoder(self, network: Any, chunk: int) -> TrainingEncoder:
         network.to(self.accelerator.device)
-        return TextEncoder(
+        return TrainingEncoder(
             network, self._tokenizer, max_pieces=self.config.max_pieces, chunk=chunk or None
         )
 
@@ -249,7 +251,7 @@ def _data_names(stages: Sequence[Stage]) -> list[str]:
     )
 
 
-def _mixed(context: RunContext) -> TextEncoder:
+def _mixed(context: RunContext) -> TrainingEncoder:
     """The weights of stages and of the base model, averaged by the recipe's shares."""
     mixed = context.encoder(BASE)
     parameters = list(mixed.network.parameters())
