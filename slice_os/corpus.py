@@ -7,14 +7,20 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
+from slice_os.choices import NUM_CANDIDATES
 from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
+from slice_os.ingest.pipeline import (
+    BadRecordCallback,
+    Summary,
+    SummaryCallback,
+    ingest_sources,
+)
 from slice_os.ingest.readers import ReadOptions
-from slice_os.ingest.sources import Format, find_sources
-from slice_os.mining import NUM_CANDIDATES, make_query, mine, search
+from slice_os.ingest.sources import find_sources
+from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
@@ -129,17 +135,17 @@ class Corpus:
         paths: Sequence[str | Path],
         *,
         options: ReadOptions | None = None,
-        read_as: Format | None = None,
+        read_as: str | None = None,
         dead_letters: str | Path | None = None,
-        progress: Progress | None = None,
-        complain: Complain | None = None,
+        progress: SummaryCallback | None = None,
+        complain: BadRecordCallback | None = None,
     ) -> Summary:
         """Read files, folders and globs into the store; what is unchanged is passed over.
 
         Args:
             paths: files, folders, globs, or ``-`` for standard input.
             options: fields of JSON lines and CSV files.
-            read_as: format of every file; None goes by the name's ending.
+            read_as: format of every file, such as ``jsonl``; None goes by the extension.
             dead_letters: a file for records that cannot be used; beside the store by default.
             progress: told of every source and document.
             complain: told of every record that cannot be used.

@@ -16,7 +16,6 @@ import pytest
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.ingest.pipeline import Summary
 from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.sources import Format
 from slice_os.query import Phrases, Query
 from slice_os.stores import open_store
 
@@ -125,7 +124,7 @@ class TestRunningAgain:
 
     def test_reads_anew_in_another_way(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1))
-        corpus.ingest(["a.jsonl"], read_as=Format.TEXT)
+        corpus.ingest(["a.jsonl"], read_as="text")
         assert set(contents()) == {"a.jsonl"}
         corpus.ingest(["a.jsonl"])
         assert set(contents()) == {"r1"}
@@ -138,7 +137,7 @@ class TestRunningAgain:
         for expected in ({"documents": 1, "sources": 1}, {"documents_unchanged": 1, "sources": 1}):
             raw = io.BytesIO(orjson.dumps(record(1)) + b"\n")
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
-            assert counts(corpus.ingest(["-"], read_as=Format.JSONL)) == expected
+            assert counts(corpus.ingest(["-"], read_as="jsonl")) == expected
 
 
 class TestBrokenRecords:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from slice_os.documents import Document, Segment
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
-from slice_os.ingest.sources import Format, Source, find_sources
+from slice_os.ingest.sources import Source, find_sources
 
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 
@@ -134,7 +134,7 @@ class TestSubtitles:
     def test_not_webvtt(self, read_file: Read) -> None:
         documents, (bad,) = read_file("a.vtt", "\n1\n00:00:01,000 --> 00:00:02,000\nHi\n")
         assert documents == []
-        assert (bad.line, "no WEBVTT on top" in bad.reason) == (2, True)
+        assert (bad.line, "first line is not WEBVTT" in bad.reason) == (2, True)
 
     def test_no_words(self, read_file: Read) -> None:
         documents, (bad,) = read_file("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<i></i>\n")
@@ -146,5 +146,5 @@ class TestSubtitles:
     ) -> None:
         path = tmp_path_factory.getbasetemp() / "any.vtt"
         path.write_bytes(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{payload}".encode())
-        documents, bad = read_all(Source("any.vtt", path, Format.VTT))
+        documents, bad = read_all(Source("any.vtt", path, "vtt"))
         assert documents or bad

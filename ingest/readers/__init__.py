@@ -1,19 +1,18 @@
-"""From a source to its documents, one at a time, with a report for every record that is broken."""
+"""Reads the documents of a source one at a time and reports every record that it cannot use."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from slice_os.documents import Document
-from slice_os.ingest.readers._base import BadRecord, ReadOptions
-from slice_os.ingest.readers._csv import read_csv
-from slice_os.ingest.readers._jsonl import read_jsonl
-from slice_os.ingest.readers._subtitles import read_subtitles
-from slice_os.ingest.readers._text import read_text
-from slice_os.ingest.sources import Format, Source
+from slice_os.ingest.readers.base import BadRecord, ReadOptions
+from slice_os.ingest.readers.registry import reader_named
+
+if TYPE_CHECKING:
+    from slice_os.ingest.sources import Source
 
 __all__ = ["BadRecord", "ReadOptions", "read"]
 
@@ -21,17 +20,21 @@ __all__ = ["BadRecord", "ReadOptions", "read"]
 def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]:
     """Read the documents of a source.
 
-    Records of JSON lines and CSV stream; a text or subtitle file is one document. Nothing is
-    raised for bad input: what cannot be used comes as a `BadRecord` in its place, the rest of
-    the source goes on.
+    JSON lines and tables stream; a text or subtitle file is one document. Bad input raises
+    nothing: a record that cannot be used comes as a `BadRecord` in its place, and reading
+    continues with the next.
 
     Args:
         source: what to read.
-        options: the fields of records that are id, text and metadata.
+        options: which fields of a record are its id, text and metadata.
+
+    Raises:
+        InputError: if no reader has the source's format.
     """
+    read_stream = reader_named(source.format).load()
     try:
         with _open(source) as stream:
-            yield from _read(source, stream, options)
+            yield from read_stream(source.name, stream, options)
     except OSError as error:
         yield BadRecord(source.name, None, f"cannot be read: {error.strerror or error}", "")
 
@@ -40,16 +43,3 @@ def _open(source: Source) -> contextlib.AbstractContextManager[BinaryIO]:
     if source.path is None:
         return contextlib.nullcontext(sys.stdin.buffer)
     return source.path.open("rb")
-
-
-def _read(source: Source, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    name = source.name
-    if source.format is Format.JSONL:
-        return read_jsonl(name, stream, options)
-    if source.format is Format.CSV:
-        return read_csv(name, stream, options, delimiter=",")
-    if source.format is Format.TSV:
-        return read_csv(name, stream, options, delimiter="\t")
-    if source.format is Format.TEXT:
-        return read_text(name, stream)
-    return read_subtitles(name, stream, webvtt=source.format is Format.VTT)
