@@ -24,12 +24,17 @@ MEGABYTE = 1_000_000
 FOLDERS = ["export", "ingest", "mappings"]
 
 
-def build(source: Path, out: Path, target: str) -> Path:
-    """An archive, built as `make build` does it; no network is needed."""
+def run_build(source: Path, out: Path, target: str) -> subprocess.CompletedProcess[str]:
+    """Build as `make build` does; this needs no network."""
     if find_spec("hatchling") is None:
         pytest.skip("needs hatchling, one of the dev dependencies")
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    return subprocess.run(command, cwd=source, capture_output=True, text=True)
+
+
+def build(source: Path, out: Path, target: str) -> Path:
+    """The archive."""
+    done = run_build(source, out, target)
     assert done.returncode == 0, done.stderr
     (archive,) = out.iterdir()
     return archive
@@ -80,7 +85,54 @@ def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_
     assert again.read_bytes() == wheel.read_bytes()
 
 
-def test_licence_and_notices_are_shipped(metadata: Message) -> None:
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A clone as git makes it where it may not create symbolic links."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("needs the repository, not a source archive")
+    folder = tmp_path / "checkout"
+    clone = ["git", "clone", "--quiet", "--config", "core.symlinks=false", REPOSITORY, folder]
+    subprocess.run(clone, check=True)
+    assert all((folder / "slice_os" / name).is_file() for name in FOLDERS)
+    return folder
+
+
+REPAIR = (
+    "git config core.symlinks true && "
+    "git checkout -- slice_os/export slice_os/ingest slice_os/mappings"
+)
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_a_checkout_without_links_is_not_built(checkout: Path, tmp_path: Path, target: str) -> None:
+    refused = run_build(checkout, tmp_path / "out", target)
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "export, ingest, mappings in" in refused.stderr
+    assert REPAIR in refused.stderr
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def import_in(checkout: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import slice_os; slice_os.Corpus"],
+        env=os.environ | {"PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_checkout_without_links_is_not_imported_until_repaired(checkout: Path) -> None:
+    refused = import_in(checkout)
+    assert refused.returncode == 1
+    line = refused.stderr.splitlines()[-1]
+    assert line.startswith("ImportError: slice_os cannot be imported: export, ingest, mappings in")
+    assert REPAIR in line
+    subprocess.run(REPAIR, shell=True, cwd=checkout, check=True, capture_output=True)
+    assert import_in(checkout).returncode == 0
+
+
+def test_license_and_notices_are_shipped(metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from slice_os import __version__
 from slice_os.errors import SliceError
+from slice_os.version import __version__
 
 COMMANDS = {
     "ingest": "slice_os.cli.ingest",
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports a command only when it is asked for, so that `--help` is quick."""
+    """Imports a command only when it runs, so that `--help` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -45,7 +45,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Whoever read the output has seen enough; keep the interpreter from flushing into it.
+            # The reader closed the pipe; keep the interpreter from flushing into it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
 
@@ -60,15 +60,15 @@ class _Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Find every passage that says a phrase in other words.
 
-    Ingest documents into a store, then search or mine it: hits have exact character offsets, a
-    similarity that can be thresholded, and BM25 beside it.
+    Ingest documents into a store, then search or mine it. Every hit has exact character offsets,
+    a similarity that you can threshold, and its BM25 score.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 all well, 1 an error, 2 wrong usage, 130 Ctrl-C."""
+    """Run the command line and exit: 0 for success, 1 an error, 2 wrong usage, 130 Ctrl-C."""
     try:
         sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
     except click.ClickException as error:

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 import orjson
 
-from slice_os import __version__
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
+from slice_os.version import __version__
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = Mapping[str, Cell]
