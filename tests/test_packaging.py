@@ -116,7 +116,7 @@ def test_a_checkout_without_links_is_not_built(checkout: Path, tmp_path: Path, t
 def import_in(checkout: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "import slice_os; slice_os.Corpus"],
-        env=os.environ | {"PYTHONPATH": str(checkout)},
+        cwd=checkout,
         capture_output=True,
         text=True,
     )
