@@ -13,18 +13,19 @@ import click
 from slice_os.errors import SliceError
 from slice_os.version import __version__
 
+# A new command is a file and a line here.
 COMMANDS = {
-    "ingest": "slice_os.cli.ingest",
-    "search": "slice_os.cli.search",
-    "mine": "slice_os.cli.search",
-    "scan": "slice_os.cli.search",
-    "info": "slice_os.cli.store",
-    "delete": "slice_os.cli.store",
-    "query": "slice_os.cli.query",
-    "index": "slice_os.cli.index",
-    "export": "slice_os.cli.export",
-    "eval": "slice_os.cli.evaluate",
-    "train": "slice_os.cli.train",
+    "ingest": "slice_os.cli.ingest:ingest",
+    "search": "slice_os.cli.search:search",
+    "mine": "slice_os.cli.search:mine",
+    "scan": "slice_os.cli.search:scan",
+    "info": "slice_os.cli.store:info",
+    "delete": "slice_os.cli.store:delete",
+    "query": "slice_os.cli.query:query",
+    "index": "slice_os.cli.index:index",
+    "export": "slice_os.cli.export:export",
+    "eval": "slice_os.cli.evaluate:eval",
+    "train": "slice_os.cli.train:train",
 }
 
 
@@ -37,8 +38,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(COMMANDS[cmd_name])
-        command: click.Command = getattr(module, cmd_name)
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
