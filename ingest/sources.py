@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.registry import READERS, format_of, reader_named
+from slice_os.ingest.formats import READERS, format_of, reader_named
 
 STDIN = "-"
 DEFAULT_FORMAT = "text"

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from slice_os.documents import Document, Segment
 from slice_os.errors import InputError
+from slice_os.ingest.formats import READERS, Reader
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
-from slice_os.ingest.readers.registry import READERS, Reader
 from slice_os.ingest.sources import Source, find_sources
 
 REPOSITORY = Path(__file__).parents[1]
@@ -372,7 +372,7 @@ class TestNewFormat:
     def test_is_a_choice_of_the_command_line(self, folder: Path) -> None:
         write("call", Path("calls/a.chat").read_bytes())
         program = (
-            "from slice_os.ingest.readers.registry import READERS, Reader\n"
+            "from slice_os.ingest.formats import READERS, Reader\n"
             f"READERS['chat'] = {CHAT!r}\n"
             "from slice_os.cli import main\n"
             "main()"

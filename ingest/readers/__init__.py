@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from slice_os.documents import Document
+from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers.base import BadRecord, ReadOptions
-from slice_os.ingest.readers.registry import reader_named
 
 if TYPE_CHECKING:
     from slice_os.ingest.sources import Source

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slice_os.choices import ENGINES
-from slice_os.ingest.readers.registry import READERS
+from slice_os.ingest.formats import READERS
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch

@@ -1,18 +1,23 @@
-"""The formats that ingest reads: name, extensions, help, and where the reader is."""
+"""The formats that ingest reads: name, extensions, help, and where the reader is.
+
+The command line shows them in its help, so importing this module imports no reader.
+"""
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions
 
-ReadFunction: TypeAlias = Callable[[str, BinaryIO, ReadOptions], Iterator[Document | BadRecord]]
+if TYPE_CHECKING:
+    from slice_os.documents import Document
+    from slice_os.ingest.readers import BadRecord, ReadOptions
+
+ReadFunction: TypeAlias = "Callable[[str, BinaryIO, ReadOptions], Iterator[Document | BadRecord]]"
 """Takes the name of a source, its bytes and the options; yields a document or bad record for
 each record, in order. It raises nothing for bad input and does not close the stream."""
 
@@ -33,8 +38,7 @@ class Reader:
 
     def load(self) -> ReadFunction:
         """Import the function."""
-        module, _, attribute = self.function.partition(":")
-        function: ReadFunction = getattr(importlib.import_module(module), attribute)
+        function: ReadFunction = pkgutil.resolve_name(self.function)
         return function
 
 
