@@ -1,4 +1,4 @@
-"""Text files, JSON lines and tables become documents, and what is broken is reported."""
+"""Text files, JSON lines and tables become documents; bad records are reported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRe
 
 @pytest.fixture
 def read_file(folder: Path) -> Read:
-    """Write a file and read it as PATH argument."""
+    """Write a file and read it as a PATH argument."""
 
     def run(path: str, content: str | bytes, **options: Any) -> Any:
         write(path, content)
@@ -140,7 +140,7 @@ class TestJsonLines:
         )
         assert document == Document("k", "words", {"a": 1, "text": "other"}, source="a.jsonl")
 
-    def test_metadata_asked_for_has_to_be_scalar(self, read_file: Read) -> None:
+    def test_requested_metadata_must_be_scalar(self, read_file: Read) -> None:
         content = jsonl(
             {"text": "a", "m": {"x": 1}}, {"text": "b", "m": None}, {"text": "c", "m": 1}
         )
@@ -178,7 +178,7 @@ class TestJsonLines:
             (b'{"text": [{"text": "a", "speaker": {}}]}', "speaker of turn 1 is a dict"),
         ],
     )
-    def test_bad_line_is_reported_and_the_rest_goes_on(
+    def test_a_bad_line_is_reported_and_reading_continues(
         self, read_file: Read, line: bytes, reason: str
     ) -> None:
         good = b'{"text": "good"}\n'
@@ -266,7 +266,7 @@ class TestCsv:
             (b'x,"a"b', "not valid CSV"),
         ],
     )
-    def test_bad_row_is_reported_and_the_rest_goes_on(
+    def test_a_bad_row_is_reported_and_reading_continues(
         self, read_file: Read, row: bytes, reason: str
     ) -> None:
         content = b'id,text\n1,"two\nlines"\n' + row + b"\n4,good\n"
@@ -321,7 +321,7 @@ class TestCsv:
 
 
 def peak_bytes(items: Iterator[object]) -> int:
-    """Use the items up and say how much memory was held at most."""
+    """Peak memory, in bytes, while consuming the items."""
     tracemalloc.start()
     try:
         for _ in items:

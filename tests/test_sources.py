@@ -1,4 +1,4 @@
-"""PATH arguments become sources; what cannot be read is reported and kept."""
+"""PATH arguments become sources; unreadable records are reported and kept."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class TestSources:
         pattern = folder / "calls" / "*.txt"
         assert [source.path for source in find_sources([pattern])] == [folder / "calls/3.txt"]
 
-    def test_a_file_with_a_pattern_for_a_name_is_itself(self, folder: Path) -> None:
+    def test_a_file_named_like_a_pattern(self, folder: Path) -> None:
         write("a[1].txt", "x")
         write("a1.txt", "x")
         assert [source.name for source in find_sources(["a[1].txt"])] == ["a[1].txt"]
@@ -132,7 +132,7 @@ class TestSources:
 
 
 class TestUnreadable:
-    def test_dangling_link_is_reported_and_the_rest_goes_on(self, folder: Path) -> None:
+    def test_a_dangling_link_is_reported_and_reading_continues(self, folder: Path) -> None:
         write("calls/b.txt", "hello")
         (folder / "calls/a.txt").symlink_to(folder / "gone")
         first, second = (read_all(source) for source in find_sources(["calls"]))
@@ -163,12 +163,12 @@ class TestUnreadable:
 
 
 class TestDeadLetters:
-    def test_nothing_bad_makes_no_file(self, tmp_path: Path) -> None:
+    def test_no_bad_record_makes_no_file(self, tmp_path: Path) -> None:
         with DeadLetters(tmp_path / "dead.jsonl") as letters:
             assert letters.count == 0
         assert list(tmp_path.iterdir()) == []
 
-    def test_records_are_on_disk_at_once_and_appended(self, tmp_path: Path) -> None:
+    def test_records_are_flushed_and_appended(self, tmp_path: Path) -> None:
         path = tmp_path / "dead.jsonl"
         record = BadRecord("a.jsonl", 3, "not valid JSON", "{\u2028\ud800 é")
         with DeadLetters(path) as letters:

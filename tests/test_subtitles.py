@@ -26,7 +26,7 @@ def read_all(source: Source) -> tuple[list[Document], list[BadRecord]]:
 
 @pytest.fixture
 def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Write a file and read it as PATH argument."""
+    """Write a file and read it as a PATH argument."""
     monkeypatch.chdir(tmp_path)
 
     def run(path: str, content: str) -> tuple[list[Document], list[BadRecord]]:
@@ -105,7 +105,7 @@ class TestSubtitles:
         assert document.text == "Hi\nHello"
         assert document.segments == (Segment(0, 2, "A", 1, 2), Segment(3, 8, "B", 1, 2))
 
-    def test_cue_right_under_the_top(self, read_file: Read) -> None:
+    def test_a_cue_right_below_the_header(self, read_file: Read) -> None:
         (document,), bad = read_file("a.vtt", "WEBVTT\n00:01.000 --> 00:02.000\nHi\n")
         assert (document.text, bad) == ("Hi", [])
 
