@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.choices import NUM_CANDIDATES, SERVER
 from slice_os.corpus import Filter, filter_values
 from slice_os.encoder import SpanEncoder
 from slice_os.fusion import fusion_named
 from slice_os.mining import (
+    NUM_CANDIDATES,
+    SERVER,
     all_hits,
     best_hits,
     check_page,

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from slice_os.choices import NUM_CANDIDATES
 from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
@@ -20,7 +19,7 @@ from slice_os.ingest.pipeline import (
 )
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
-from slice_os.mining import make_query, mine, search
+from slice_os.mining import NUM_CANDIDATES, make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
@@ -145,7 +144,7 @@ class Corpus:
         Args:
             paths: files, folders, globs, or ``-`` for standard input.
             options: fields of JSON lines and CSV files.
-            read_as: format of every file, such as ``jsonl``; None goes by the extension.
+            read_as: format of every file; None goes by the name's ending.
             dead_letters: a file for records that cannot be used; beside the store by default.
             progress: told of every source and document.
             complain: told of every record that cannot be used.

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.choices import ENGINES
+from slice_os.engine_names import ENGINES
 from slice_os.errors import EngineError, MissingExtraError, ModelError
 from slice_os.threads import usable_cores
 

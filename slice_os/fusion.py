@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.choices import FUSION_NAMES, SERVER
 from slice_os.errors import InputError
 
 BM25_WEIGHT = 0.15
@@ -54,9 +53,11 @@ def cosine_only(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> Floa
 
 
 Fusion = Callable[[FloatArray, FloatArray, float], FloatArray]
-FUSIONS: dict[str, Fusion] = dict(
-    zip(FUSION_NAMES, (convex, reciprocal_rank, cosine_only), strict=True)
-)
+FUSIONS: dict[str, Fusion] = {
+    "convex": convex,
+    "rrf": reciprocal_rank,
+    "cosine": cosine_only,
+}
 
 
 def fusion_named(name: str) -> Fusion:
@@ -66,7 +67,7 @@ def fusion_named(name: str) -> Fusion:
         InputError: if there is none.
     """
     if name not in FUSIONS:
-        raise InputError(f"no fusion {name!r}; there are {', '.join([*FUSIONS, SERVER])}")
+        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}, server")
     return FUSIONS[name]
 
 

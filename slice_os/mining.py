@@ -8,7 +8,6 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.choices import MOST_CANDIDATES, NUM_CANDIDATES, SERVER
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex, fusion_named
@@ -19,6 +18,10 @@ from slice_os.scoring import best_spans
 from slice_os.spans import ScoredSpan
 from slice_os.stores.base import FusingStore, Store
 from slice_os.words import find_words
+
+NUM_CANDIDATES = 400
+MOST_CANDIDATES = 10_000
+SERVER = "server"
 
 Load = Callable[[Sequence[PassageKey]], dict[PassageKey, StoredPassage]]
 

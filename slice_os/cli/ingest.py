@@ -127,7 +127,7 @@ def describe(summary: Summary) -> str:
 
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
-    """Options for a new index; refused for a local store and for an index with other options."""
+    """Options for a new index; refused for a local store and for an index that has others."""
     from slice_os.stores import is_remote
 
     names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]

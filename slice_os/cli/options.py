@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.choices import ENGINES
+from slice_os.engine_names import ENGINES
 from slice_os.ingest.formats import READERS
 
 if TYPE_CHECKING:
@@ -203,11 +203,11 @@ def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
 
 
 def connect(store: str) -> tuple[OpenSearch, str, str]:
-    """A client for a store in OpenSearch, the name of its index, and its name in messages.
+    """A client for a store in OpenSearch, the name of its index, and how messages call it.
 
     Raises:
-        click.UsageError: if the store is a folder.
-        StoreError: if the address has no index, or has a password in it.
+        click.UsageError: where the store is a local one.
+        StoreError: on an address without an index, or with a password in it.
     """
     from slice_os.stores import is_remote
     from slice_os.stores.opensearch.connection import parse_location

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.choices import FUSION_NAMES, MOST_CANDIDATES, NUM_CANDIDATES, SERVER
 from slice_os.cli.options import (
     FORMATS,
     RenamedOption,
@@ -58,7 +57,7 @@ _phrases = click.option(
 @where_option
 @click.option(
     "--fusion",
-    type=click.Choice([*FUSION_NAMES, SERVER]),
+    type=click.Choice(["convex", "rrf", "cosine", "server"]),
     default="convex",
     show_default=True,
     help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
@@ -67,8 +66,8 @@ _phrases = click.option(
     "--num-candidates",
     cls=RenamedOption,
     formerly="--depth",
-    type=click.IntRange(1, MOST_CANDIDATES),
-    default=NUM_CANDIDATES,
+    type=click.IntRange(1, 10_000),
+    default=400,
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )

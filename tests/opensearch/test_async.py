@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
-from slice_os.choices import NUM_CANDIDATES
+from slice_os.mining import NUM_CANDIDATES
 from slice_os.stores.opensearch import search_bodies
 
 from .texts import index_of

@@ -13,7 +13,6 @@ import click
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.choices import NUM_CANDIDATES
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.documents import Document
@@ -27,7 +26,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Summary
 from slice_os.ingest.readers import BadRecord, ReadOptions, read
 from slice_os.ingest.sources import find_sources
-from slice_os.mining import make_query
+from slice_os.mining import NUM_CANDIDATES, make_query
 from slice_os.results import Hits
 from slice_os.scoring import best_cosines
 
