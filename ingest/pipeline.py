@@ -20,7 +20,8 @@ from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source
 from slice_os.stores.base import Rejection, Store, StoredDocument, Writer
 from slice_os.threads import one_blas_thread

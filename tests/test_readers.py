@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from slice_os.documents import Document, Segment
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, Reader
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source, find_sources
 
 REPOSITORY = Path(__file__).parents[1]

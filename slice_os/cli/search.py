@@ -178,7 +178,8 @@ def scan(
     """
     from slice_os.cli.render import complaint
     from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions, read
+    from slice_os.ingest.readers import BadRecord, ReadOptions
+    from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources
     from slice_os.scanning import scan as scan_documents
 
