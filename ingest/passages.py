@@ -1,4 +1,4 @@
-"""Cutting documents into passages at sentences and turns, and encoding them."""
+"""Cuts documents into passages at sentences and turns, and encodes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLAUSE_MARKS = frozenset(";:,)—\n")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Where a passage lies: code points ``start:end``, words ``first_word:end_word``."""
+    """Offsets of a passage: code points ``start:end``, words ``first_word:end_word``."""
 
     start: int
     end: int
@@ -34,15 +34,15 @@ class Passage:
 def cut_passages(
     document: Document, aligned: AlignedText, max_pieces: int = DEFAULT_MAX_PIECES
 ) -> list[Passage]:
-    """Passages of whole sentences, as many as fit, each within one speaker's turn.
+    """Passages of as many whole sentences as fit, each within one speaker's turn.
 
-    Every word is in exactly one passage; what lies between two passages is white space. A
-    sentence that is too long is cut after a clause mark, or failing that between two words.
+    Every word is in exactly one passage; only white space separates two passages. A sentence
+    that is too long is cut after a clause mark or, if there is none, between two words.
 
     Args:
         document: the document.
         aligned: its text, aligned by the encoder.
-        max_pieces: word pieces that a passage holds; a single longer word is kept whole.
+        max_pieces: most word pieces in a passage; a single longer word is kept whole.
     """
     words = aligned.words
     if not len(words):
@@ -70,9 +70,12 @@ def encode_documents(
     A document is aligned and cut as a whole, but its vectors come in parts of bounded size.
 
     Args:
-        documents: in the order in which their parts shall come.
+        documents: the documents, in the order in which their parts are wanted.
         encoder: makes the token vectors.
-        max_pieces: word pieces that a passage holds.
+        max_pieces: most word pieces in a passage.
+
+    Yields:
+        The parts of each document in turn, the last one marked as such.
     """
     pending: deque[tuple[Document, AlignedText, list[Passage], bool]] = deque()
 
@@ -105,7 +108,7 @@ def encode_documents(
 
 
 def _turns(document: Document, words: IntArray) -> IntArray:
-    """The number of the turn that each word is in: neighbours of one speaker share it."""
+    """The number of each word's turn; consecutive segments of one speaker share it."""
     segments = document.segments
     changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
     numbers = np.concatenate([[0], np.cumsum(changes)])

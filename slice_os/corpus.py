@@ -11,9 +11,14 @@ from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
+from slice_os.ingest.pipeline import (
+    BadRecordCallback,
+    Summary,
+    SummaryCallback,
+    ingest_sources,
+)
 from slice_os.ingest.readers import ReadOptions
-from slice_os.ingest.sources import Format, find_sources
+from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES
@@ -138,10 +143,10 @@ class Corpus:
         paths: Sequence[str | Path],
         *,
         options: ReadOptions | None = None,
-        read_as: Format | None = None,
+        read_as: str | None = None,
         dead_letters: str | Path | None = None,
-        progress: Progress | None = None,
-        complain: Complain | None = None,
+        progress: SummaryCallback | None = None,
+        complain: BadRecordCallback | None = None,
     ) -> Summary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
+from slice_os.engine_names import ENGINES
 from slice_os.errors import EngineError, MissingExtraError, ModelError
 from slice_os.threads import usable_cores
 
@@ -144,9 +145,6 @@ class OpenVINOEngine:
         if "token_type_ids" in self._inputs:
             feeds["token_type_ids"] = np.zeros_like(ids)
         return np.array(self._model.create_infer_request().infer(feeds)[0], dtype=np.float32)
-
-
-ENGINES = ("onnxruntime", "openvino")
 
 
 def open_engine(

@@ -24,7 +24,8 @@ from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Summary
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query
 from slice_os.results import Hits
