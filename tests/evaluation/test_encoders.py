@@ -22,6 +22,7 @@ from slice_os.evaluation.encoders.representations import (
     span_vector,
     vectors_in_context,
 )
+from slice_os.evaluation.encoders.vector_cache import VectorCache
 from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
@@ -269,7 +270,7 @@ def test_the_cache_answers_the_same_texts_from_disk(shipped: TextEncoder, tmp_pa
     texts = [*TEXTS, "", " "]
     rounds = []
     for _ in range(2):
-        cached = CachedEncoder(counting, tmp_path)  # type: ignore[arg-type]
+        cached = CachedEncoder(counting, VectorCache(tmp_path))  # type: ignore[arg-type]
         before = cached.cost
         phrases, tokens = cached.phrases(texts), list(cached.tokens(texts))
         rounds.append((phrases, tokens, cached.cost - before))
