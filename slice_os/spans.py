@@ -109,6 +109,8 @@ def select_spans(
     Returns:
         Spans by falling cosine; equal cosines by position, then by length.
     """
+    if limit == 1:
+        return _best_span(cosines[:, min_words - 1 :], threshold, min_words)
     words, extras = np.nonzero(cosines[:, min_words - 1 :] >= threshold)
     extras = extras + min_words - 1
     values = cosines[words, extras]
@@ -122,3 +124,12 @@ def select_spans(
             taken[word:end] = True
             chosen.append(ScoredSpan(word, end - word, float(values[index])))
     return chosen
+
+
+def _best_span(cosines: FloatArray, threshold: float, min_words: int) -> list[ScoredSpan]:
+    """What `select_spans` returns for a limit of one, without sorting all spans."""
+    if not cosines.size:
+        return []
+    word, extra = divmod(int(cosines.argmax()), cosines.shape[1])
+    cosine = float(cosines[word, extra])
+    return [ScoredSpan(word, extra + min_words, cosine)] if cosine >= threshold else []

@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+
+from slice_os.errors import MissingExtraError
 
 Values: TypeAlias = npt.ArrayLike
 Numbers: TypeAlias = npt.NDArray[np.float64]
+Labels: TypeAlias = npt.NDArray[np.bool_]
 Statistic: TypeAlias = Callable[..., npt.ArrayLike]
 
 RESAMPLES = 2_000
@@ -55,6 +57,7 @@ def _pearson(x: Numbers, y: Numbers, axis: int) -> Numbers:
 
 
 def _spearman(x: Numbers, y: Numbers, axis: int) -> Numbers:
+    stats = _scipy_stats()
     return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
 
 
@@ -89,6 +92,7 @@ def bootstrap_interval(
         resamples: how many times to draw.
         seed: of the draws; the same seed gives the same interval.
     """
+    stats = _scipy_stats()
     data = [np.asarray(sample, dtype=np.float64) for sample in samples]
     if len(data[0]) < 2:
         return Interval(float("nan"), float("nan"))
@@ -130,7 +134,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
     if spread <= 0:
         return Significance(0.0, 1.0)
     t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / spread)
-    return Significance(float(t), float(2 * stats.t.sf(abs(t), n - 3)))
+    return Significance(float(t), float(2 * _scipy_stats().t.sf(abs(t), n - 3)))
 
 
 def williams_of(gold: Values, first: Values, second: Values) -> Significance:
@@ -157,7 +161,7 @@ def paired_randomisation(
     differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     if not differences.any():
         return Significance(0.0, 1.0)
-    result = stats.permutation_test(
+    result = _scipy_stats().permutation_test(
         (differences,),
         np.mean,
         permutation_type="samples",
@@ -199,3 +203,17 @@ def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None)
         for rank in ranks
     ]
     return float(np.mean(values)) if values else float("nan")
+
+
+def ranks(values: Values) -> Numbers:
+    """The rank of each value, from 1; equal ones share their mean rank."""
+    numbers: Numbers = _scipy_stats().rankdata(values)
+    return numbers
+
+
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError("Evaluation statistics", "eval") from None
+    return stats

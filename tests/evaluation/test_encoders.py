@@ -24,6 +24,7 @@ from slice_os.evaluation.encoders.representations import (
     locate_words,
     span_vector,
 )
+from slice_os.evaluation.encoders.vector_cache import VectorCache
 from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
@@ -282,7 +283,7 @@ def test_the_cache_reads_the_same_texts_from_disk(shipped: TextEncoder, tmp_path
     texts = [*TEXTS, "", " "]
     rounds = []
     for _ in range(2):
-        cached = CachedEncoder(counting, tmp_path)  # type: ignore[arg-type]
+        cached = CachedEncoder(counting, VectorCache(tmp_path))  # type: ignore[arg-type]
         before = cached.cost
         phrases, tokens = cached.phrases(texts), list(cached.tokens(texts))
         rounds.append((phrases, tokens, cached.cost - before))

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.evaluation.harness import HARNESSES, load_harness
-from slice_os.evaluation.results import Evaluation
+from slice_os.evaluation import HARNESSES, Evaluation, load_harness
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "evaluation.md"

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import numpy as np
 
 from slice_os.arrays import FloatArray
@@ -19,7 +18,7 @@ from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.ingest.passages import encode_documents
@@ -30,7 +29,7 @@ from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query
 from slice_os.results import Hits
 from slice_os.scoring import PassageScorer
-from slice_os.search_options import NUM_CANDIDATES
+from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
 
 CUTOFFS = (1, 10, 100)
 TOP_K = max(CUTOFFS)
@@ -258,25 +257,26 @@ HARNESS = Harness(
     "Documents: a file or folder as `slice-os ingest` takes it.",
     run,
     options=(
-        click.Option(
-            ["--phrases"],
+        Option(
+            "phrases",
+            "Phrases to search for: one a line, or JSON lines with a field 'text'.",
+            "path",
             required=True,
-            type=click.Path(path_type=Path),
-            help="A phrase a line, or JSON lines with a field 'text'.",
         ),
-        click.Option(
-            ["--store", "stores"],
+        Option(
+            "stores",
+            "Folder or http(s)://host:port/index, created and filled if it does not exist; "
+            "repeatable.  [default: a temporary local store]",
             multiple=True,
             metavar="STORE",
-            help="Folder or http(s)://host:port/index, made and filled if there is none; "
-            "repeatable.  [default: a local store that is thrown away]",
         ),
-        click.Option(
-            ["--num-candidates"],
-            type=click.IntRange(1, 10_000),
+        Option(
+            "num_candidates",
+            "Passages that an index in OpenSearch proposes.",
+            "number",
+            least=1,
+            most=MAX_CANDIDATES,
             default=NUM_CANDIDATES,
-            show_default=True,
-            help="Passages that an index in OpenSearch proposes.",
         ),
     ),
 )

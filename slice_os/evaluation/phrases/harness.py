@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.phrases.data import (
     SETS,
     Choice,
@@ -23,18 +22,18 @@ from slice_os.evaluation.phrases.data import (
     PhraseSet,
     load_sets,
 )
-from slice_os.evaluation.results import Cell, Evaluation, Figure, Row, Series
-from slice_os.evaluation.statistics import (
-    mean_interval,
-    pearson,
-    pearson_interval,
-    spearman,
-    spearman_interval,
-)
+from slice_os.evaluation.results import Evaluation, Figure, Row, Series
+from slice_os.evaluation.statistics import Numbers
 
 PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"
 SEVEN, FIVE = "7-choices", "5-choices"
 PLOTTED = 2_000
+
+PAIR_MEASURES: tuple[Measure[Graded], ...] = (
+    *CORRELATIONS,
+    Measure("pairs", lambda one: len(one.gold)),
+)
+CHOICE_MEASURES: tuple[Measure[Numbers], ...] = (ACCURACY, Measure("pairs", len))
 
 
 def run(
@@ -64,10 +63,11 @@ def run(
     for encoder, one, setting in track(work, "encoders and sets", len(work), progress):
         before = encoder.cost
         if one.choices:
-            measures = _accuracy(choose(encoder, one.choices, setting))
+            cells = measured(CHOICE_MEASURES, choose(encoder, one.choices, setting))
         else:
             scores = score_pairs(encoder, one.pairs, setting)
-            measures = _correlations(one.pairs, scores)
+            gold = [pair.score for pair in one.pairs]
+            cells = measured(PAIR_MEASURES, Graded(gold, scores))
             title = f"{encoder.name}, {one.path.name}, {setting}"
             figures.append(_scatter(title, one.pairs, scores))
         cost = encoder.cost - before
@@ -77,10 +77,8 @@ def run(
                 "set": one.name,
                 "file": one.path.name,
                 "setting": setting,
-                **measures,
-                "passes": cost.passes,
-                "tokens": cost.tokens,
-                "seconds": cost.seconds,
+                **cells,
+                **measured(COST, cost),
             }
         )
     return Evaluation(
@@ -92,9 +90,7 @@ def run(
     )
 
 
-def score_pairs(
-    encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str
-) -> npt.NDArray[np.floating]:
+def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str) -> Numbers:
     """Cosines of pairs.
 
     Args:
@@ -118,9 +114,7 @@ def score_pairs(
     return cosines(vectors[: len(pairs)], vectors[len(pairs) :])
 
 
-def choose(
-    encoder: TextEncoder, choices: Sequence[Choice], setting: str
-) -> npt.NDArray[np.float64]:
+def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Numbers:
     """Whether the word most like each phrase is the right one.
 
     Args:
@@ -165,31 +159,7 @@ def _unique_vectors(encoder: TextEncoder, phrases: Sequence[str]) -> FloatArray:
     return encoder.sentences(list(unique))[[unique[phrase] for phrase in phrases]]
 
 
-def _correlations(pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> dict[str, Cell]:
-    gold = [pair.score for pair in pairs]
-    linear, ranked = pearson_interval(gold, scores), spearman_interval(gold, scores)
-    return {
-        "pearson": pearson(gold, scores),
-        "pearson_low": linear.low,
-        "pearson_high": linear.high,
-        "spearman": spearman(gold, scores),
-        "spearman_low": ranked.low,
-        "spearman_high": ranked.high,
-        "pairs": len(pairs),
-    }
-
-
-def _accuracy(right: npt.NDArray[np.float64]) -> dict[str, Cell]:
-    interval = mean_interval(right)
-    return {
-        "accuracy": float(right.mean()),
-        "accuracy_low": interval.low,
-        "accuracy_high": interval.high,
-        "pairs": len(right),
-    }
-
-
-def _scatter(title: str, pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> Figure:
+def _scatter(title: str, pairs: Sequence[GradedPair], scores: Numbers) -> Figure:
     rows = np.random.default_rng(0).permutation(len(pairs))[:PLOTTED]
     points = Series("pairs", tuple(pairs[row].score for row in rows), tuple(scores[rows].tolist()))
     return Figure("scatter", title, "similarity by people", "cosine", (points,))
@@ -204,16 +174,17 @@ HARNESS = Harness(
     "or the file of one.",
     run,
     options=(
-        click.Option(
-            ["--set", "sets"],
+        Option(
+            "sets",
+            "Only this one; repeatable.  [default: all that are there]",
             multiple=True,
-            type=click.Choice(list(SETS)),
-            help="Only this one; repeatable.  [default: all that are there]",
+            choices=tuple(SETS),
         ),
-        click.Option(
-            ["--limit"],
-            type=click.IntRange(min=3),
-            help="A random sample of so many pairs of each set, the same each time.",
+        Option(
+            "limit",
+            "A random sample of N pairs of each set, the same each time.",
+            "number",
+            least=3,
         ),
     ),
 )

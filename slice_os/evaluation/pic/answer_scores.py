@@ -7,6 +7,8 @@ import string
 from collections import Counter
 from dataclasses import dataclass
 
+from slice_os.datasets.span_sets import Span
+
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -28,7 +30,7 @@ class AnswerScore:
     f1_loc: float
 
 
-def score_answer(text: str, found: tuple[int, int], gold: tuple[int, int]) -> AnswerScore:
+def score_answer(text: str, found: Span, gold: Span) -> AnswerScore:
     """Compare the answer found with the gold one, as places of one text."""
     said, right = text[slice(*found)], text[slice(*gold)]
     em, f1 = float(normalise(said) == normalise(right)), token_f1(said, right)

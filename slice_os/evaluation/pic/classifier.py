@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import MissingExtraError
-
-Labels = npt.NDArray[np.bool_]
+from slice_os.evaluation.statistics import Labels
 
 HIDDEN = 256
 BATCH = 200

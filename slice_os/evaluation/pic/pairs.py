@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.in_context import Place, phrases_in_context
+from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PAIRS, PhrasePair, find_phrase, find_splits, load_pairs
-
-Labels: TypeAlias = npt.NDArray[np.bool_]
+from slice_os.evaluation.statistics import Labels, Numbers
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
 
@@ -27,8 +25,8 @@ class PlacedPair:
     """A pair, and where its phrases stand in their sentences."""
 
     pair: PhrasePair
-    place1: Place
-    place2: Place
+    place1: Span
+    place2: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class PairVectors:
     similar: Labels
 
     @property
-    def cosines(self) -> npt.NDArray[np.float64]:
+    def cosines(self) -> Numbers:
         """``(n,)`` similarity of each pair."""
         return cosines(self.first, self.second)
 

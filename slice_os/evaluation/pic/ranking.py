@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PhraseQuestion
 from slice_os.evaluation.pic.ngrams import Candidate, find_candidates, widen
+from slice_os.evaluation.statistics import Numbers
 
 PHRASE, IN_CONTEXT, SINGLE_PASS = SETTINGS = ("phrase", "phrase-in-context", "single-pass")
 
@@ -30,7 +31,7 @@ class RankedPhrases:
     """
 
     candidates: tuple[Candidate, ...]
-    scores: npt.NDArray[np.float64]
+    scores: Numbers
     rank: int
 
 
@@ -87,7 +88,7 @@ def _in_sentences(
     return vectors[len(candidates) :], vectors[: len(candidates)]
 
 
-def _occurrences(question: PhraseQuestion) -> list[tuple[int, int]]:
+def _occurrences(question: PhraseQuestion) -> list[Span]:
     """All places where the answer stands as whole words, as it stands twice in PSD."""
     pattern = rf"(?<!\w){re.escape(question.answer)}(?!\w)"
     return [match.span() for match in re.finditer(pattern, question.context)]

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
 import numpy as np
 
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import (
+    Harness,
+    Option,
+    Progress,
+    quiet,
+    settings_option,
+    track,
+)
+from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
 from slice_os.evaluation.pic.classifier import train_classifier
 from slice_os.evaluation.pic.pairs import (
     SETTINGS,
-    Labels,
     PairSplits,
     PairVectors,
     PlacedPair,
@@ -23,9 +29,10 @@ from slice_os.evaluation.pic.pairs import (
 )
 from slice_os.evaluation.pic.thresholds import best_threshold
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
-from slice_os.evaluation.statistics import mean_interval
+from slice_os.evaluation.statistics import Labels
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
+MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 SEEDS = 3
 EXAMPLES = 4
 
@@ -147,21 +154,16 @@ def _row(
     cost: Cost,
     found: dict[str, float],
 ) -> Row:
-    interval = mean_interval(np.atleast_2d(right).mean(axis=0))
     return {
         "encoder": encoder,
         "setting": setting,
         "method": method,
         "source": "measured",
-        "accuracy": float(right.mean()),
-        "accuracy_low": interval.low,
-        "accuracy_high": interval.high,
+        **measured(MEASURES, right),
         **found,
         "pairs": right.shape[-1],
         "not_found": splits.not_found[splits.split],
-        "passes": cost.passes,
-        "tokens": cost.tokens,
-        "seconds": cost.seconds,
+        **measured(COST, cost),
     }
 
 
@@ -220,18 +222,18 @@ HARNESS = Harness(
     "split. The phrases are encoded by themselves and in their sentence.",
     "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
     run,
-    settings=SETTINGS,
     options=(
-        click.Option(
-            ["--split"],
-            type=click.Choice(["dev", "test"]),
-            help="What to report.  [default: test, or dev where there is no test]",
+        settings_option(SETTINGS),
+        Option(
+            "split",
+            "The split to report.  [default: test, or dev if there is no test]",
+            choices=("dev", "test"),
         ),
-        click.Option(
-            ["--method", "methods"],
+        Option(
+            "methods",
+            "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
             multiple=True,
-            type=click.Choice(METHODS),
-            help="The classifier needs torch; repeatable.  [default: cosine]",
+            choices=METHODS,
         ),
     ),
 )

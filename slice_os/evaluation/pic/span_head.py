@@ -10,18 +10,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from slice_os.arrays import IntArray
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError, MissingExtraError, ModelError
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.data import PhraseQuestion
 from slice_os.hugging_face import find_folder
-
-Place: TypeAlias = tuple[int, int]
 
 EPOCHS, BATCH, LEARNING_RATE = 2, 8, 3e-5
 MAX_LENGTH, LONGEST, STRIDE = 512, 4_096, 128
@@ -127,9 +125,7 @@ class SpanSelector:
         if best is not None:
             self._network.load_state_dict(best[1])
 
-    def answer(
-        self, questions: Sequence[PhraseQuestion], progress: Progress = quiet
-    ) -> list[Place]:
+    def answer(self, questions: Sequence[PhraseQuestion], progress: Progress = quiet) -> list[Span]:
         """The place with the highest sum of start and end score, of at most 30 tokens.
 
         Returns:
@@ -137,7 +133,7 @@ class SpanSelector:
         """
         self._network.eval()
         windows = self._windows(questions)
-        best: list[tuple[float, Place]] = [(-np.inf, (0, 0))] * len(questions)
+        best: list[tuple[float, Span]] = [(-np.inf, (0, 0))] * len(questions)
         for first in range(0, len(windows), BATCH):
             batch = windows[first : first + BATCH]
             with self._torch.inference_mode():
@@ -222,9 +218,7 @@ def _target(offsets: IntArray, question: PhraseQuestion) -> tuple[int, int]:
     return (first, last) if whole else (0, 0)
 
 
-def _best_place(
-    offsets: IntArray, start: npt.NDArray[np.float32], end: npt.NDArray[np.float32]
-) -> tuple[float, Place]:
+def _best_place(offsets: IntArray, start: FloatArray, end: FloatArray) -> tuple[float, Span]:
     tokens = np.flatnonzero((offsets[: len(start), 0] >= 0) & (offsets[: len(start), 1] > 0))
     sums = start[tokens][:, None] + end[tokens][None, :]
     gaps = tokens[None, :] - tokens[:, None]

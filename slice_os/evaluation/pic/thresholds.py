@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Scores = npt.NDArray[np.floating]
-Labels = npt.NDArray[np.bool_]
+from slice_os.evaluation.statistics import Labels, Numbers
 
 
-def best_threshold(scores: Scores, labels: Labels) -> float:
+def best_threshold(scores: Numbers, labels: Labels) -> float:
     """The score from which on "similar" is right most often on these examples.
 
     As PiC tunes it (section 5.1): every score is tried, and yes is said from it on. Of equally
@@ -48,12 +46,12 @@ class Discriminant:
         """The score at which it changes sides; nan where it never does."""
         return -self.offset / self.slope if self.slope else float("nan")
 
-    def predict(self, scores: Scores) -> Labels:
+    def predict(self, scores: Numbers) -> Labels:
         """Whether each is similar, ``(n,)``."""
         return self.slope * np.asarray(scores, dtype=np.float64) + self.offset >= 0
 
 
-def fit_discriminant(scores: Scores, labels: Labels) -> Discriminant:
+def fit_discriminant(scores: Numbers, labels: Labels) -> Discriminant:
     """The linear discriminant of one score, PCPE's "simple linear discriminative model".
 
     Both classes are taken as normal with one variance, and as frequent as they are in the

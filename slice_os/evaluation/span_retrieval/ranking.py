@@ -12,20 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.candidates import StoredPassage
 from slice_os.corpus import Corpus
-from slice_os.datasets.span_sets import Span, SpanSet
+from slice_os.datasets.span_sets import DocumentSpan, Span, SpanSet
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
-from slice_os.evaluation.span_retrieval.measures import Gold, Place, answering
+from slice_os.evaluation.span_retrieval.measures import Gold, answering
 from slice_os.fusion import BM25_WEIGHT, convex
 from slice_os.mining import make_query
-from slice_os.query import Query
+from slice_os.query import Phrases, Query
 from slice_os.scoring import PassageScorer, span_offsets
 from slice_os.sentences import sentence_ends
+from slice_os.threads import one_blas_thread
 
 BM25 = "bm25"
 PASSAGE = "passage"
@@ -62,21 +63,17 @@ class RankingTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskScores:
-    """What is known of the passages that a question is asked of.
+    """Scores of the passages that a task ranks.
 
     Attributes:
-        asked: the question.
-        query: it, encoded, among others.
-        row: its row there.
+        task: the task.
         first: number of the first passage.
         spans: ``(n,)`` best cosine over the spans of each passage.
         passages: ``(n,)`` cosine of the vector of each passage.
         bm25: ``(n,)``.
     """
 
-    asked: RankingTask
-    query: Query
-    row: int
+    task: RankingTask
     first: int
     spans: FloatArray
     passages: FloatArray
@@ -96,9 +93,9 @@ class TaskScores:
             return cosines
         return convex(cosines, self.bm25, float(self.bm25.max(initial=0)), weight)
 
-    def ranking(self, scores: FloatArray) -> list[int]:
-        """Rows of the best `DEPTH` passages by these scores, equal ones by place."""
-        order = np.argsort(-scores, kind="stable")[:RANKED]
+    def ranking(self, scores: FloatArray, most: int = RANKED) -> list[int]:
+        """Rows of the best passages by these scores, equal ones by place."""
+        order = np.argsort(-scores, kind="stable")[:most]
         return [int(row) for row in order if np.isfinite(scores[row])]
 
 
@@ -116,7 +113,7 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
     return encoder.spans
 
 
-def questions(data: SpanSet, setting: str) -> list[RankingTask]:
+def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
     """The rankings that a setting wants.
 
     Args:
@@ -183,15 +180,17 @@ class SpanIndex:
         taken = Cost(passes.passes, passes.tokens, time.perf_counter() - began)
         self.span_cost = taken if missing else None
         self._sentences = sentences
+        self._phrases: dict[str, FloatArray] = {}
+        self._spans: dict[tuple[str, int], DocumentSpan] = {}
         self._corpus = corpus
         self._store = corpus.store
         # A local store knows all its passages, whatever is asked.
         everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
-        self._keys, self._load = list(everything.keys), everything.load
+        self._keys, self._loader = list(everything.keys), everything.load
         self.doc_ids: list[str] = []
         self.places: list[Span] = []
         texts: list[str] = []
-        for passage in self._load_all():
+        for _, passage in self._load(range(len(self._keys))):
             self.doc_ids.append(passage.doc_id)
             self.places.append((passage.encoded.start, passage.encoded.end))
             texts.append(passage.text)
@@ -205,78 +204,85 @@ class SpanIndex:
             numbers = [number for number, _ in run]
             self._rows[doc_id] = slice(numbers[0], numbers[-1] + 1)
 
-    def answers(self, asked: RankingTask) -> list[int]:
+    def answers(self, task: RankingTask) -> list[int]:
         """Numbers of the passages that answer a question."""
         numbers: list[int] = []
-        for doc_id, spans in asked.gold.items():
+        for doc_id, spans in task.gold.items():
             rows = self._rows.get(doc_id, slice(0, 0))
             numbers += [rows.start + row for row in answering(self.places[rows], spans)]
         return numbers
 
-    def known(self, asked: Iterable[RankingTask]) -> Iterator[TaskScores]:
-        """What is known for each question; questions of one query together."""
+    def score(self, tasks: Iterable[RankingTask]) -> Iterator[TaskScores]:
+        """The scores of each task; tasks with one query come together."""
         by_query: dict[str, list[RankingTask]] = {}
-        for one in asked:
-            by_query.setdefault(one.query, []).append(one)
+        for task in tasks:
+            by_query.setdefault(task.query, []).append(task)
         queries = iter(by_query)
         while batch := list(itertools.islice(queries, BATCH_QUERIES)):
             query = make_query(self._corpus.encoder, batch)
             candidates = self._store.rank(query, RANKED)
             cosines: FloatArray = query.phrases.vectors @ self._units.T
             for row, text in enumerate(query.phrases.texts):
-                for one in by_query[text]:
-                    yield self._restrict(one, query, row, candidates, cosines)
+                self._phrases[text] = query.phrases.vectors[row]
+                for task in by_query[text]:
+                    rows = self._passages_of(task)
+                    yield TaskScores(
+                        task=task,
+                        first=rows.start,
+                        spans=candidates.cosines[row, rows],
+                        passages=cosines[row, rows],
+                        bm25=candidates.bm25[row, rows],
+                    )
 
-    def passage_place(self, number: int) -> Place:
-        """Where a passage lies."""
-        return self.doc_ids[number], *self.places[number]
+    def passage(self, number: int) -> DocumentSpan:
+        """Where a passage is."""
+        return DocumentSpan(self.doc_ids[number], *self.places[number])
 
-    def span_places(self, known: TaskScores, rows: Iterable[int]) -> Mapping[int, Place]:
-        """Where the best span of each of some passages lies, by row of what is known."""
-        keys = {self._keys[known.first + row]: row for row in rows}
-        loaded = self._load(list(keys))
-        places = {}
-        for key, row in keys.items():
-            passage = loaded[key]
-            scorer = PassageScorer(passage.encoded, known.query, passage.norms)
-            (span,) = scorer.best_spans(known.row, limit=1)
-            start, end = span_offsets(passage.encoded, span)
-            if self._sentences:
-                start, end = _widened(passage, start, end)
-            places[row] = (passage.doc_id, start, end)
-        return places
+    @one_blas_thread()
+    def best_spans(
+        self, wanted: Iterable[tuple[str, int]]
+    ) -> Mapping[tuple[str, int], DocumentSpan]:
+        """The best spans for queries that were scored, each in one passage.
 
-    def _restrict(
-        self,
-        asked: RankingTask,
-        query: Query,
-        row: int,
-        candidates: ScoredCandidates,
-        cosines: FloatArray,
-    ) -> TaskScores:
-        everything = slice(0, len(self._keys))
-        rows = self._rows.get(asked.doc_id, slice(0, 0)) if asked.doc_id else everything
-        return TaskScores(
-            asked=asked,
-            query=query,
-            row=row,
-            first=rows.start,
-            spans=candidates.cosines[row, rows],
-            passages=cosines[row, rows],
-            bm25=candidates.bm25[row, rows],
-        )
+        Each passage is loaded once for all queries, and a span that was found is kept.
 
-    def _load_all(self) -> Iterator[StoredPassage]:
-        for start in range(0, len(self._keys), LOAD_PASSAGES):
-            part: Sequence[PassageKey] = self._keys[start : start + LOAD_PASSAGES]
-            loaded = self._load(part)
-            yield from (loaded[key] for key in part)
+        Args:
+            wanted: queries and numbers of passages.
+        """
+        card = self._corpus.encoder.card
+        queries: dict[int, list[str]] = {}
+        for text, number in dict.fromkeys(wanted):
+            if (text, number) not in self._spans:
+                queries.setdefault(number, []).append(text)
+        for number, passage in self._load(sorted(queries)):
+            texts = tuple(queries[number])
+            phrases = Phrases(texts, np.stack([self._phrases[text] for text in texts]))
+            query = Query(phrases, min_words=card.min_words, max_words=card.max_words)
+            scorer = PassageScorer(passage.encoded, query, passage.norms)
+            ends = [0, *sentence_ends(passage.text)] if self._sentences else None
+            for row, text in enumerate(texts):
+                (best,) = scorer.best_spans(row, limit=1)
+                span = span_offsets(passage.encoded, best)
+                if ends:
+                    span = _widened(passage, ends, *span)
+                self._spans[text, number] = DocumentSpan(passage.doc_id, *span)
+        return self._spans
+
+    def _passages_of(self, task: RankingTask) -> slice:
+        if task.doc_id is None:
+            return slice(0, len(self._keys))
+        return self._rows.get(task.doc_id, slice(0, 0))
+
+    def _load(self, numbers: Sequence[int]) -> Iterator[tuple[int, StoredPassage]]:
+        for start in range(0, len(numbers), LOAD_PASSAGES):
+            part = numbers[start : start + LOAD_PASSAGES]
+            loaded = self._loader([self._keys[number] for number in part])
+            yield from ((number, loaded[self._keys[number]]) for number in part)
 
 
-def _widened(passage: StoredPassage, start: int, end: int) -> Span:
+def _widened(passage: StoredPassage, ends: Sequence[int], start: int, end: int) -> Span:
     """The sentences of a passage that a span lies in, without white space around them."""
     offset = passage.encoded.start
-    ends = [0, *sentence_ends(passage.text)]
     first = ends[bisect_right(ends, start - offset) - 1]
     last = ends[bisect_left(ends, end - offset)]
     text = passage.text[first:last]

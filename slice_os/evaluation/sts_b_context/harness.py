@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
+from slice_os.evaluation.measures import CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.statistics import (
-    pearson,
-    pearson_interval,
-    spearman,
-    spearman_interval,
-    williams_of,
-)
+from slice_os.evaluation.statistics import pearson, williams_of
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.report import examples, figures
 from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows
@@ -35,6 +28,7 @@ from slice_os.evaluation.sts_b_context.scoring import (
     score_encoder,
 )
 
+MEASURES: tuple[Measure[Graded], ...] = CORRELATIONS
 MAX_SIZE = 20
 ABLATION = (5, 10, 15, 20, 25, 30, 35)
 
@@ -145,31 +139,22 @@ def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]
     gold = [row.gold for row in rows]
     pearsons = [pearson(gold, one.values) for one in scores]
     table: list[Row] = []
-    for one, r in zip(scores, pearsons, strict=True):
+    for one in scores:
         rivals = zip(scores, pearsons, strict=True)
         alike = [
             (s, q) for s, q in rivals if (s.setting, s.max_size) == (one.setting, one.max_size)
         ]
         best = max(alike, key=lambda pair: pair[1])[0]
         test = None if best is one else williams_of(gold, best.values, one.values)
-        by_r = pearson_interval(gold, one.values)
-        by_rank = spearman_interval(gold, one.values)
         table.append(
             {
                 "encoder": one.encoder,
                 "setting": one.setting,
                 "max_size": one.max_size,
-                "pearson": r,
-                "pearson_low": by_r.low,
-                "pearson_high": by_r.high,
-                "spearman": spearman(gold, one.values),
-                "spearman_low": by_rank.low,
-                "spearman_high": by_rank.high,
+                **measured(MEASURES, Graded(gold, one.values)),
                 "williams_t": test.statistic if test else None,
                 "williams_p": test.p_value if test else None,
-                "passes": one.cost.passes,
-                "tokens": one.cost.tokens,
-                "seconds": one.cost.seconds,
+                **measured(COST, one.cost),
                 "source": "measured",
             }
         )
@@ -201,22 +186,21 @@ HARNESS = Harness(
     """,
     data="STS-B-Context, or a table in its form: see build-context.",
     run=run,
-    settings=SETTINGS,
     options=(
-        click.Option(
-            ["--max-size", "max_sizes"],
-            type=click.IntRange(min=1),
+        settings_option(SETTINGS),
+        Option(
+            "max_sizes",
+            "Words of the longest span; repeatable.  [default: 20]",
+            "number",
             multiple=True,
-            help="Words of the longest span; repeatable.  [default: 20]",
+            least=1,
         ),
-        click.Option(["--ablation"], is_flag=True, help="Longest spans of 5, 10, … 35 words."),
-        click.Option(
-            ["--quoted/--no-quoted"], default=True, help="The figures of the paper beside."
-        ),
-        click.Option(
-            ["--corpus"],
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Text or JSONL for BM25's document statistics.  [default: the passages]",
+        Option("ablation", "Measure longest spans of 5, 10, … 35 words.", "flag"),
+        Option("quoted", "Show the figures of the paper beside.", "flag", default=True),
+        Option(
+            "corpus",
+            "Text or JSONL for BM25's document statistics.  [default: the passages]",
+            "file",
         ),
     ),
 )

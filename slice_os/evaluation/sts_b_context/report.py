@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from slice_os.evaluation.results import Example, Figure, Series
+from slice_os.evaluation.statistics import ranks
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.evaluation.sts_b_context.scoring import Scores
 
@@ -48,12 +48,12 @@ def figures(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Figur
 
 def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Example, ...]:
     """Of each encoder: paraphrases it found, and rows that it ranks far too high or too low."""
-    gold_ranks = rankdata([row.gold for row in rows])
+    gold_ranks = ranks([row.gold for row in rows])
     shown: list[Example] = []
     for one in scores:
         if one.max_size is None:
             continue
-        above = rankdata(one.values) - gold_ranks
+        above = ranks(one.values) - gold_ranks
         right = [
             i for i in np.argsort(-(gold_ranks - np.abs(above))) if _overlap(one, rows, i) > 0.5
         ]

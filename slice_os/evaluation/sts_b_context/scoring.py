@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.encoders.representations import all_span_cosines, cosines
 from slice_os.evaluation.harness import Progress, quiet, track
+from slice_os.evaluation.statistics import Numbers
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.words import find_words
@@ -20,8 +21,7 @@ from slice_os.words import find_words
 FULL, FORWARD, SINGLE = SETTINGS = ("full-context", "ngram-forward", "single-pass")
 PASSAGES_AT_ONCE = 64
 
-Place: TypeAlias = tuple[int, int]
-Best: TypeAlias = list[tuple[float, Place | None]]
+Best: TypeAlias = list[tuple[float, Span | None]]
 """Greatest score and its span, for each size."""
 
 
@@ -41,8 +41,8 @@ class Scores:
     encoder: str
     setting: str
     max_size: int | None
-    values: npt.NDArray[np.float64]
-    places: tuple[Place | None, ...]
+    values: Numbers
+    places: tuple[Span | None, ...]
     cost: Cost
 
 
@@ -135,7 +135,7 @@ def _spans(n_words: int, max_size: int) -> Iterator[tuple[int, int]]:
             yield first, last
 
 
-def _best_spans(words: npt.NDArray[np.int64], values: FloatArray, sizes: Sequence[int]) -> Best:
+def _best_spans(words: IntArray, values: FloatArray, sizes: Sequence[int]) -> Best:
     """For each size the greatest of the values and its place; 0 where there is no word."""
     best: Best = []
     for size in sizes:
