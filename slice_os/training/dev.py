@@ -13,9 +13,9 @@ from slice_os.training.config import DevConfig
 from slice_os.training.data.datasets import Loaded
 from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.objectives.contextual import substitute
-from slice_os.training.objectives.distillation import covered_words
 from slice_os.training.records import Pair, Passage, Substitution
 from slice_os.training.spans import best_cosines, span_vectors, text_vectors
+from slice_os.words import touched_words
 
 _BATCH = 32
 
@@ -84,7 +84,7 @@ def _right_and_wrong(
 
 def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
     spans = [
-        (index, *covered_words(encoder.align(p.text).words, p.start, p.end))
+        (index, *touched_words(encoder.align(p.text).words, p.start, p.end))
         for index, p in enumerate(passages)
     ]
     vectors = span_vectors(encoder.encode([passage.text for passage in passages]), spans)

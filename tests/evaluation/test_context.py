@@ -15,13 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
+from slice_os.datasets.sts_b import SentencePair, read_sts_b
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.sts_b_context.builder import (
-    SentencePair,
     generate,
-    load_pairs,
     place_in_text,
 )
 from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
@@ -176,10 +175,16 @@ def test_the_published_encoding_and_quoting_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("line\tpassage\n", "no column paraphrase, goldsim"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n", "the row of 'a' has no phrase"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "the row of 'a' has no phrase"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n", "not a table"),
+        ("line\tpassage\n", "no column 'paraphrase', 'goldsim'"),
+        (
+            "line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n",
+            "line 2: 'goldsim' is 'much'",
+        ),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "line 2: 2 columns of 4"),
+        (
+            "line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n",
+            "line 2: not a valid",
+        ),
         ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\t1\n", "fewer than two rows"),
     ],
 )
@@ -276,12 +281,12 @@ def test_text_without_a_short_sentence_is_refused() -> None:
 def test_pairs_are_read_with_or_without_titles(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text('first,second,score\n"One, two.",Three.,2.5\n', encoding="utf-8")
-    assert load_pairs(path) == (SentencePair("One, two.", "Three.", 2.5),)
+    assert read_sts_b(path) == (SentencePair("One, two.", "Three.", 2.5),)
     path.write_text("a,b,1\nc,d\n")
-    with pytest.raises(InputError, match="row 2 is no pair"):
-        load_pairs(path)
+    with pytest.raises(InputError, match="line 2: 2 columns of 3"):
+        read_sts_b(path)
     with pytest.raises(InputError, match=r"not found; expected comma-separated rows.*get it at"):
-        load_pairs(tmp_path / "none.csv")
+        read_sts_b(tmp_path / "none.csv")
 
 
 class _Chat(BaseHTTPRequestHandler):

@@ -162,11 +162,11 @@ def test_published_splits_are_read_as_they_are() -> None:
     ("content", "complaint"),
     [
         ("{", "not valid JSON"),
-        ('{"rows": []}', "no list of objects"),
-        ('[{"phrase1": "a"}]', "row 1 has no text under 'sentence1'"),
+        ('{"rows": []}', "not a list of objects"),
+        ('[{"phrase1": "a"}]', "row 1: 'sentence1' is None; text is needed"),
         (
             '[{"phrase1": "a", "sentence1": "a", "phrase2": "b", "sentence2": "b", "label": 7}]',
-            "row 1 has the label '7'",
+            "row 1: the label is '7'",
         ),
     ],
 )

@@ -212,12 +212,12 @@ def test_published_samples_are_read_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ({"query": "a", "context": "b"}, "row 1 lacks fields"),
+        ({"query": "a", "context": "b"}, "row 1: lacks fields"),
         (
             {"query": "a", "context": "b", "answers": {"text": ["c"], "answer_start": [0]}},
-            "row 1 has no answer at 0",
+            "row 1: no answer at 0",
         ),
-        ({"query": "a", "passages": [], "gold_passage": 1}, "row 1 lacks fields"),
+        ({"query": "a", "passages": [], "gold_passage": 1}, "row 1: lacks fields"),
     ],
 )
 def test_malformed_questions_are_named(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:

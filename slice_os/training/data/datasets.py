@@ -8,9 +8,9 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 
+from slice_os.datasets.decontamination import Decontamination, read_hashes
 from slice_os.errors import InputError
 from slice_os.training.config import DataConfig, TrainingConfig
-from slice_os.training.data.decontamination import Decontamination, read_hashes
 from slice_os.training.data.formats import read_files
 from slice_os.training.data.placement import context_sentences, place
 from slice_os.training.records import Pair, Passage, Record, Sense, Substitution, Triple

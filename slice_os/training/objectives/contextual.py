@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, positive
 from slice_os.training.encoding import Student
-from slice_os.training.objectives.distillation import covered_words
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Passage, Sense, Substitution
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Contextual:
         vectors = span_vectors(
             states,
             [
-                (index, *covered_words(student.align(p.text).words, p.start, p.end))
+                (index, *touched_words(student.align(p.text).words, p.start, p.end))
                 for index, p in enumerate(placed)
             ],
         )
@@ -94,7 +94,7 @@ class Senses:
         words = span_vectors(
             states,
             [
-                (index, *covered_words(student.align(r.text).words, r.start, r.end))
+                (index, *touched_words(student.align(r.text).words, r.start, r.end))
                 for index, r in enumerate(batch)
             ],
         )

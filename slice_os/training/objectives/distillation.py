@@ -13,6 +13,7 @@ from slice_os.training.records import Pair, Passage
 from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,12 @@ class SpanDistillation:
         words = student.align(passage.text).words
         drawn: dict[tuple[int, int], None] = {}
         if passage.end > passage.start:
-            drawn[covered_words(words, passage.start, passage.end)] = None
+            drawn[touched_words(words, passage.start, passage.end)] = None
         for _ in range(3 * self.spans):
             if len(drawn) >= self.spans:
                 break
             drawn[sample_span(len(words), rng, self.min_words, self.max_words)] = None
         return list(drawn)
-
-
-def covered_words(words: Any, start: int, end: int) -> tuple[int, int]:
-    """First word and one past the last of those that code points ``start:end`` touch."""
-    begin = int((words[:, 1] <= start).sum())
-    return begin, max(begin + 1, int((words[:, 0] < end).sum()))
 
 
 def _direct(student: Any, teacher: Any) -> Any:
