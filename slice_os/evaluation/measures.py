@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.evaluation.results import Cell
-from slice_os.evaluation.statistics import (
+from slice_os.evaluation.stats import (
     Interval,
     mean_interval,
     pearson,

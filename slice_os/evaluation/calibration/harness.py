@@ -22,7 +22,7 @@ from slice_os.evaluation.measures import measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
-from slice_os.evaluation.statistics import Numbers
+from slice_os.evaluation.stats import Numbers
 from slice_os.words import find_words
 
 TOP_K = 10

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.evaluation.measures import Measure
-from slice_os.evaluation.statistics import Numbers, mean_interval
+from slice_os.evaluation.stats import Numbers, mean_interval
 
 BINS = 10
 

@@ -23,7 +23,7 @@ from slice_os.evaluation.phrases.data import (
     load_sets,
 )
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
-from slice_os.evaluation.statistics import Numbers
+from slice_os.evaluation.stats import Numbers
 
 PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"
 SEVEN, FIVE = "7-choices", "5-choices"

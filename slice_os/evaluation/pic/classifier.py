@@ -10,7 +10,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import MissingExtraError
-from slice_os.evaluation.statistics import Labels
+from slice_os.evaluation.stats import Labels
 
 HIDDEN = 256
 BATCH = 200

@@ -15,7 +15,7 @@ from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PAIRS, PhrasePair, find_phrase, find_splits, load_pairs
-from slice_os.evaluation.statistics import Labels, Numbers
+from slice_os.evaluation.stats import Labels, Numbers
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
 

@@ -12,7 +12,7 @@ from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
 from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
 from slice_os.evaluation.pic.thresholds import fit_discriminant
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.statistics import Labels
+from slice_os.evaluation.stats import Labels
 
 MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 

@@ -15,7 +15,7 @@ from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PhraseQuestion
 from slice_os.evaluation.pic.ngrams import Candidate, find_candidates, widen
-from slice_os.evaluation.statistics import Numbers
+from slice_os.evaluation.stats import Numbers
 
 PHRASE, IN_CONTEXT, SINGLE_PASS = SETTINGS = ("phrase", "phrase-in-context", "single-pass")
 

@@ -36,7 +36,7 @@ from slice_os.evaluation.pic.ranking import (
 )
 from slice_os.evaluation.pic.span_head import SpanSelector, without
 from slice_os.evaluation.results import Cell, Evaluation, Example, Row
-from slice_os.evaluation.statistics import mean_interval, mean_reciprocal_rank
+from slice_os.evaluation.stats import mean_interval, mean_reciprocal_rank
 
 RANKING, SPAN_SELECTION = "ranking", "span-selection"
 # A phrase by itself is the same at both places of PSD.

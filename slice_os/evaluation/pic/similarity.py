@@ -29,7 +29,7 @@ from slice_os.evaluation.pic.pairs import (
 )
 from slice_os.evaluation.pic.thresholds import best_threshold
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
-from slice_os.evaluation.statistics import Labels
+from slice_os.evaluation.stats import Labels
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
 MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)

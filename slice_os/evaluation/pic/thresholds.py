@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.evaluation.statistics import Labels, Numbers
+from slice_os.evaluation.stats import Labels, Numbers
 
 
 def best_threshold(scores: Numbers, labels: Labels) -> float:

@@ -49,7 +49,7 @@ from slice_os.evaluation.span_retrieval.systems import (
     fit,
     relevant,
 )
-from slice_os.evaluation.statistics import holm, paired_effect, paired_randomisation
+from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
 from slice_os.evaluation.measures import CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.statistics import pearson, williams_of
+from slice_os.evaluation.stats import pearson, williams_of
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.report import examples, figures
 from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from slice_os.evaluation.results import Example, Figure, Series
-from slice_os.evaluation.statistics import ranks
+from slice_os.evaluation.stats import ranks
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.evaluation.sts_b_context.scoring import Scores
 

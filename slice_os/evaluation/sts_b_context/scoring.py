@@ -13,7 +13,7 @@ from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.encoders.representations import all_span_cosines, cosines
 from slice_os.evaluation.harness import Progress, quiet, track
-from slice_os.evaluation.statistics import Numbers
+from slice_os.evaluation.stats import Numbers
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.words import find_words
