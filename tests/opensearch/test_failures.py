@@ -14,7 +14,7 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -113,7 +113,7 @@ def test_a_node_that_stops_and_starts_again(
         client.indices.create(index="plain")
         began: list[Future[list[Outcome]]] = []
 
-        def stop_and_start(summary: Summary) -> None:
+        def stop_and_start(summary: IngestSummary) -> None:
             if summary.documents < 8 or began:
                 return
             tight_node.stop()
@@ -147,7 +147,7 @@ def test_a_node_that_stays_away(
     letters, location = tmp_path / "letters.jsonl", f"{tight_node.url}/away"
     command = ["ingest", path, "--store", location, "--dead-letters", letters]
 
-    def stop(summary: Summary) -> None:
+    def stop(summary: IngestSummary) -> None:
         if summary.documents == 6:
             tight_node.stop()
 
@@ -231,7 +231,7 @@ def test_an_index_that_becomes_read_only(
 
     request.addfinalizer(lambda: set_block(None))
 
-    def fill_the_disk(summary: Summary) -> None:
+    def fill_the_disk(summary: IngestSummary) -> None:
         if summary.documents == 5:
             set_block(True)
 
