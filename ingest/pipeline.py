@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class IngestSummary:
     """What an ingest run has done so far.
 
     Attributes:
@@ -61,7 +61,7 @@ class Summary:
     seconds: float = 0.0
 
 
-SummaryCallback: TypeAlias = Callable[[Summary], None]
+SummaryCallback: TypeAlias = Callable[[IngestSummary], None]
 BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
 
 
@@ -75,7 +75,7 @@ def ingest_sources(
     dead_letters: Path,
     progress: SummaryCallback | None = None,
     complain: BadRecordCallback | None = None,
-) -> Summary:
+) -> IngestSummary:
     """Read sources into a store.
 
     A record that cannot be used goes to the dead letters and the run continues; the next run
@@ -141,20 +141,20 @@ class _Run:
         self._options = options
         self._progress = progress
         self._complain = complain
-        self._counts = asdict(Summary())
+        self._counts = asdict(IngestSummary())
         self._began = time.monotonic()
         self._open: deque[_Open] = deque()
         self._owner: dict[str, str] = {}
         self._read: set[str] = set()
 
-    def summary(self) -> Summary:
+    def summary(self) -> IngestSummary:
         """The state so far."""
         counts = dict(self._counts)
         counts["bytes"] += sum(min(state.bytes, state.size) for state in self._open)
         counts["bad_records"] = self._letters.count
         counts["retries"] = self._writer.retries
         counts["seconds"] = time.monotonic() - self._began
-        return Summary(**counts)
+        return IngestSummary(**counts)
 
     def documents(self, sources: Iterable[Source]) -> Iterator[Document]:
         """The documents to store; what is unchanged or unusable is counted here."""

@@ -13,7 +13,7 @@ from slice_os.errors import InputError, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import (
     BadRecordCallback,
-    Summary,
+    IngestSummary,
     SummaryCallback,
     ingest_sources,
 )
@@ -147,7 +147,7 @@ class Corpus:
         dead_letters: str | Path | None = None,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
-    ) -> Summary:
+    ) -> IngestSummary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
 
         Args:

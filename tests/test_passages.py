@@ -9,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
-from slice_os.ingest.passages import Passage, cut_passages, encode_documents
+from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
 
 from .strategies import hard_texts
 
 
-def cut(encoder: SpanEncoder, document: Document, max_pieces: int = 128) -> list[Passage]:
+def cut(encoder: SpanEncoder, document: Document, max_pieces: int = 128) -> list[PassageRange]:
     return cut_passages(document, encoder.align(document.text), max_pieces)
 
 
-def check(encoder: SpanEncoder, document: Document, passages: list[Passage], most: int) -> None:
+def check(
+    encoder: SpanEncoder, document: Document, passages: list[PassageRange], most: int
+) -> None:
     """Check that passages divide up the words in order, with only white space between them."""
     text, words = document.text, encoder.align(document.text).words
     bounds = [0, *(p.end_word for p in passages)]

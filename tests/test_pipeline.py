@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.query import Phrases, Query
 from slice_os.stores.registry import open_store
@@ -70,7 +70,7 @@ def contents(place: str = "store") -> dict[str, Any]:
     return held
 
 
-def counts(summary: Summary) -> dict[str, int]:
+def counts(summary: IngestSummary) -> dict[str, int]:
     """The counts that are not zero."""
     names = ("documents", "documents_unchanged", "documents_deleted", "bad_records", "sources")
     return {name: getattr(summary, name) for name in names if getattr(summary, name)}
@@ -274,9 +274,9 @@ class TestInterruption:
     def test_resumes_after_an_interrupt(
         self, corpus: Corpus, in_one_go: dict[str, Any], calls: int
     ) -> None:
-        seen: list[Summary] = []
+        seen: list[IngestSummary] = []
 
-        def stop(summary: Summary) -> None:
+        def stop(summary: IngestSummary) -> None:
             seen.append(summary)
             if len(seen) == calls:
                 raise KeyboardInterrupt
@@ -321,7 +321,7 @@ class TestInterruption:
         assert contents() == in_one_go
 
     def test_progress_only_grows(self, corpus: Corpus) -> None:
-        seen: list[Summary] = []
+        seen: list[IngestSummary] = []
         paths = many()
         last = corpus.ingest(paths, progress=seen.append)
         for name in ("sources", "documents", "pieces", "bytes", "seconds"):

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from slice_os.cli.options import (
-    FORMATS,
+    FORMATS_HELP,
     chosen_encoder,
     chosen_index,
     connect,
@@ -24,11 +24,11 @@ from slice_os.cli.options import (
 from slice_os.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.stores.opensearch.settings import IndexOptions
 
 
-@click.command(epilog=FORMATS)
+@click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @store_option
 @id_field_option
@@ -105,7 +105,7 @@ def ingest(
     if force_merge:
         _force_merge(store)
     if sys.stdout.isatty():
-        click.echo(describe(summary))
+        click.echo(summary_line(summary))
     else:
         click.echo(orjson.dumps(asdict(summary)))
     if summary.bad_records:
@@ -115,7 +115,7 @@ def ingest(
     return 1 if summary.bad_records else 0
 
 
-def describe(summary: Summary) -> str:
+def summary_line(summary: IngestSummary) -> str:
     """A summary as a sentence."""
     rate = summary.pieces / max(summary.seconds, 1e-9)
     return (

@@ -92,7 +92,7 @@ format_option = click.option(
 )
 
 # Click keeps the lines of a paragraph that begins with \b.
-FORMATS = "\n".join(
+FORMATS_HELP = "\n".join(
     [
         "\b",
         "Formats:",

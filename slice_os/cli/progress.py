@@ -12,7 +12,7 @@ import click
 from slice_os.cli.render import complaint
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.ingest.readers import BadRecord
 
 SHOWN_BAD_RECORDS = 20
@@ -39,7 +39,7 @@ class ProgressBar:
         )
         self._bad = 0
 
-    def update(self, summary: Summary) -> None:
+    def update(self, summary: IngestSummary) -> None:
         """Show the state of the run."""
         if self._bar.disable:
             return

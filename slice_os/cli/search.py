@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import (
-    FORMATS,
+    FORMATS_HELP,
     RenamedOption,
     chosen_encoder,
     encoder_options,
@@ -155,7 +155,7 @@ def mine(
         _show(hits, as_json)
 
 
-@click.command(epilog=FORMATS)
+@click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @_phrases
 @_threshold

@@ -14,7 +14,7 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
@@ -114,7 +114,7 @@ def test_a_node_that_stops_and_starts_again(
         client.indices.create(index="plain")
         began: list[Future[list[Outcome]]] = []
 
-        def stop_and_start(summary: Summary) -> None:
+        def stop_and_start(summary: IngestSummary) -> None:
             if summary.documents < 8 or began:
                 return
             tight_node.stop()
@@ -148,7 +148,7 @@ def test_a_node_that_stays_down(
     letters, location = tmp_path / "letters.jsonl", f"{tight_node.url}/away"
     command = ["ingest", path, "--store", location, "--dead-letters", letters]
 
-    def stop(summary: Summary) -> None:
+    def stop(summary: IngestSummary) -> None:
         if summary.documents == 6:
             tight_node.stop()
 
@@ -232,7 +232,7 @@ def test_an_index_that_becomes_read_only(
 
     request.addfinalizer(lambda: set_block(None))
 
-    def fill_the_disk(summary: Summary) -> None:
+    def fill_the_disk(summary: IngestSummary) -> None:
         if summary.documents == 5:
             set_block(True)
 

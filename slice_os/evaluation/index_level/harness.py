@@ -22,7 +22,7 @@ from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
@@ -170,7 +170,7 @@ def _load(
 ) -> dict[str, Cell]:
     total = sum(source.path.stat().st_size for source in find_sources([data]) if source.path)
 
-    def tell(summary: Summary) -> None:
+    def tell(summary: IngestSummary) -> None:
         progress(f"{label}: bytes", summary.bytes, total)
 
     summary = corpus.ingest([data], dead_letters=scratch / "dead-letters.jsonl", progress=tell)
