@@ -211,7 +211,7 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
 
 
 def test_reindexed_vectors_are_those_of_an_ingest(
-    run: Run, calls: Corpus, store: str, encoder: SpanEncoder, opensearch: OpenSearch
+    run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
 ) -> None:
     run("index", "reindex", "--store", store)
     lines = run("query", *PHRASES, "--store", store, "--msearch").out.splitlines()
@@ -219,7 +219,7 @@ def test_reindexed_vectors_are_those_of_an_ingest(
     for version in ("000001", "000002"):
         body = [json.loads(line) for line in lines]
         for header in body[::2]:
-            header["index"] = f"{calls.store.handle.name}-{version}"  # type: ignore[attr-defined]
+            header["index"] = f"{index_name}-{version}"
         found = opensearch.msearch(body=body)["responses"]
         answers.append([{h["_id"]: h["_score"] for h in one["hits"]["hits"]} for one in found])
     assert answers[0] == answers[1]
@@ -228,15 +228,15 @@ def test_reindexed_vectors_are_those_of_an_ingest(
 def test_an_interrupted_reindex_starts_again(
     run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
 ) -> None:
-    class CutOffError(Exception):
+    class InterruptedReindexError(Exception):
         pass
 
     def interrupt(done: int, total: int) -> None:
         assert total == COUNT
         if done == COUNT // 2:
-            raise CutOffError
+            raise InterruptedReindexError
 
-    with pytest.raises(CutOffError):
+    with pytest.raises(InterruptedReindexError):
         reindex(IndexHandle(opensearch, index_name, store), {}, on_passage=interrupt)
     versions = run("index", "info", "--store", store).json()["versions"]
     assert [version["unfinished"] for version in versions] == [False, True]
