@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -42,7 +42,7 @@ def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample
         max_length: longest input in word pieces, special tokens included; longer passages are
             cut there.
     """
-    text = files("slice_os.export").joinpath(name).read_text(encoding="utf-8").strip()
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
     return [_sample(passage, aligner, max_length) for passage in [*text.split("\n\n"), text]]
 
 
