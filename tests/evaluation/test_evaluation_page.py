@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -38,3 +39,6 @@ def test_every_harness_is_a_command(name: str) -> None:
     answer = CliRunner().invoke(cli, ["eval", name, "--help"])
     assert answer.exit_code == 0, answer.output
     assert "--data" in answer.output
+    command = cli.commands["eval"].get_command(click.Context(cli), name)  # type: ignore[attr-defined]
+    names = [parameter.name for parameter in command.params]
+    assert len(names) == len(set(names))
