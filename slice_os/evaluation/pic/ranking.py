@@ -43,8 +43,8 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
         question: the query phrase and its document.
         setting: ``phrase``: query and candidates each by themselves. ``phrase-in-context``:
             each candidate in its sentence, and the query in its place there, as in the
-            authors' code; one pass per candidate. ``single-pass``: candidates from one pass over the
-            document, the query by itself.
+            authors' code; one pass per candidate. ``single-pass``: candidates from one pass over
+            the document, the query by itself.
 
     Raises:
         InputError: if a phrase has no word, or the encoder has no token vectors.
