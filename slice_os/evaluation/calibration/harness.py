@@ -112,6 +112,7 @@ def run(
             f"ece: expected calibration error over {BINS} bins of equal width; cosine: "
             "the cosine, used as a probability.",
         ),
+        main=("ece", "brier"),
         figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
     )
 
