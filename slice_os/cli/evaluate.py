@@ -117,7 +117,7 @@ def _command(harness: Harness) -> click.Command:
         out: Path | None,
         report: Path | None,
         cache: Path | None,
-        limit: float,
+        cache_limit: float,
         no_cache: bool,
         threads: int | None,
         **options: Any,
@@ -129,7 +129,7 @@ def _command(harness: Harness) -> click.Command:
                 harness.name,
                 data,
                 encoders,
-                cache=None if no_cache else _vector_cache(cache, limit),
+                cache=None if no_cache else _vector_cache(cache, cache_limit),
                 threads=threads,
                 progress=progress,
                 **options,
@@ -190,7 +190,7 @@ def _cache_options() -> list[click.Option]:
             help="Folder to keep vectors in.  [default: in the user's cache folder]",
         ),
         click.Option(
-            ["--cache-limit", "limit"],
+            ["--cache-limit"],
             type=click.FloatRange(min=0, min_open=True),
             default=5,
             show_default=True,
@@ -256,16 +256,16 @@ def _bar() -> Iterator[Progress]:
         yield progress
 
 
-def cache_command(cache: Path | None, limit: float, empty: bool) -> None:
+def cache_command(cache: Path | None, cache_limit: float, empty: bool) -> None:
     """Show the vectors that harnesses have kept, or delete them.
 
     When the cache grows beyond its limit, the vectors used least recently are deleted.
     """
     from slice_os.evaluation.encoders.vector_cache import GIGABYTE
 
-    vectors = _vector_cache(cache, limit)
+    vectors = _vector_cache(cache, cache_limit)
     usage = vectors.usage()
-    click.echo(f"{vectors.folder}: limit {limit:g} GB")
+    click.echo(f"{vectors.folder}: limit {cache_limit:g} GB")
     for one in usage:
         click.echo(
             f"  {one.encoder} ({one.identity}): {one.entries:,} entries, "

@@ -1,4 +1,4 @@
-"""Measures as values: a harness's figures are tuples of these, so a new one is a line."""
+"""Measures as values: a harness has a tuple of them, so a new figure is a line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Measure(Generic[T]):
 
 
 def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
-    """The cells of a row: each measure's, and the ends of its interval beside it."""
+    """The cells of a row: the value of each measure, and the ends of its interval."""
     cells: dict[str, Cell] = {}
     for measure in measures:
         cells[measure.name] = measure.value(observed)
@@ -54,11 +54,11 @@ def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """What people say of some pairs, and what an encoder says.
+    """How similar people find some pairs, and how similar an encoder finds them.
 
     Attributes:
-        gold: ``(n,)``.
-        scores: ``(n,)``.
+        gold: ``(n,)`` scores by people.
+        scores: ``(n,)`` scores by the encoder.
     """
 
     gold: Sequence[float]
@@ -78,7 +78,7 @@ CORRELATIONS: tuple[Measure[Graded], ...] = (
     ),
 )
 
-# Of answers ``(n,)`` that are right (1, True) or wrong, or ``(runs, n)`` of several runs.
+# For ``(n,)`` answers, 1 or True if right; or ``(runs, n)``, the same answers of several runs.
 ACCURACY: Measure[Any] = Measure(
     "accuracy",
     lambda right: float(np.mean(right)),

@@ -97,7 +97,7 @@ def _open(
     names = [encoder.name for encoder in opened]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"two encoders are called {name!r}; name them as NAME=ENCODER")
+            raise InputError(f"two encoders are called {name!r}; name them: NAME=ENCODER")
     if cache is None:
         return opened
     kept = cache if isinstance(cache, VectorCache) else VectorCache(Path(cache))

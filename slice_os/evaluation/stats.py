@@ -38,12 +38,12 @@ class Significance:
 
 
 def pearson(x: Values, y: Values) -> float:
-    """Pearson's correlation; nan where either side is constant."""
+    """Pearson's correlation; nan if either side is constant."""
     return float(_pearson(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
 
 def spearman(x: Values, y: Values) -> float:
-    """Spearman's rank correlation, ties at their mean rank; nan where either is constant."""
+    """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
     return float(_spearman(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
 
@@ -89,15 +89,15 @@ def bootstrap_interval(
         statistic: takes the samples and ``axis``, and works along that axis.
         samples: each ``(n,)``, resampled together.
         confidence: share of the bootstrap distribution between the ends.
-        resamples: how many times to draw.
-        seed: of the draws; the same seed gives the same interval.
+        resamples: number of bootstrap samples.
+        seed: for the sampling; the same seed gives the same interval.
     """
     stats = _scipy_stats()
     data = [np.asarray(sample, dtype=np.float64) for sample in samples]
     if len(data[0]) < 2:
         return Interval(float("nan"), float("nan"))
     with warnings.catch_warnings():
-        # Few items may be drawn so that they have no correlation: the interval is nan, then.
+        # A sample of few items may have no correlation; the interval is nan then.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
             data,
@@ -127,7 +127,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
         n: number of items.
 
     Returns:
-        t, above 0 where ``r12`` is greater, and the two-sided p-value.
+        t, positive if ``r12`` is greater, and the two-sided p-value.
     """
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     spread = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
@@ -152,8 +152,8 @@ def paired_randomisation(
     Args:
         first: ``(n,)`` a measure of each item by one system.
         second: ``(n,)`` the same items by another.
-        resamples: sign flips to draw; all of them where there are fewer.
-        seed: of the draws.
+        resamples: number of sign flips to sample; all of them if there are fewer.
+        seed: for the sampling.
 
     Returns:
         The mean of ``first - second``, and the two-sided p-value.
@@ -196,7 +196,7 @@ def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None)
 
     Args:
         ranks: counted from 1; None if there was no right answer.
-        cutoff: ranks beyond it count as none; no limit for None.
+        cutoff: ranks beyond it do not count; no limit for None.
     """
     values = [
         0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank

@@ -220,7 +220,7 @@ class TestHarness:
         path.write_text('{"text": "one two", "queries": [{"query": "one", "spans": [[0, 3]]}]}')
         with pytest.raises(InputError, match="training documents are among those measured"):
             evaluate("--data", str(path), "--train", str(path))
-        with pytest.raises(InputError, match="give one encoder, and a training set"):
+        with pytest.raises(InputError, match="give one encoder and a training set"):
             evaluate("--data", str(path), "--fit", str(tmp_path / "out.json"))
 
 

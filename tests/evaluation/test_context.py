@@ -253,7 +253,7 @@ def test_two_encoders_need_two_names(table: Path) -> None:
         "sts-b-context", "--data", table, "--encoder", "default", "--encoder", "default"
     )
     assert isinstance(answer.exception, InputError)
-    assert "--encoder NAME=ENCODER" in str(answer.exception)
+    assert "name them: NAME=ENCODER" in str(answer.exception)
 
 
 def test_sentences_are_placed_word_for_word_and_found_again(
@@ -338,7 +338,7 @@ def test_a_language_model_writes_context_by_the_papers_prompt(
     out = tmp_path / "made.tsv"
     answer = invoke("build-context", pairs, out, "--endpoint", url, "--model", "tiny")
     assert answer.exit_code == 0, answer.output
-    assert answer.output == f"{out}: 3 rows; 1 left out\n"
+    assert answer.output == f"{out}: 3 rows; 1 skipped\n"
     made = load_rows(out)
     assert [row.query for row in made] == [PAIRS[0].first, PAIRS[2].first, PAIRS[3].first]
     assert made[0].passage == "Now, a man eats some food, it seems."

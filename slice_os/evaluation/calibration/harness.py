@@ -1,4 +1,4 @@
-"""Calibration: how far the probabilities that hits carry can be taken at their word."""
+"""Calibration: how far the probabilities of hits can be trusted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Labelled:
         cosines: ``(n,)``.
         phrase_words: ``(n,)`` words of the phrase.
         span_words: ``(n,)`` words of the span.
-        right: ``(n,)`` 1 where the span answers the phrase, else 0.
+        right: ``(n,)`` 1 if the span answers the phrase, else 0.
     """
 
     cosines: Numbers
@@ -59,19 +59,20 @@ def run(
 
     Args:
         data: a set of documents with gold spans; see `read_span_set`.
-        encoders: those that `Corpus` takes.
-        progress: told of queries.
-        split: the part of the set that is measured on.
-        train: sets to fit a calibration on, all hits of all of them.
+        encoders: encoders that `Corpus` accepts.
+        progress: reports the queries done.
+        split: the split to measure on; all documents for None.
+        train: sets to fit one calibration on, with all their hits.
         limit: at most that many documents of each set.
-        fit: where to write the calibration fitted.
+        fit: where to write the fitted calibration.
 
     Raises:
-        InputError: on data that cannot be used, training documents that are measured on, or an
-            encoder of several that a calibration shall be written for.
+        InputError: if the data cannot be used, if a training document is among those measured,
+            or if a calibration is to be written but there is no training set or more than one
+            encoder.
     """
     if fit is not None and (len(encoders) > 1 or not train):
-        raise InputError("to write a calibration give one encoder, and a training set")
+        raise InputError("to write a calibration, give one encoder and a training set")
     tested = read_span_set(data, split, limit)
     trained = [read_span_set(path, limit=limit) for path in train]
     texts = {one.text for one in tested.documents}
@@ -106,10 +107,10 @@ def run(
         tuple(DataFile.of(path, len(one.documents)) for path, one in sets),
         {"set": tested.name, "trained_on": [one.name for one in trained], "limit": limit},
         (
-            f"Of the first {TOP_K} hits of each query over all documents, by cosine; right where "
-            "half of the span, or of a gold span, lies in the other.",
+            f"Of the first {TOP_K} hits of each query over all documents, by cosine; a hit is "
+            "right if half of its span, or of a gold span, is inside the other.",
             f"ece: expected calibration error over {BINS} bins of equal width; cosine: "
-            "the cosine taken for a probability.",
+            "the cosine, used as a probability.",
         ),
         main=("ece", "brier"),
         figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
@@ -117,12 +118,12 @@ def run(
 
 
 def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Labelled:
-    """The first hits of each query of a set over all its documents, labelled by its gold spans.
+    """Search all documents of a set for each of its queries, and label the first hits.
 
     Args:
         data: the set.
-        encoder: one that `Corpus` takes.
-        progress: told of the queries done.
+        encoder: an encoder that `Corpus` accepts.
+        progress: reports the queries done.
     """
     tasks = ranking_tasks(data, CORPUS)
     rows: list[tuple[float, float, float, float]] = []
@@ -148,11 +149,11 @@ def fit_to(sets: Sequence[SpanSet], encoder: TextEncoder, progress: Progress) ->
 
     Args:
         sets: the training sets.
-        encoder: one that `Corpus` takes.
-        progress: told of the queries done.
+        encoder: an encoder that `Corpus` accepts.
+        progress: reports the queries done.
 
     Raises:
-        InputError: if there are too few.
+        InputError: if there are too few hits of either kind.
     """
     hits = [label_hits(one, encoder, progress) for one in sets]
     return fit_calibration(
@@ -172,10 +173,10 @@ def _apply(calibration: Calibration, hits: Labelled) -> Numbers:
 
 HARNESS = Harness(
     "calibration",
-    "Reliability, expected calibration error and Brier score of the probabilities that hits "
-    "carry. With a training set it also fits a calibration; copied into a model folder as "
-    "calibration.json, its hits carry it.",
-    "A set with gold spans, as `slice-os eval span-retrieval` takes it.",
+    "Reliability, expected calibration error and Brier score of the probabilities of hits. "
+    "With a training set, a calibration is fitted as well; to use it, copy it into the model "
+    "folder as calibration.json.",
+    "A set with gold spans, in any format of `slice-os eval span-retrieval`.",
     run,
     options=(
         Option("split", "The split of the set to measure on, if it has splits."),

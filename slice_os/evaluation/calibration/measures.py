@@ -1,4 +1,4 @@
-"""How far probabilities hold: reliability, expected calibration error and Brier score."""
+"""How far probabilities can be trusted: reliability, expected calibration error and Brier score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Hits of similar probability: how many, the mean of it, and the share that is right."""
+    """Hits of similar probability: their number, mean probability, and the share that is right."""
 
     hits: int
     probability: float
@@ -35,7 +35,7 @@ class Bin:
 
 
 def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
-    """Hits in bins of equal width of probability, empty ones left out (Guo et al. 2017, section 2).
+    """Bins of equal width, without the empty ones (Guo et al. 2017, section 2).
 
     Args:
         probabilities: ``(n,)``.
@@ -50,13 +50,13 @@ def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
 
 
 def expected_calibration_error(probabilities: Numbers, right: Numbers) -> float:
-    """Mean distance of probability and share right over the bins (Guo et al. 2017, equation 3)."""
+    """Mean gap between probability and share right over the bins (Guo et al. 2017, equation 3)."""
     bins = reliability(probabilities, right)
     return sum(one.hits * abs(one.probability - one.right) for one in bins) / max(len(right), 1)
 
 
 def brier_score(probabilities: Numbers, right: Numbers) -> float:
-    """Mean squared distance of probability and outcome (Brier 1950), of two classes by one."""
+    """Mean squared difference of probability and outcome (Brier 1950), of one class of two."""
     return float(np.mean((probabilities - right) ** 2))
 
 

@@ -1,4 +1,4 @@
-"""Similarity of phrases without a text around them, against what people say."""
+"""Similarity of phrases without surrounding text, against judgements by people."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def run(
     """Correlation with graded similarity, and accuracy of choices.
 
     Args:
-        data: a folder with some of the sets, or the file of one.
+        data: a folder with one or more of the sets, or the file of one.
         encoders: what to measure.
-        progress: told of each encoder and set.
-        sets: some of the names of sets; all that are there for none.
-        limit: of each set, a random sample of so many pairs or choices (the same each time).
+        progress: reports each encoder and set.
+        sets: names of sets; all sets found if empty.
+        limit: use a random sample of this many pairs or choices of each set, always the same.
 
     Raises:
         InputError: if a set is missing or malformed.
@@ -96,9 +96,9 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
     Args:
         encoder: any one.
         pairs: the pairs.
-        setting: ``phrase``: each phrase by itself, as the model makes the vector of a
-            sentence; ``phrase-in-context``: its tokens after the title of its field, from one
-            pass over "title: phrase".
+        setting: ``phrase``: each phrase by itself, encoded like a sentence;
+            ``phrase-in-context``: the tokens of the phrase, from one pass over
+            "title of its field: phrase".
 
     Returns:
         ``(n,)``.
@@ -115,16 +115,16 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
 
 
 def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Numbers:
-    """Whether the word most like each phrase is the right one.
+    """Whether the word most similar to each phrase is the right one.
 
     Args:
         encoder: any one.
-        choices: the phrases and what is offered.
+        choices: the phrases and their candidate words.
         setting: ``7-choices``: all words; ``5-choices``: without those of the phrase itself, as
-            later work has it (Yu and Ettinger, 2020).
+            in Yu and Ettinger (2020).
 
     Returns:
-        ``(n,)`` 1 where it is, 0 where not, and a share where several are equally like.
+        ``(n,)`` 1 if it is, 0 if not; a fraction if several words are equally similar.
     """
     offered = [
         (choice.answer, *(choice.parts if setting == SEVEN else ()), *choice.others)
@@ -168,15 +168,15 @@ def _scatter(title: str, pairs: Sequence[GradedPair], scores: Numbers) -> Figure
 HARNESS = Harness(
     "phrase-similarity",
     "Phrases by themselves: BiRD, patent phrases, STS-B and Turney's bigrams.\n\n"
-    "Correlation of cosines with graded similarity, patent phrases also after the title of "
-    "their class; accuracy of choosing the word that means the same as a bigram.",
+    "Correlation of cosines with graded similarity (of patent phrases also with the title of "
+    "their class before them), and accuracy of choosing the word that means the same as a bigram.",
     "Folder with the sets (bird*.txt, train.csv of patent phrases, stsb*.csv, turney*.txt), "
     "or the file of one.",
     run,
     options=(
         Option(
             "sets",
-            "Only this one; repeatable.  [default: all that are there]",
+            "Only this one; repeatable.  [default: all sets found]",
             multiple=True,
             choices=tuple(SETS),
         ),

@@ -1,7 +1,7 @@
 """Candidate phrases of a document: n-grams of tokens within its sentences (PiC, section 5.3).
 
 Tokens follow the conventions of the Penn Treebank, as NLTK's word tokenizer does: punctuation
-stands alone, contractions are cut (``do n't``, ``bank 's``), hyphens and inner full stops stay.
+is separate, contractions are split (``do n't``, ``bank 's``), hyphens and inner full stops stay.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Candidate:
 
 
 def find_tokens(sentence: str) -> list[Span]:
-    """Offsets of the tokens of one sentence; its final full stop stands alone."""
+    """Offsets of the tokens of one sentence; its final full stop is a token."""
     tokens = [match.span() for match in _TOKEN.finditer(sentence)]
     for index in reversed(range(len(tokens))):
         start, end = tokens[index]
@@ -78,12 +78,11 @@ def find_sentences(text: str) -> list[Span]:
 def find_candidates(
     text: str, golds: Iterable[Span] = (), sizes: tuple[int, ...] = (2, 3)
 ) -> list[Candidate]:
-    """The n-grams of a document and its gold phrases, each place once, in order.
+    """The n-grams of a document and its gold phrases, in order and without repetition.
 
-    Each is widened to the whole words that it touches, as spans are made of words; n-grams that
-    begin or end with punctuation, or are only one word then ("bank 's"), are left out. A gold
-    phrase that crosses what is taken for the end of a sentence counts with all the sentences
-    that it touches.
+    Each is widened to whole words, since spans consist of words. N-grams that begin or end with
+    punctuation, or that are only one word once widened ("bank 's"), are skipped. A gold phrase
+    that crosses a sentence end belongs to all the sentences that it touches.
 
     Args:
         text: the document.
@@ -91,7 +90,7 @@ def find_candidates(
         sizes: how many tokens an n-gram has.
 
     Raises:
-        InputError: if a gold phrase has no word.
+        InputError: if a gold phrase contains no word.
     """
     words = find_words(text)
     sentences = find_sentences(text)
@@ -110,10 +109,10 @@ def find_candidates(
 
 
 def widen(text: str, start: int, end: int) -> Span:
-    """The place of all the words that some characters touch, from the first to the last.
+    """The span of the words that some characters touch, from the first to the last.
 
     Raises:
-        InputError: if they touch none.
+        InputError: if they touch no word.
     """
     words = find_words(text)
     first, behind = touched_words(words, start, end)

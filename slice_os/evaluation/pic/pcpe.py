@@ -30,16 +30,16 @@ def run(
 
     Args:
         data: a folder of PiC PS with the train split and the one to report.
-        encoders: measured beside, by themselves and in context.
-        progress: told of each encoder and prompt.
+        encoders: encoders to measure as well, on phrases by themselves and in context.
+        progress: reports each encoder and prompt.
         models: causal language models, each measured with the three prompts.
-        split: ``dev`` or ``test``; for None test, or dev where there is no test.
-        limit: of each split, the first so many pairs, as language models take long.
+        split: ``dev`` or ``test``; test for None, or dev if there is no test.
+        limit: only the first pairs of each split, since language models are slow.
 
     Raises:
         InputError: if a split is missing or malformed.
         ModelError: if a model cannot be loaded or is not causal.
-        MissingExtraError: if a model is given and torch is not installed.
+        MissingExtraError: if a model is given but torch is not installed.
     """
     splits = load_splits(data, split)
     train, tested = (splits.pairs[name][:limit] for name in ("train", splits.split))

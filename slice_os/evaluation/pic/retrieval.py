@@ -1,4 +1,4 @@
-"""PiC phrase retrieval and sense disambiguation: where does a document say a phrase?
+"""PiC phrase retrieval and sense disambiguation: where is a paraphrase in a document?
 
 Ranking of candidate phrases (PiC, section 5.3) for every encoder, and span selection by a head
 that is fine-tuned (sections 5.4 and 5.5) for Hugging Face models.
@@ -39,7 +39,7 @@ from slice_os.evaluation.results import Cell, Evaluation, Example, Row
 from slice_os.evaluation.stats import mean_interval, mean_reciprocal_rank
 
 RANKING, SPAN_SELECTION = "ranking", "span-selection"
-# A phrase by itself is the same at both places of PSD.
+# By itself, the phrase is the same at both places of PSD.
 IN_TEXT = (IN_CONTEXT, SINGLE_PASS)
 EXAMPLES = 5
 
@@ -79,21 +79,21 @@ def run(
     train: Path | None = None,
     limit: int | None = None,
 ) -> Evaluation:
-    """Rank by each encoder, and select spans by each model that is to be fine-tuned.
+    """Rank with each encoder, and select spans with each span model, once fine-tuned.
 
     Args:
         task: ``pr`` or ``psd``.
         data: a file of questions, or a folder with a test split of them.
-        encoders: what ranks.
-        progress: told of each question.
-        settings: some of `phrase_ranking.SETTINGS`; all that the task has for none.
+        encoders: encoders to rank with.
+        progress: reports each question.
+        settings: some of `pic.ranking.SETTINGS`; all of the task's if empty.
         span_models: Hugging Face names or folders to fine-tune for span selection.
-        train: a file of questions to fine-tune on; the folder's train split for None.
-        limit: of the questions, the first so many.
+        train: a file of questions to fine-tune on; the train split of the folder for None.
+        limit: only the first questions.
 
     Raises:
         InputError: if a file is missing or malformed, or there is nothing to train on.
-        MissingExtraError: for span selection without torch.
+        MissingExtraError: if span models are given but torch is not installed.
     """
     splits = find_splits(data, task) if data.is_dir() else {"test": data}
     if "test" not in splits:
@@ -174,7 +174,7 @@ def _scores(questions: Sequence[PhraseQuestion], found: Sequence[Span]) -> list[
 def _misses(
     label: str, questions: Sequence[PhraseQuestion], found: Sequence[Span]
 ) -> Iterator[Example]:
-    """The first few answers that are not the gold one."""
+    """The first few wrong answers."""
     misses = (
         Example(f"{label}: misses", question.query, question.context, place, gold, "")
         for question, place in zip(questions, found, strict=True)

@@ -66,19 +66,19 @@ def run(
     split: str | None = None,
     methods: Sequence[str] = (),
 ) -> Evaluation:
-    """Accuracy by a threshold on cosines, and by the paper's classifier.
+    """Measure accuracy with a threshold on cosines, and with the classifier of the paper.
 
     Args:
         data: a folder with the train split and the one to report.
-        encoders: what to measure.
-        progress: told of each encoder and setting.
-        settings: some of `SETTINGS`; all for none.
-        split: ``dev`` or ``test``; for None test, or dev where there is no test.
-        methods: some of `METHODS`; only cosine for none.
+        encoders: encoders to measure.
+        progress: reports each encoder and setting.
+        settings: some of `SETTINGS`; all if empty.
+        split: ``dev`` or ``test``; test for None, or dev if there is no test.
+        methods: some of `METHODS`; only cosine if empty.
 
     Raises:
         InputError: if a split is missing or malformed.
-        MissingExtraError: if a classifier is asked for and torch is not installed.
+        MissingExtraError: if a classifier is requested but torch is not installed.
     """
     splits = load_splits(data, split)
     rows: list[Row] = []
@@ -124,11 +124,11 @@ def _classify(
     train: PairVectors,
     tested: PairVectors,
 ) -> tuple[Labels, dict[str, float]]:
-    """Train with several seeds; which pairs were right, ``(SEEDS, n)``, and what was found."""
+    """Train with several seeds; which pairs are right, ``(SEEDS, n)``, and cells for the row."""
     if splits.split != "dev" and "dev" in splits.pairs:
         dev = encode_pairs(encoder, splits.pairs["dev"], setting)
     else:
-        # What is reported must not stop the training.
+        # The reported split must not decide when training stops.
         held = hold_out(splits.pairs["train"])
         train, dev = train.select(~held), train.select(held)
     trained = [
@@ -197,7 +197,7 @@ def _examples(
     right: Labels,
     threshold: float,
 ) -> Iterator[Example]:
-    """The pairs that are most clearly wrong, on either side."""
+    """The pairs furthest on the wrong side of the threshold."""
     values = tested.cosines
     for kind, rows in (
         ("too high", np.flatnonzero(~right & ~tested.similar)),

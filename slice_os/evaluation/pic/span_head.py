@@ -28,14 +28,14 @@ MAX_ANSWER_TOKENS = 30
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A query and a part of its document, as the model reads them.
+    """A query and a part of its document: one input of the model.
 
     Attributes:
-        question: which question it belongs to.
-        inputs: what the tokenizer gave, by name, each ``(length,)``.
-        offsets: ``(length, 2)`` code points in the document; start -1 where a token is not of
+        question: number of the question.
+        inputs: output of the tokenizer by name, each ``(length,)``.
+        offsets: ``(length, 2)`` code points in the document; start is -1 for a token outside
             the document.
-        target: first and last token of the answer; (0, 0) where the window has not all of it.
+        target: first and last token of the answer; (0, 0) if the window lacks a part of it.
     """
 
     question: int
@@ -49,14 +49,14 @@ class SpanSelector:
 
     Args:
         model: a name or folder.
-        seed: of the head's first weights, and of dropout and order in training.
+        seed: for the initial weights of the head, dropout, and the order in training.
 
     Attributes:
         name: for tables.
 
     Raises:
-        MissingExtraError: without torch and transformers.
-        ModelError: if there is no such model or it can have no such head.
+        MissingExtraError: if torch or transformers is not installed.
+        ModelError: if there is no such model, or it cannot have such a head.
     """
 
     def __init__(self, model: str, seed: int = 0) -> None:
@@ -68,7 +68,7 @@ class SpanSelector:
             raise MissingExtraError("Span selection", "train") from None
         folder = find_folder(model)
         torch.manual_seed(seed)
-        # It would warn that the head is new, which is the point.
+        # transformers would warn that the head is untrained, which is intended.
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()
         try:
@@ -99,9 +99,9 @@ class SpanSelector:
 
         Args:
             questions: with their answers.
-            dev: where given, the epoch with the least loss on them is kept.
-            epochs: how many times to go through the questions.
-            progress: told of each batch.
+            dev: if given, the epoch with the least loss on them is kept.
+            epochs: passes over the questions.
+            progress: reports each batch.
         """
         torch = self._torch
         windows, dev_windows = self._windows(questions), self._windows(dev)
@@ -126,7 +126,7 @@ class SpanSelector:
             self._network.load_state_dict(best[1])
 
     def answer(self, questions: Sequence[PhraseQuestion], progress: Progress = quiet) -> list[Span]:
-        """The place with the highest sum of start and end score, of at most 30 tokens.
+        """The span of at most 30 tokens with the highest sum of start and end score.
 
         Returns:
             Start and end in the document of each question, in code points.
@@ -192,10 +192,10 @@ class SpanSelector:
 def without(
     questions: Sequence[PhraseQuestion], tested: Sequence[PhraseQuestion]
 ) -> list[PhraseQuestion]:
-    """The questions that are not among those tested, for training.
+    """The questions to train on: all that are not tested.
 
     Raises:
-        InputError: if none is left.
+        InputError: if no question is left.
     """
     seen = {(one.query, one.context) for one in tested}
     left = [one for one in questions if (one.query, one.context) not in seen]

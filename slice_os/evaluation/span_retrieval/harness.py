@@ -1,4 +1,4 @@
-"""Span retrieval: finding the places of documents that answer queries, against gold spans."""
+"""Span retrieval: finding the spans of documents that answer queries, against gold spans."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SystemResult:
     """A system's row, and its nDCG@10 of each question that has an answer."""
 
     row: dict[str, Cell]
@@ -78,21 +78,21 @@ def run(
 
     Args:
         data: the set; see `read_span_set`.
-        encoders: those that `Corpus` takes.
-        progress: told of documents and questions.
-        settings: of `SETTINGS`; all if empty.
-        systems: of `SYSTEMS`; all if empty.
-        split: the part of the set that is measured on.
-        train: the set to fit fusion weights and thresholds on; the same file as ``data`` where
-            only ``train_split`` is given. Without either, weights are those that searches have.
-        train_split: the part of it.
+        encoders: encoders that `Corpus` accepts.
+        progress: reports documents and questions.
+        settings: some of `SETTINGS`; all if empty.
+        systems: some of `SYSTEMS`; all if empty.
+        split: the split to measure on; all documents for None.
+        train: the set to fit fusion weights and thresholds on; ``data`` if only
+            ``train_split`` is given. Without either, weights are the defaults of searches.
+        train_split: its split to fit on.
         limit: at most that many documents of each set.
-        stores: folder to keep the local stores in, for the next time.
-        sentences: whether the spans given are widened to the sentences that they lie in.
+        stores: folder to keep the local stores in, for the next run.
+        sentences: widen spans to whole sentences.
 
     Raises:
-        InputError: on data that cannot be used, an encoder that cannot be stored, or training
-            documents that are measured on.
+        InputError: if the data cannot be used, if a store does not accept an encoder, or if a
+            training document is among those measured.
     """
     for encoder in encoders:
         span_encoder(encoder)
@@ -107,11 +107,11 @@ def run(
                 "choose splits that share none"
             )
     chosen = [name for name in SYSTEMS if name in (systems or SYSTEMS)]
-    by_setting: dict[str, list[Measured]] = {setting: [] for setting in settings or SETTINGS}
+    by_setting: dict[str, list[SystemResult]] = {setting: [] for setting in settings or SETTINGS}
     figures: list[Figure] = []
     examples: list[Example] = []
     for number, encoder in enumerate(encoders):
-        # BM25 does not depend on the encoder but for where its tokenizer ends passages.
+        # BM25 depends on the encoder only through where its tokenizer ends passages.
         own = [name for name in chosen if name != BM25 or number == 0]
         fits: dict[str, dict[str, Fit]] = {}
         if trained is not None:
@@ -170,7 +170,7 @@ def _measure(
     tasks: Sequence[RankingTask],
     answers: Mapping[str, Answers],
     fits: Mapping[str, Fit],
-) -> Iterator[Measured]:
+) -> Iterator[SystemResult]:
     answering = relevant(index, tasks)
     for system, found in answers.items():
         fitted = fits.get(system, Fit())
@@ -188,7 +188,7 @@ def _measure(
             "threshold": fitted.threshold,
             **(measured(COST, cost) if cost else {measure.name: None for measure in COST}),
         }
-        yield Measured(row, observed.rankings[PRIMARY])
+        yield SystemResult(row, observed.rankings[PRIMARY])
 
 
 def _observe(
@@ -211,8 +211,8 @@ def _observe(
     )
 
 
-def _tested(found: Sequence[Measured]) -> Iterator[Row]:
-    """The rows with a test of each against the best by nDCG@10."""
+def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
+    """The rows, each tested against the best one by nDCG@10."""
     best = max(found, key=lambda one: mean(one.primary.values()))
     shared = [key for key in best.primary if all(key in one.primary for one in found)]
     reference = [best.primary[key] for key in shared]
@@ -244,13 +244,13 @@ def _files(
 def _notes(fitted: bool) -> tuple[str, ...]:
     weights = (
         "Weights of BM25 are the best on the training set by nDCG@10, thresholds by F1 of "
-        "characters; spans given are the hits of the first page from the threshold on."
+        "characters; the spans given are the hits on the first page at or above the threshold."
         if fitted
-        else "Nothing was fitted: weights are those of searches, and the span given is the first "
-        "hit."
+        else "Nothing was fitted: weights are the defaults of searches, and only the first hit is "
+        "given."
     )
     return (
-        "A passage is right where it holds half of a gold span, or half of it lies in one; "
+        "A passage is right if it holds half of a gold span, or half of it is inside one; "
         "bm25 and passage give whole passages as spans.",
         weights,
         "difference, effect (Cohen's d) and p (paired randomisation, Holm) are of nDCG@10 "
@@ -260,9 +260,9 @@ def _notes(fitted: bool) -> tuple[str, ...]:
 
 HARNESS = Harness(
     "span-retrieval",
-    "Span retrieval in documents with gold spans. Each question is asked of its own document, "
-    "and each distinct query of all documents together: bm25; passage, the vector of each "
-    "passage; dense, the best span of each passage; and the fusions of both with BM25.",
+    "Span retrieval in documents with gold spans. Each question is searched for in its own "
+    "document, and each distinct query in all documents. The systems are bm25; passage, the "
+    "vector of each passage; dense, the best span of each passage; and both fused with BM25.",
     "CUAD, ContractNLI, QMSum, restaurant8k, SQuAD, or JSON lines of {text, queries: [{query, "
     "spans: [[start, end], ...]}]}.",
     run,

@@ -1,4 +1,4 @@
-"""Measures of answers with places: ranked passages, and spans against gold spans."""
+"""Measures of ranked passages, and of spans against gold spans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANKING = {"ndcg@10": PRIMARY, "recall@5": "R@5", "recall@10": "R@10", "recall@1
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """How spans that were given compare with gold spans; sums of these are micro-averages.
+    """How given spans compare with gold spans; add these up for micro-averages.
 
     Attributes:
         given: spans given.
@@ -133,8 +133,8 @@ def first_overlap(given: Iterable[DocumentSpan], gold: Gold) -> float:
 def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
     """Which passages of a document count as answers.
 
-    A passage counts where it holds at least half of a span, or at least half of it lies in one;
-    where that leaves none for a span, the first of those that hold most of it.
+    A passage is an answer if it holds at least half of a span, or at least half of it is inside
+    one. If a span has no such passage, the first of those that hold most of it is its answer.
 
     Args:
         passages: ``(start, end)`` of each, in order.
@@ -156,7 +156,7 @@ def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
 
 
 def halves_overlap(found: DocumentSpan, gold: Gold) -> bool:
-    """Whether at least half of a span, or of a gold span, lies in the other."""
+    """Whether at least half of a span, or of a gold span, is inside the other."""
     return any(
         2 * (min(found.end, end) - max(found.start, start))
         >= min(found.end - found.start, end - start)
@@ -177,10 +177,10 @@ def ranking_scores(
         names: the measures, in the notation of ir-measures.
 
     Returns:
-        For each measure, its value for each question; 0 where nothing was ranked.
+        For each measure, its value for each question; 0 if nothing was ranked.
 
     Raises:
-        MissingExtraError: without ir-measures.
+        MissingExtraError: if ir-measures is not installed.
     """
     try:
         import ir_measures
@@ -204,15 +204,15 @@ def ranking_scores(
 
 
 def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_characters: int) -> float:
-    """The score from which on spans are best given, by the F1 of their characters.
+    """The threshold that gives the best F1 of characters.
 
     Args:
-        scores: of each span that could be given; those of one question do not overlap.
-        counts: of each by itself.
+        scores: of each candidate span; spans of one question do not overlap.
+        counts: of each span by itself.
         gold_characters: code points in all gold spans.
 
     Returns:
-        A threshold; infinite where nothing is worth giving.
+        The threshold; infinite if no span improves F1.
     """
     order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
     if not len(order):
@@ -221,7 +221,7 @@ def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_charact
     shared = np.cumsum([counts[index].shared_characters for index in order])
     given = np.cumsum([counts[index].given_characters for index in order])
     f1 = 2 * shared / np.maximum(given + gold_characters, 1)
-    # Equal scores stand or fall together.
+    # Spans with equal scores are given together.
     last = np.append(ranked[1:] != ranked[:-1], True)
     f1 = np.where(last, f1, -1)
     best = int(f1.argmax())

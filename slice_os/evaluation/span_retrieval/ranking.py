@@ -1,4 +1,4 @@
-"""Ranking the passages of a set for its questions, by every system, in a local store."""
+"""Scores of the passages of a set for its questions, by every system, in a local store."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ LOAD_PASSAGES = 512
 
 @dataclass(frozen=True, slots=True)
 class RankingTask:
-    """One ranking that is wanted.
+    """A query whose answers are to be ranked.
 
     Attributes:
-        id: its own.
-        query: what is looked for.
-        doc_id: the document it is looked for in; None for all.
-        gold: the spans that answer it, by document; empty if there is no answer.
+        id: unique among the tasks.
+        query: what to search for.
+        doc_id: the document to search; all for None.
+        gold: the spans that answer it, by document; empty if nothing answers it.
     """
 
     id: str
@@ -84,7 +84,7 @@ class TaskScores:
 
         Args:
             system: its name.
-            weight: of BM25, where the system fuses; see `slice_os.fusion.convex`.
+            weight: of BM25, if the system fuses; see `slice_os.fusion.convex`.
         """
         if system == BM25:
             return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)
@@ -100,10 +100,10 @@ class TaskScores:
 
 
 def span_encoder(encoder: TextEncoder) -> SpanEncoder:
-    """What of an encoder goes into a store.
+    """The part of an encoder that a store accepts.
 
     Raises:
-        InputError: if it is of another kind.
+        InputError: if it has none.
     """
     if encoder.spans is None or encoder.representation != "mean":
         raise InputError(
@@ -114,12 +114,12 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
 
 
 def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
-    """The rankings that a setting wants.
+    """The rankings of a setting.
 
     Args:
         data: the set.
-        setting: ``document``: each question of its document; ``corpus``: each distinct query of
-            all documents together.
+        setting: ``document``: each question in its document; ``corpus``: each distinct query in
+            all documents.
     """
     if setting == DOCUMENT:
         return [
@@ -147,20 +147,20 @@ def fingerprint(data: SpanSet) -> str:
 
 
 class SpanIndex:
-    """The documents of a set in a corpus of their own, with a vector of each passage.
+    """The documents of a set in their own corpus, with a vector of each passage.
 
     Args:
-        corpus: a local corpus that holds nothing but documents of this set; those it lacks are
-            added. It stays open.
-        encoder: the encoder of that corpus; reads each passage by itself for its vector.
+        corpus: a local corpus for the documents of this set only; missing ones are added. It
+            stays open.
+        encoder: the encoder of that corpus; encodes each passage by itself for its vector.
         data: the set.
-        progress: told of the documents stored.
-        sentences: whether the place of a span is that of the sentences it lies in.
+        progress: reports the documents stored.
+        sentences: widen spans to whole sentences.
 
     Attributes:
-        doc_ids: document of each passage.
-        places: where it lies.
-        span_cost: what the token vectors took; None if they were there before.
+        doc_ids: the document of each passage.
+        places: the span of each passage.
+        span_cost: what the token vectors took; None if they were stored before.
         passage_cost: what the vectors of passages took.
     """
 
@@ -184,7 +184,7 @@ class SpanIndex:
         self._spans: dict[tuple[str, int], DocumentSpan] = {}
         self._corpus = corpus
         self._store = corpus.store
-        # A local store knows all its passages, whatever is asked.
+        # A local store ranks all its passages for any query.
         everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
         self._keys, self._loader = list(everything.keys), everything.load
         self.doc_ids: list[str] = []
@@ -213,7 +213,7 @@ class SpanIndex:
         return numbers
 
     def score(self, tasks: Iterable[RankingTask]) -> Iterator[TaskScores]:
-        """The scores of each task; tasks with one query come together."""
+        """Score the passages of each task; tasks with the same query follow each other."""
         by_query: dict[str, list[RankingTask]] = {}
         for task in tasks:
             by_query.setdefault(task.query, []).append(task)
@@ -242,12 +242,14 @@ class SpanIndex:
     def best_spans(
         self, wanted: Iterable[tuple[str, int]]
     ) -> Mapping[tuple[str, int], DocumentSpan]:
-        """The best spans for queries that were scored, each in one passage.
+        """The best span of a passage for a query, for each requested pair.
 
-        Each passage is loaded once for all queries, and a span that was found is kept.
+        The queries have to be scored before.
+
+        Each passage is loaded once for all queries, and results are kept.
 
         Args:
-            wanted: queries and numbers of passages.
+            wanted: pairs of a query and the number of a passage.
         """
         card = self._corpus.encoder.card
         queries: dict[int, list[str]] = {}
@@ -281,7 +283,7 @@ class SpanIndex:
 
 
 def _widened(passage: StoredPassage, ends: Sequence[int], start: int, end: int) -> Span:
-    """The sentences of a passage that a span lies in, without white space around them."""
+    """A span of a passage, widened to whole sentences without surrounding white space."""
     offset = passage.encoded.start
     first = ends[bisect_right(ends, start - offset) - 1]
     last = ends[bisect_left(ends, end - offset)]

@@ -1,4 +1,4 @@
-"""What a report shows of span retrieval: scores of right and wrong hits, and some of them."""
+"""Span retrieval in the report: scores of right and wrong hits, and examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_EXAMPLE = 2_000
 
 
 def first_hits(title: str, tasks: Sequence[RankingTask], answers: Answers) -> Figure:
-    """Cosines of first hits; right where they touch a gold span."""
+    """Cosines of first hits; a hit is right if it touches a gold span."""
     right: list[float] = []
     wrong: list[float] = []
     for task in tasks:
@@ -29,10 +29,10 @@ def first_hits(title: str, tasks: Sequence[RankingTask], answers: Answers) -> Fi
 def hits_and_misses(
     name: str, data: SpanSet, tasks: Sequence[RankingTask], answers: Answers
 ) -> list[Example]:
-    """First hits of questions asked of one document each, in their text.
+    """First hits of questions about one document each, in context.
 
     Args:
-        name: of what gave the answers.
+        name: of the encoder.
         data: the set.
         tasks: the questions.
         answers: its answers.

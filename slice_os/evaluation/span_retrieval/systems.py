@@ -1,4 +1,4 @@
-"""What retrieval systems answer, and what they are fitted to on a training set."""
+"""The answers of retrieval systems, and fitting them on a training set."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ PRIMARY_CUTOFF = 10
 SPAN_SYSTEMS = (DENSE, HYBRID)
 FUSED_SYSTEMS = (HYBRID, PASSAGE_HYBRID)
 WEIGHTS = tuple(round(0.05 * step, 2) for step in range(20))
-# Hits that count as shown: a page of one document, more of a whole corpus.
+# Hits on the first page: fewer for one document than for a whole corpus.
 PAGE_OF_DOCUMENT, PAGE_OF_CORPUS = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a system was fitted to.
+    """The fitted parameters of a system.
 
     Attributes:
-        weight: of BM25, where it fuses.
-        threshold: least score of a span that it gives; None: the first hit alone is given.
+        weight: of BM25, if the system fuses.
+        threshold: least score of a span that it gives; None to give the first hit only.
     """
 
     weight: float = BM25_WEIGHT
@@ -55,7 +55,7 @@ class RankedHit:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a system answers, by the id of the question.
+    """The answers of a system, by the id of the question.
 
     Attributes:
         rankings: numbers of passages, best first.
@@ -66,9 +66,9 @@ class Answers:
     pages: dict[str, list[RankedHit]] = field(default_factory=dict)
 
     def given(self, question: str, threshold: float | None) -> list[DocumentSpan]:
-        """The spans that a system gives for a question: all hits from a threshold on.
+        """The spans that a system gives for a question.
 
-        Without one it is the first hit.
+        These are all hits at or above the threshold, or without one the first hit.
         """
         page = self.pages[question]
         if threshold is None:
@@ -90,8 +90,8 @@ def answer(
         index: the documents.
         tasks: the questions.
         systems: their names.
-        fits: of those that are not as shipped.
-        label: of the progress.
+        fits: parameters by system; the defaults for the others.
+        label: for the progress.
         progress: reports the questions done.
     """
     answers = {system: Answers() for system in systems}
@@ -134,7 +134,7 @@ def fit(
         index: the training documents.
         tasks: their questions.
         systems: names.
-        label: of the progress.
+        label: for the progress.
         progress: reports the questions done.
     """
     weights = _fit_weights(index, tasks, [name for name in systems if name in FUSED_SYSTEMS])

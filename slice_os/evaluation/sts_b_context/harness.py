@@ -1,4 +1,4 @@
-"""STS-B-Context: how well the best span of a passage tells how similar it is to a phrase.
+"""STS-B-Context: how well the best span of a passage predicts its similarity to a phrase.
 
 SLICE, section 4.2 and Table 1: the score of a row is a cosine with its query, of the whole
 passage or the greatest over its spans, and it is correlated with people's scores.
@@ -32,7 +32,7 @@ MEASURES: tuple[Measure[Graded], ...] = CORRELATIONS
 MAX_SIZE = 20
 ABLATION = (5, 10, 15, 20, 25, 30, 35)
 
-# SLICE, Table 1: all 1,024 rows, of which Pearson's and Spearman's correlations are told.
+# SLICE, Table 1: Pearson's and Spearman's correlations on all 1,024 rows.
 QUOTED = {
     FULL: {
         "BM-25 (Okapi)": (0.342, 0.395),
@@ -73,17 +73,17 @@ def run(
     quoted: bool = True,
     progress: Progress = quiet,
 ) -> Evaluation:
-    """Measure encoders and BM25 on STS-B-Context or a set of its form.
+    """Measure encoders and BM25 on STS-B-Context or a set in its format.
 
     Args:
         data: the table; see `load_rows`.
-        encoders: those to measure.
-        settings: some of `SETTINGS`; all for none.
-        max_sizes: words of the longest span, 20 for none; each gives rows of its own.
+        encoders: encoders to measure.
+        settings: some of `SETTINGS`; all if empty.
+        max_sizes: words of the longest span, 20 if empty; each value gives its own rows.
         ablation: measure all of `ABLATION`.
-        corpus: passages that BM25 takes its document statistics from; the set's own for None.
-        quoted: whether the figures of the paper stand beside, for the longest span it has.
-        progress: told of passages and settings.
+        corpus: passages for the document statistics of BM25; those of the set for None.
+        quoted: add the figures of the paper, if the longest span is that of the paper.
+        progress: reports passages and settings.
 
     Raises:
         InputError: if a file is missing or malformed.
@@ -111,7 +111,7 @@ def run(
         )
     lost = sum(row.place is None for row in rows)
     if lost:
-        notes.append(f"{lost} of {len(rows)} paraphrases do not stand in their passage verbatim.")
+        notes.append(f"{lost} of {len(rows)} paraphrases are not verbatim in their passage.")
     files = [DataFile.of(data, len(rows))]
     if corpus:
         files.append(DataFile.of(corpus, len(passages)))
@@ -135,7 +135,7 @@ def run(
 
 
 def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]:
-    """A row for each of the scores, with Williams' test against the best one of its kind."""
+    """A row for each of the scores, with Williams' test against the best of its setting."""
     gold = [row.gold for row in rows]
     pearsons = [pearson(gold, one.values) for one in scores]
     table: list[Row] = []
@@ -182,9 +182,9 @@ HARNESS = Harness(
 
     Correlates cosines with people's scores on STS-B-Context (Orbach et al. 2024), in three
     settings: a vector of the whole passage, a forward pass for each of its n-grams, and n-grams
-    from a single pass. BM25 and the figures of the paper stand beside.
+    from a single pass. BM25 and the figures of the paper are added for comparison.
     """,
-    data="STS-B-Context, or a table in its form: see build-context.",
+    data="STS-B-Context, or a table in its format: see build-context.",
     run=run,
     options=(
         settings_option(SETTINGS),
@@ -196,7 +196,7 @@ HARNESS = Harness(
             least=1,
         ),
         Option("ablation", "Measure longest spans of 5, 10, … 35 words.", "flag"),
-        Option("quoted", "Show the figures of the paper beside.", "flag", default=True),
+        Option("quoted", "Add the figures of the paper.", "flag", default=True),
         Option(
             "corpus",
             "Text or JSONL for BM25's document statistics.  [default: the passages]",

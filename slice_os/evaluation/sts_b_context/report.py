@@ -1,4 +1,4 @@
-"""What the report of STS-B-Context shows: scores against gold, and rows far off or right."""
+"""STS-B-Context in the report: scores against gold, and examples of good and bad rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def figures(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Figur
 
 
 def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Example, ...]:
-    """Of each encoder: paraphrases it found, and rows that it ranks far too high or too low."""
+    """For each encoder, paraphrases it found and rows that it ranks far too high or too low."""
     gold_ranks = ranks([row.gold for row in rows])
     shown: list[Example] = []
     for one in scores:
@@ -82,7 +82,7 @@ def _label(one: Scores) -> str:
 
 
 def _overlap(one: Scores, rows: Sequence[ContextRow], number: int) -> float:
-    """Characters that the span found and the paraphrase share, of those either has."""
+    """Intersection over union of the found span and the paraphrase, in characters."""
     found, gold = one.places[number], rows[number].place
     if found is None or gold is None:
         return 0.0

@@ -27,7 +27,7 @@ Best: TypeAlias = list[tuple[float, Span | None]]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one encoder says in one setting.
+    """The scores of one encoder in one setting.
 
     Attributes:
         encoder: its name.
@@ -35,7 +35,7 @@ class Scores:
         max_size: words of the longest span; None if there are no spans.
         values: ``(n_rows,)``.
         places: start and end character of the best span of each row; None without spans.
-        cost: of the queries and the passages.
+        cost: of encoding the queries and the passages.
     """
 
     encoder: str
@@ -74,7 +74,7 @@ def score_encoder(
     """Cosines of the passages with their queries, or the greatest over their spans.
 
     Yields:
-        One for each size; one in all in the setting without spans.
+        One for each size; a single one in the setting without spans.
     """
     before = encoder.cost
     progress(label, 0, len(rows))
@@ -93,7 +93,7 @@ def score_encoder(
 def _single_pass(
     encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
 ) -> Iterator[Best]:
-    """Spans by their token vectors, from one forward pass a passage."""
+    """Spans by their token vectors, from one forward pass per passage."""
     encoded = encoder.tokens([row.passage for row in rows])
     for query, (aligned, vectors) in zip(queries, encoded, strict=True):
         (values,) = all_span_cosines(
@@ -105,7 +105,7 @@ def _single_pass(
 def _forward_per_ngram(
     encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
 ) -> Iterator[Best]:
-    """Spans as texts of their own, each encoded once for the passages at hand."""
+    """Spans as separate texts; each distinct one of a block of passages is encoded once."""
     for start in range(0, len(rows), PASSAGES_AT_ONCE):
         block = rows[start : start + PASSAGES_AT_ONCE]
         words = [find_words(row.passage) for row in block]
@@ -136,7 +136,7 @@ def _spans(n_words: int, max_size: int) -> Iterator[tuple[int, int]]:
 
 
 def _best_spans(words: IntArray, values: FloatArray, sizes: Sequence[int]) -> Best:
-    """For each size the greatest of the values and its place; 0 where there is no word."""
+    """For each size the greatest value and its span; 0 if there is no word."""
     best: Best = []
     for size in sizes:
         if not len(words):
