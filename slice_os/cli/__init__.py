@@ -25,6 +25,7 @@ COMMANDS = {
     "export": "slice_os.cli.export",
     "eval": "slice_os.cli.evaluate",
     "train": "slice_os.cli.train",
+    "data": "slice_os.cli.data",
 }
 
 
