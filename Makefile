@@ -30,6 +30,7 @@ format: $(VENV)/.dev ## Format the code and fix what ruff can fix
 .PHONY: docs
 docs: $(VENV)/.dev demo.slice ## Write what is generated in docs/ anew
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_evaluation.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
 
