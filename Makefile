@@ -28,10 +28,11 @@ format: $(VENV)/.dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 
 .PHONY: docs
-docs: $(VENV)/.dev demo.slice ## Write what is generated in docs/ anew
+docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and build the site into site/
 	$(BIN)/python docs/make_cli.py
 	$(BIN)/python docs/make_evaluation.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: build
 build: $(VENV)/.base ## Build the wheel and the source archive into dist/
@@ -46,7 +47,7 @@ lock: ## Pin anew what pyproject.toml allows; needs uv
 
 .PHONY: clean
 clean: ## Delete what make made
-	rm -rf $(VENV) demo.slice dist
+	rm -rf $(VENV) demo.slice dist site
 
 # Always run: what has not changed since is passed over in a moment. A store belongs to its model.
 .PHONY: demo.slice
