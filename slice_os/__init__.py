@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AsyncCorpus": "asynchronous",
+    "AsyncCorpus": "async_corpus",
     "Context": "results",
     "Corpus": "corpus",
     "Document": "documents",
