@@ -1,8 +1,8 @@
 """Writes the tables of docs/evaluation.md from the results saved in benchmarks/results/eval.
 
-`make docs` runs it in the root of the repository; a test keeps page and results equal. A table
-stands between `<!-- NAME.json -->` and `<!-- end -->`; `<!-- NAME.json: COLUMN, … -->` shows
-those columns, where `pearson` brings its interval along.
+`make docs` runs this script in the root of the repository; a test checks that the page matches the
+results. A table is written between `<!-- NAME.json -->` and `<!-- end -->`. `<!-- NAME.json:
+COLUMN, … -->` restricts it to those columns, each with its interval if it has one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from slice_os.evaluation.results import Evaluation, Table
+from slice_os.evaluation.results import Evaluation
+from slice_os.evaluation.tables import Table
 
 PAGE = Path("docs/evaluation.md")
 RESULTS = Path("benchmarks/results/eval")
@@ -20,7 +21,7 @@ _TABLE = re.compile(
 
 
 def fill(page: str, results: Path) -> str:
-    """The page with every table as its results have it."""
+    """Return the page with every table filled from its results."""
     return _TABLE.sub(lambda match: _block(match, results), page)
 
 

@@ -1,6 +1,6 @@
-"""Writes docs/answer.svg: real answers of `slice-os search`, as a terminal shows them.
+"""Writes docs/answer.svg: real output of `slice-os search`, as a terminal shows it.
 
-`make docs` runs it in the root of the repository, where the store of the demo documents is.
+`make docs` runs this script in the root of the repository, next to the store of the demo documents.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ THEME = TerminalTheme(
         (208, 212, 220),
     ],
 )
-# The window of rich's own template, without the fonts that it loads from the web.
+# Rich's own template without the fonts that it loads from the web.
 TEMPLATE = """\
 <svg class="{unique_id}" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
-<title>Answers of slice-os search on the demo documents</title>
+<title>Output of slice-os search on the demo documents</title>
 <style>
 .{unique_id}-matrix {{
   font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -64,8 +64,8 @@ TEMPLATE = """\
 """
 
 
-def answer(command: str) -> str:
-    """What a command writes on a terminal, colours included."""
+def run(command: str) -> str:
+    """Run a command on a pseudo-terminal and return its output, colours included."""
     ours, terminal = pty.openpty()
     with subprocess.Popen(shlex.split(command), stdout=terminal, close_fds=True) as process:
         os.close(terminal)
@@ -73,7 +73,7 @@ def answer(command: str) -> str:
         while True:
             try:
                 part = os.read(ours, 65_536)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # Linux reports a closed terminal this way
                 part = b""
             if not part:
                 break
@@ -85,17 +85,17 @@ def answer(command: str) -> str:
 
 
 def picture() -> str:
-    """The commands and their answers as SVG."""
-    with Path(os.devnull).open("w") as nowhere:
-        console = Console(width=WIDTH, record=True, file=nowhere, force_terminal=True)
+    """Render the commands and their output as SVG."""
+    with Path(os.devnull).open("w") as discarded:
+        console = Console(width=WIDTH, record=True, file=discarded, force_terminal=True)
         for number, command in enumerate(COMMANDS):
             if number:
                 console.print()
             console.print(Text(f"$ {command}\n", style="bold"))
-            for line in answer(command).rstrip().split("\n"):
+            for line in run(command).rstrip().split("\n"):
                 text = Text.from_ansi(line)
                 indent = len(text.plain) - len(text.plain.lstrip())
-                # Terminals break long lines at the margin; an indent is easier to read.
+                # Terminals wrap long lines to the margin; an indent is easier to read.
                 console.print(Padding(text[indent:], (0, 2, 0, min(indent, 5))))
         return console.export_svg(
             title="slice-os", theme=THEME, code_format=TEMPLATE, unique_id="answer"

@@ -119,7 +119,7 @@ def _command(harness: Harness) -> click.Command:
         if out is not None:
             evaluation.save(out)
         if report is not None:
-            from slice_os.evaluation.report.html import render_report
+            from slice_os.evaluation.report.page import render_report
 
             report.write_text(render_report(evaluation), encoding="utf-8")
         if as_json:

@@ -1,4 +1,4 @@
-"""What an evaluation gives: rows of figures with their provenance, shown, saved and compared."""
+"""Results of an evaluation: rows of figures with their provenance, to show, save and compare."""
 
 from __future__ import annotations
 
@@ -7,23 +7,33 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Any, ClassVar, Literal
 
 import orjson
 
 from slice_os import __version__
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
+from slice_os.evaluation.tables import (
+    Cell,
+    Row,
+    distinguishing,
+    filled_columns,
+    is_number,
+    main_columns,
+    show,
+    terminal_text,
+)
 
-Cell: TypeAlias = str | int | float | bool | None
-Row: TypeAlias = Mapping[str, Cell]
+__all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]
 
+# Field names of saved results, old → new.
 _RENAMED = {"setup": "setting", "setups": "settings", "depth": "num_candidates"}
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of a figure: ``y`` of each ``x``; for a histogram only ``x``, the values."""
+    """The points of one data series; a histogram needs only ``x``, the values."""
 
     name: str
     x: tuple[float, ...]
@@ -35,13 +45,13 @@ class Figure:
     """A plot of the report.
 
     Attributes:
-        kind: ``scatter``; ``histogram``: values of each series, counted in common bins;
-            ``line``: points joined in order.
-        title: what it shows.
+        kind: ``scatter``, ``line`` (points joined in order) or ``histogram`` (the values of all
+            series counted in the same bins).
+        title: what the plot shows.
         x_label: of the horizontal axis.
-        y_label: of the vertical axis.
-        series: at most eight.
-        diagonal: whether a line of equal x and y helps, as under calibration curves.
+        y_label: of the vertical axis; for a histogram, what is counted.
+        series: eight at most.
+        diagonal: draw the line of equal x and y, as in a calibration curve.
     """
 
     kind: Literal["scatter", "histogram", "line"]
@@ -54,15 +64,15 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A hit or a miss, shown in its context in the report.
+    """A hit or a miss that the report shows in context.
 
     Attributes:
-        group: heading that it stands under, such as the encoder and "too high".
-        query: the phrase looked for.
-        text: where it was looked for.
-        found: ``(start, end)`` characters that the encoder chose; None if it chose none.
-        gold: ``(start, end)`` characters that are right; None if they are not known.
-        note: scores and the like.
+        group: heading of the section it belongs to, such as the encoder and "too high".
+        query: the phrase.
+        text: the text that was searched.
+        found: ``(start, end)`` of the characters that the encoder chose; None if it chose none.
+        gold: ``(start, end)`` of the right characters; None if unknown.
+        note: a short remark, such as the scores.
     """
 
     group: str
@@ -75,19 +85,21 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The outcome of a harness.
+    """The result of a harness.
 
     Attributes:
         harness: its name on the command line.
-        rows: figures; the same key means the same in each row, and a row may lack keys.
-        data: files that they come from.
-        settings: options that bear on the figures, as JSON can carry them.
-        notes: what a reader has to know, a sentence each.
+        rows: the figures; a key means the same in every row, and a row may lack keys.
+        data: the files they were measured on.
+        settings: options that affect the figures, as JSON values.
+        notes: what a reader has to know, one sentence each.
         date: UTC, to the second.
         version: of this library.
-        keys: columns of numbers that tell rows apart, as all strings and booleans do.
+        keys: columns of numbers that identify a row, in addition to strings and booleans.
+        main: the most important columns of figures, for the short table; not saved. By default
+            those that are not counts, in order.
         figures: plots for the report; not saved.
-        examples: for the report; not saved, as they quote the data.
+        examples: for the report; not saved, because they quote the data.
     """
 
     harness: str
@@ -100,11 +112,12 @@ class Evaluation:
     )
     version: str = __version__
     keys: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     examples: tuple[Example, ...] = ()
 
     def to_json(self) -> bytes:
-        """Everything but figures and examples, as indented JSON; nan becomes null."""
+        """Serialise everything that is saved as indented JSON; NaN becomes null."""
         content = {
             "harness": self.harness,
             "date": self.date,
@@ -118,16 +131,16 @@ class Evaluation:
         return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def save(self, path: str | Path) -> None:
-        """Write `to_json` to a file."""
+        """Write `to_json` to a file and create its folder if necessary."""
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_bytes(self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Evaluation:
-        """Read what `save` wrote.
+        """Read a file that `save` wrote.
 
         Raises:
-            InputError: if there is no such file, or it is no saved evaluation.
+            InputError: if the file is missing or not a saved evaluation.
         """
         expected = "expected what `slice-os eval … --out FILE` writes"
         try:
@@ -150,9 +163,18 @@ class Evaluation:
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not a saved evaluation ({error!r}); {expected}") from None
 
-    def table(self) -> str:
-        """The rows as an aligned table for a terminal, with the notes below."""
-        return "\n".join([Table.of(self.rows).aligned(), *self.notes])
+    def table(self, wide: bool = False) -> str:
+        """Format the rows as a table for a terminal, followed by the notes.
+
+        Args:
+            wide: show all columns instead of the five that matter most.
+        """
+        rows = self.rows if wide else main_columns(self.rows, self._identity(), self.main)
+        return terminal_text(rows, self.rows, self.notes)
+
+    def _identity(self) -> list[str]:
+        """Columns that say what a row is about: strings, booleans and `keys`."""
+        return [column for row in self.rows for column, _ in _key(row, self.keys)]
 
     def __str__(self) -> str:
         return self.table()
@@ -160,23 +182,48 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two evaluations side by side: ``rows`` have both values and their difference."""
+    """Two evaluations side by side.
+
+    Attributes:
+        rows: one for each figure: what identifies it, then `FIGURES`.
+        notes: how the evaluations differ otherwise, one sentence each.
+    """
+
+    FIGURES: ClassVar = ("figure", "first", "second", "difference")
 
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
 
-    def table(self) -> str:
-        """The rows as an aligned table for a terminal, with the notes below."""
-        return "\n".join([Table.of(self.rows).aligned(), *self.notes])
+    def table(self, wide: bool = False) -> str:
+        """Format the rows as a table for a terminal, followed by the notes.
+
+        Args:
+            wide: show a column for everything that identifies a row, instead of a single one for
+                what tells the rows apart.
+        """
+        rows = self.rows if wide else self._short()
+        return terminal_text(rows, self.rows, self.notes)
+
+    def _short(self) -> list[Row]:
+        identity = [key for key in filled_columns(self.rows) if key not in self.FIGURES]
+        names = distinguishing(self.rows, identity)
+        title = " / ".join(names)
+        return [
+            {
+                title: " / ".join(show(row.get(name)) or "–" for name in names),
+                **{key: row[key] for key in self.FIGURES},
+            }
+            for row in self.rows
+        ]
 
 
 def compare(first: Evaluation, second: Evaluation) -> Comparison:
-    """Differences of the figures of rows that stand in both evaluations.
+    """Subtract the figures of the first evaluation from those of the second.
 
-    Rows are the same where all their strings, booleans and `Evaluation.keys` are.
+    Rows match if their strings, booleans and `Evaluation.keys` are equal.
 
     Raises:
-        InputError: if they come from different harnesses.
+        InputError: if the evaluations come from different harnesses.
     """
     if first.harness != second.harness:
         raise InputError(
@@ -201,99 +248,11 @@ def compare(first: Evaluation, second: Evaluation) -> Comparison:
         notes.append("The data files differ.")
     if dict(first.settings) != dict(second.settings):
         notes.append("The settings differ.")
-    for place, lonely in (("first", ours.keys() - theirs), ("second", theirs.keys() - ours)):
-        if lonely:
-            named = sorted(" ".join(str(cell) for _, cell in key) for key in lonely)
-            notes.append(f"Only in the {place}: {'; '.join(named)}.")
+    for which, unmatched in (("first", ours.keys() - theirs), ("second", theirs.keys() - ours)):
+        if unmatched:
+            named = sorted(" ".join(str(cell) for _, cell in key) for key in unmatched)
+            notes.append(f"Only in the {which}: {'; '.join(named)}.")
     return Comparison(rows, tuple(notes))
-
-
-def show(cell: Cell) -> str:
-    """A cell as people read it: fractions to three or four decimals, nothing for None."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if isinstance(cell, float):
-        if not isfinite(cell):
-            return "–"
-        if cell and abs(cell) < 0.001:
-            return f"{cell:.0e}"
-        return f"{cell:,.1f}" if abs(cell) >= 100 else f"{cell:.3f}"
-    return cell
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows as text: titles of the columns, a cell for each, and which columns are of numbers.
-
-    Columns that are empty throughout are left out. The ends of an interval, such as
-    ``pearson_low`` and ``pearson_high``, stand together behind what they are of.
-    """
-
-    titles: tuple[str, ...]
-    cells: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[Row]) -> Table:
-        """The rows of an evaluation or a comparison."""
-        columns = [
-            key
-            for key in dict.fromkeys(key for row in rows for key in row)
-            if any(row.get(key) is not None for row in rows)
-        ]
-        ends = {
-            f"{key}{end}": key
-            for key in columns
-            for end in ("_low", "_high")
-            if f"{key}_low" in columns and f"{key}_high" in columns
-        }
-        titles: list[str] = []
-        cells: list[list[str]] = []
-        numeric: list[bool] = []
-        for key in columns:
-            if key in ends:
-                continue
-            titles.append(key.replace("_", " "))
-            cells.append([show(row.get(key)) for row in rows])
-            numeric.append(all(row.get(key) is None or is_number(row.get(key)) for row in rows))
-            if f"{key}_low" in ends:
-                titles.append("95 %")
-                cells.append(
-                    [_interval(row.get(f"{key}_low"), row.get(f"{key}_high")) for row in rows]
-                )
-                numeric.append(True)
-        return cls(tuple(titles), tuple(zip(*cells, strict=True)), tuple(numeric))
-
-    def aligned(self) -> str:
-        """Columns as wide as they have to be, numbers flush right."""
-        widths = [max(map(len, column)) for column in zip(self.titles, *self.cells, strict=True)]
-
-        def line(row: Sequence[str]) -> str:
-            parts = zip(row, widths, self.numeric, strict=True)
-            return "  ".join(
-                cell.rjust(width) if right else cell.ljust(width) for cell, width, right in parts
-            ).rstrip()
-
-        rule = line(["-" * width for width in widths])
-        return "\n".join([line(self.titles), rule, *map(line, self.cells)])
-
-    def markdown(self) -> str:
-        """A table of Markdown."""
-        rule = ["---:" if right else "---" for right in self.numeric]
-        return "\n".join(f"| {' | '.join(row)} |" for row in (self.titles, rule, *self.cells))
-
-
-def _interval(low: Cell, high: Cell) -> str:
-    return "" if low is None or high is None else f"{show(low)} … {show(high)}"
-
-
-def is_number(cell: Cell) -> TypeGuard[int | float]:
-    """Whether a cell is a figure; booleans are none."""
-    return isinstance(cell, (int, float)) and not isinstance(cell, bool)
 
 
 def _key(row: Row, keys: Sequence[str]) -> tuple[tuple[str, Cell], ...]:
@@ -305,12 +264,12 @@ def _key(row: Row, keys: Sequence[str]) -> tuple[tuple[str, Cell], ...]:
 
 
 def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a saved result, those by a former name by today's."""
+    """The fields of a saved result under today's names."""
     return {_RENAMED.get(name, name): value for name, value in dict(fields).items()}
 
 
 def _rounded(cell: Cell) -> Cell:
-    """Six significant digits; nan and infinities, which JSON has not, as None."""
+    """Round to six significant digits; NaN and infinity, which JSON lacks, become None."""
     if isinstance(cell, float):
         return float(f"{cell:.6g}") if isfinite(cell) else None
     return cell

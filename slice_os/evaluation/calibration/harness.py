@@ -121,6 +121,7 @@ def run(
             f"ece: expected calibration error over {BINS} bins of equal width; cosine: "
             "the cosine taken for a probability.",
         ),
+        main=("ece", "brier"),
         figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
     )
 

@@ -124,6 +124,7 @@ def run(
             "Recall is of the best passages by cosine over every span, scored with the vectors "
             "as encoded; times are of one search for one phrase, ten hits.",
         ),
+        main=("recall@10", "dense_p50_ms", "bytes_per_token"),
     )
 
 

@@ -1,206 +1,196 @@
-"""Plots of the report as SVG: scatter, histogram and line."""
+"""Plots of the report as inline SVG, drawn by matplotlib: scatter, histogram and line."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from html import escape
-from math import floor, isfinite, log, log10
+from io import StringIO
+from math import isfinite
+from typing import Any
+from xml.etree import ElementTree
 
+from slice_os.errors import MissingExtraError
 from slice_os.evaluation.results import Figure, Series
 
-# On light and on dark ground; apart for people who do not see all colours (Okabe and Ito).
-COLOURS = (
-    ("#2166c2", "#6fabf5"),
-    ("#c8500a", "#ff9a5c"),
-    ("#0f7d5b", "#4ccfa4"),
-    ("#a8488d", "#e59bcf"),
-    ("#8a6d00", "#e3c24f"),
-    ("#3b8fb3", "#8fd3f0"),
-    ("#5b6470", "#aab4c2"),
-    ("#b3261e", "#ff8a80"),
-)
-WIDTH, HEIGHT = 420, 280
-LEFT, RIGHT, TOP, BOTTOM = 48, 12, 10, 40
-STRIPS_LEFT = 96
-BINS = 32
+try:
+    from matplotlib import style
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+except ImportError:
+    raise MissingExtraError("A report", "eval") from None
+
+# CSS variables of the page: the colour on a light and on a dark ground. Light colours have to
+# differ from each other, because they stand for the variables until the SVG is inlined. The series
+# colours can be told apart by people with a colour vision deficiency.
+PALETTE = {
+    "ground": ("#ffffff", "#12161c"),
+    "text": ("#1c2128", "#e4e8ee"),
+    "soft": ("#5b6471", "#98a2b0"),
+    "line": ("#d8dde4", "#323a45"),
+    "panel": ("#f6f8fa", "#1a2028"),
+    "found": ("#cfe4ff", "#1d3f6b"),
+    "gold": ("#1a7f37", "#4cc26a"),
+    "series-0": ("#2166c2", "#6fabf5"),
+    "series-1": ("#c8500a", "#ff9a5c"),
+    "series-2": ("#0f7d5b", "#4ccfa4"),
+    "series-3": ("#a8488d", "#e59bcf"),
+    "series-4": ("#8a6d00", "#e3c24f"),
+    "series-5": ("#3b8fb3", "#8fd3f0"),
+    "series-6": ("#5b6470", "#aab4c2"),
+    "series-7": ("#b3261e", "#ff8a80"),
+}
+_INK = {name: light for name, (light, _) in PALETTE.items()}
+_SIZE = (5.0, 3.4)
+_BINS = 32
+# Any: the type of the keys is a Literal of all 300 names that matplotlib knows.
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": _INK["line"],
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": _INK["soft"],
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "none",
+    "font.size": 11,
+    "grid.color": _INK["line"],
+    "svg.fonttype": "none",
+    # Names are not formulas: a dollar sign is a dollar sign.
+    "text.parse_math": False,
+    "xtick.color": _INK["line"],
+    "xtick.labelcolor": _INK["soft"],
+    "ytick.color": _INK["line"],
+    "ytick.labelcolor": _INK["soft"],
+}
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """Numbers from ``low`` to ``high`` on a line from ``start`` to ``end`` in the picture."""
+def draw(figure: Figure, name: str) -> str | None:
+    """Draw a figure as an ``svg`` element; None if it has no points.
 
-    low: float
-    high: float
-    start: float
-    end: float
+    Points that are not finite are left out. Colours are CSS variables named as in `PALETTE`.
 
-    def at(self, value: float) -> float:
-        """Where a number lies."""
-        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
-
-    def ticks(self) -> list[float]:
-        """About five round numbers within the axis."""
-        rough = (self.high - self.low) / 5
-        size = 10 ** floor(log10(rough))
-        step = min((size * by for by in (1, 2, 5, 10)), key=lambda step: abs(log(step / rough)))
-        first = floor(self.low / step)
-        marks = [step * (first + number) for number in range(12)]
-        slack = step * 1e-6
-        return [mark for mark in marks if self.low - slack <= mark <= self.high + slack]
-
-
-def draw(figure: Figure) -> str:
-    """A figure as an ``svg`` element; points that are no numbers are left out."""
+    Args:
+        figure: what to draw.
+        name: prefix of the element's ids, unique on the page.
+    """
     series = [_finite(one) for one in figure.series]
     if not any(one.x for one in series):
-        return '<p class="soft">nothing to show</p>'
-    return _DRAWINGS[figure.kind](figure, series)
+        return None
+    written = StringIO()
+    # "default" first: a report does not depend on the user's settings of matplotlib.
+    styles: list[Any] = ["default", _STYLE, {"svg.hashsalt": name}]
+    with style.context(styles), warnings.catch_warnings():
+        # The browser has letters that matplotlib's font lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        canvas = Canvas(_SIZE, layout="constrained")
+        _DRAWINGS[figure.kind](figure, series, canvas)
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        canvas.savefig(written, format="svg", metadata=nothing)
+    return _inline(written.getvalue(), name, figure.title, _description(figure, series))
 
 
-def _scatter(figure: Figure, series: Sequence[Series]) -> str:
-    x, y = _axes(series, figure.diagonal)
-    points = [
-        f'<circle cx="{x.at(a):.1f}" cy="{y.at(b):.1f}" r="2.6" fill="var(--c{number})" '
-        f'fill-opacity="0.45"/>'
-        for number, one in enumerate(series)
-        for a, b in zip(one.x, one.y, strict=True)
-    ]
-    return _plot(figure, x, y, points, series)
-
-
-def _line(figure: Figure, series: Sequence[Series]) -> str:
-    x, y = _axes(series, figure.diagonal)
-    marks = []
+def _scatter(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
+    axes = _axes(figure, canvas)
     for number, one in enumerate(series):
-        places = [(x.at(a), y.at(b)) for a, b in zip(one.x, one.y, strict=True)]
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
-        colour = f"var(--c{number})"
-        marks.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
-            'stroke-linejoin="round"/>'
+        axes.plot(
+            one.x, one.y, "o", color=_colour(number), alpha=0.45, markersize=5, markeredgewidth=0
         )
-        marks += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in places]
-    return _plot(figure, x, y, marks, series)
 
 
-def _histogram(figure: Figure, series: Sequence[Series]) -> str:
-    """Counts in common bins, a strip for each series, so that none hides another."""
-    low, high = _range([value for one in series for value in one.x])
-    width = (high - low) / BINS
-    x = _Axis(low, high, STRIPS_LEFT, WIDTH - RIGHT)
-    strip = (HEIGHT - BOTTOM - TOP) / len(series)
-    marks = []
+def _line(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
+    axes = _axes(figure, canvas)
     for number, one in enumerate(series):
-        bins = [0] * BINS
-        for value in one.x:
-            bins[min(BINS - 1, int((value - low) / width))] += 1
-        ground = TOP + strip * (number + 1)
-        y = _Axis(0, max(1, *bins), ground, ground - strip + 6)
-        marks += [
-            f'<rect x="{x.at(low + place * width) + 0.5:.1f}" y="{y.at(count):.1f}" '
-            f'width="{x.at(width) - x.at(0) - 1:.1f}" height="{ground - y.at(count):.1f}" '
-            f'fill="var(--c{number})"/>'
-            for place, count in enumerate(bins)
-            if count
-        ]
-        marks.append(
-            f'<line class="axis" x1="{STRIPS_LEFT}" y1="{ground:.1f}" x2="{WIDTH - RIGHT}" '
-            f'y2="{ground:.1f}"/>'
-            f'<text x="{STRIPS_LEFT - 8}" y="{ground - 16:.1f}" text-anchor="end">'
-            f"{escape(one.name)}</text>"
-            f'<text x="{STRIPS_LEFT - 8}" y="{ground - 3:.1f}" text-anchor="end">'
-            f"{len(one.x):,} {escape(figure.y_label)}</text>"
-        )
-    return _frame(figure, [*_vertical(x), *marks, _across(figure, x)])
+        axes.plot(one.x, one.y, "o-", color=_colour(number), linewidth=2, markersize=5)
 
 
-_DRAWINGS: dict[str, Callable[[Figure, Sequence[Series]], str]] = {
+def _histogram(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
+    """Counts in the same bins, one strip per series, so that none hides another."""
+    values = [value for one in series for value in one.x]
+    strips = canvas.subplots(len(series), sharex=True, squeeze=False)[:, 0]
+    for number, (one, axes) in enumerate(zip(series, strips, strict=True)):
+        span = (min(values), max(values))
+        axes.hist(one.x, bins=_BINS, range=span, color=_colour(number), rwidth=0.9)
+        title = f"{one.name}: {len(one.x):,} {figure.y_label}"
+        axes.set_title(title, loc="left", fontsize=10, pad=3, color=_INK["soft"])
+        axes.grid(visible=False, axis="y")
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(length=0)
+    strips[-1].set_xlabel(figure.x_label)
+
+
+_DRAWINGS: dict[str, Callable[[Figure, Sequence[Series], Canvas], None]] = {
     "scatter": _scatter,
     "histogram": _histogram,
     "line": _line,
 }
 
 
-def _plot(
-    figure: Figure, x: _Axis, y: _Axis, marks: Sequence[str], series: Sequence[Series]
-) -> str:
-    """Marks between two axes, with a legend below where the series have names."""
-    parts = _vertical(x)
-    for tick in y.ticks():
-        place = y.at(tick)
-        parts.append(
-            f'<line class="axis" x1="{LEFT}" y1="{place:.1f}" x2="{WIDTH - RIGHT}" '
-            f'y2="{place:.1f}"/><text x="{LEFT - 6}" y="{place + 4:.1f}" '
-            f'text-anchor="end">{tick:.10g}</text>'
-        )
+def _axes(figure: Figure, canvas: Canvas) -> Axes:
+    axes = canvas.add_subplot(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.tick_params(length=0)
     if figure.diagonal:
-        low, high = max(x.low, y.low), min(x.high, y.high)
-        parts.append(
-            f'<line class="guide" x1="{x.at(low):.1f}" y1="{y.at(low):.1f}" '
-            f'x2="{x.at(high):.1f}" y2="{y.at(high):.1f}"/>'
-        )
-    parts += [*marks, _across(figure, x)]
-    middle = (TOP + HEIGHT - BOTTOM) / 2
-    parts.append(
-        f'<text transform="translate(12 {middle:.0f}) rotate(-90)" '
-        f'text-anchor="middle">{escape(figure.y_label)}</text>'
-    )
-    named = [(number, one.name) for number, one in enumerate(series) if one.name]
-    for place, (number, name) in enumerate(named):
-        left, top = LEFT + 122 * (place % 3), HEIGHT + 18 * (place // 3)
-        parts.append(
-            f'<rect x="{left}" y="{top}" width="10" height="10" rx="2" fill="var(--c{number})"/>'
-            f'<text x="{left + 15}" y="{top + 9}">{escape(name)}</text>'
-        )
-    return _frame(figure, parts, 18 * ((len(named) + 2) // 3))
+        axes.plot([0, 1], [0, 1], "--", color=_INK["soft"], linewidth=1)
+    return axes
 
 
-def _frame(figure: Figure, parts: Sequence[str], legend: int = 0) -> str:
-    return "".join(
-        [
-            f'<svg viewBox="0 0 {WIDTH} {HEIGHT + legend}" role="img" '
-            f'aria-label="{escape(figure.title)}">',
-            *parts,
-            "</svg>",
-        ]
-    )
+def _colour(number: int) -> str:
+    return _INK[f"series-{number}"]
 
 
-def _vertical(x: _Axis) -> list[str]:
-    """Lines at the ticks of the horizontal axis, and their numbers."""
-    return [
-        f'<line class="axis" x1="{x.at(tick):.1f}" y1="{TOP}" x2="{x.at(tick):.1f}" '
-        f'y2="{HEIGHT - BOTTOM}"/><text x="{x.at(tick):.1f}" y="{HEIGHT - BOTTOM + 15}" '
-        f'text-anchor="middle">{tick:.10g}</text>'
-        for tick in x.ticks()
-    ]
+def _description(figure: Figure, series: Sequence[Series]) -> str:
+    """Describe the plot for people who cannot see it."""
+    parts = [f"{figure.kind.capitalize()} of {figure.y_label} by {figure.x_label}."]
+    for one in series:
+        named = f"{one.name}: " if one.name else ""
+        if not one.x:
+            parts.append(f"{named}no points.")
+            continue
+        points = f"{named}{len(one.x):,} points, {figure.x_label} {_range(one.x)}"
+        parts.append(f"{points}, {figure.y_label} {_range(one.y)}." if one.y else f"{points}.")
+    return " ".join(parts)
 
 
-def _across(figure: Figure, x: _Axis) -> str:
-    """The label of the horizontal axis."""
-    return (
-        f'<text x="{(x.start + x.end) / 2:.0f}" y="{HEIGHT - 8}" '
-        f'text-anchor="middle">{escape(figure.x_label)}</text>'
-    )
+def _range(values: Sequence[float]) -> str:
+    return f"from {min(values):.3g} to {max(values):.3g}"
 
 
-def _axes(series: Sequence[Series], square: bool) -> tuple[_Axis, _Axis]:
-    across = [value for one in series for value in one.x]
-    up = [value for one in series for value in one.y]
-    if square:
-        across = up = [*across, *up, 0.0, 1.0]
-    return (
-        _Axis(*_range(across), LEFT, WIDTH - RIGHT),
-        _Axis(*_range(up), HEIGHT - BOTTOM, TOP),
-    )
+def _inline(svg: str, name: str, title: str, description: str) -> str:
+    """Turn a standalone SVG file into an element of the page.
+
+    Removes namespaces and the fixed size, replaces colours with CSS variables, and adds a title
+    and a description for screen readers.
+    """
+    root = ElementTree.fromstring(svg)  # noqa: S314  matplotlib wrote it
+    variables = {light: f"var(--{variable})" for variable, light in _INK.items()}
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = {_local(key): value for key, value in element.attrib.items()}
+        if element.tag == "g":  # ids such as axes_1 repeat in each plot; nothing refers to them
+            element.attrib.pop("id", None)
+        if css := element.get("style"):
+            for light, variable in variables.items():
+                css = css.replace(light, variable)
+            element.set("style", css)
+    for parent in list(root.iter()):  # a style sheet in the SVG would apply to the whole page
+        for child in parent.findall("style"):
+            parent.remove(child)
+    root.attrib = {
+        "viewBox": root.attrib["viewBox"],
+        "role": "img",
+        "aria-labelledby": f"{name}-title",
+        "aria-describedby": f"{name}-desc",
+    }
+    for place, (tag, text) in enumerate({"title": title, "desc": description}.items()):
+        element = ElementTree.Element(tag, id=f"{name}-{tag}")
+        element.text = text
+        root.insert(place, element)
+    return ElementTree.tostring(root, encoding="unicode")
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    """From the least to the greatest with a little air; never of no width."""
-    low, high = min(values), max(values)
-    air = (high - low) * 0.03 or max(abs(low), 1.0) * 0.5
-    return low - air, high + air
+def _local(name: str) -> str:
+    """A name without its namespace."""
+    return name.rpartition("}")[2]
 
 
 def _finite(series: Series) -> Series:
