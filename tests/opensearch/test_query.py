@@ -1,4 +1,4 @@
-"""`slice-os query`, and how docs/opensearch.md says to use it in an application."""
+"""`slice-os query`, and what docs/opensearch.md says an application does with it."""
 
 from __future__ import annotations
 
