@@ -139,7 +139,7 @@ def test_a_consumer_that_stops_leaves_no_point_in_time() -> None:
     client = Client()
     stream = Driver(client, "there").stream(pages())  # type: ignore[arg-type]
     assert next(stream) == "hit a"
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert client.sent == ["create", "search", "delete"]
 
 

@@ -7,13 +7,12 @@ carries out what the flow yields to clean up. So a point in time is closed in ev
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from opensearchpy import OpenSearch
-from typing_extensions import assert_never
 
 from slice_os.stores.opensearch.exchange import (
     ClosePoint,
@@ -63,7 +62,7 @@ class Driver:
         (result,) = self.stream(emitting(flow))
         return result
 
-    def stream(self, flow: Stream[T]) -> Iterator[T]:
+    def stream(self, flow: Stream[T]) -> Generator[T, None, None]:
         """The results of a flow, as they come.
 
         Raises:
@@ -155,7 +154,4 @@ def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
             return client.indices.get_mapping(index=name)
         case ReadRecord(index, key):
             return client.get(index=index, id=key)
-        case Compute():
-            raise TypeError("work is not sent")
-        case _:
-            assert_never(request)
+    raise TypeError(f"{type(request).__name__} is not for the server")
