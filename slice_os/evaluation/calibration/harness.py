@@ -113,7 +113,6 @@ def run(
             "the cosine, used as a probability.",
         ),
         main=("ece", "brier"),
-        main=("ece", "brier", "right"),
         figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
     )
 
