@@ -28,10 +28,12 @@ format: $(VENV)/.dev ## Format the code and fix what ruff can fix
 	$(BIN)/ruff format .
 
 .PHONY: docs
-docs: $(VENV)/.dev demo.slice ## Write what is generated in docs/ anew
+docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and build the site into site/
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_evaluation.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 .PHONY: build
 build: $(VENV)/.base ## Build the wheel and the source archive into dist/
@@ -46,7 +48,7 @@ lock: ## Update the pins to what pyproject.toml allows; needs uv
 
 .PHONY: clean
 clean: ## Delete everything that make created
-	rm -rf $(VENV) demo.slice dist
+	rm -rf $(VENV) demo.slice dist site
 
 # Always runs: unchanged documents are skipped at once. A store belongs to its model.
 .PHONY: demo.slice

@@ -127,7 +127,7 @@ def find_folder(model: str) -> Path:
     if Path(model).exists():
         return Path(model)
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
     try:
         for weights in _WEIGHTS:
@@ -138,6 +138,10 @@ def find_folder(model: str) -> Path:
         raise ModelError(
             f"no folder {model!r}, and Hugging Face cannot be reached; give a folder, "
             "or connect to the network once to download the model"
+        ) from error
+    except HFValidationError as error:
+        raise ModelError(
+            f"no folder {model!r}, and no Hugging Face name such as ORGANISATION/MODEL"
         ) from error
     except (OSError, ValueError) as error:
         raise ModelError(

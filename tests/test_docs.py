@@ -21,7 +21,9 @@ from slice_os.results import Context, Hit
 REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"
 PAGES = sorted(
-    path for folder in (".", "docs", "demo") for path in (REPOSITORY / folder).glob("*.md")
+    path
+    for pattern in ("*.md", "docs/**/*.md", "demo/*.md", "slice_os/models/*/*.md")
+    for path in REPOSITORY.glob(pattern)
 )
 
 
@@ -113,6 +115,16 @@ def hits(lines: str, folder: Path) -> list[dict[str, object]]:
     return found
 
 
+def printed_hits(lines: str) -> list[tuple[float, str, str]]:
+    """Cosine, place and text of hits as the examples in Python print them."""
+    found = []
+    for line in lines.splitlines():
+        match = re.fullmatch(r"(0\.\d\d)  (\S+:\d+-\d+)  (.+)", line)
+        assert match, line
+        found.append((float(match[1]), match[2], match[3]))
+    return found
+
+
 @pytest.mark.slow
 def test_the_examples_run(folder: Path) -> None:
     commands = [
@@ -129,12 +141,19 @@ def test_the_examples_run(folder: Path) -> None:
         if "ingest" not in command:
             assert hits(output, folder), command
 
-    (program,) = fences(README, "python")
-    printed = run([sys.executable, "-c", program], folder).splitlines()
-    assert printed
-    for line in printed:
-        match = re.fullmatch(r"(0\.\d\d)  (\S+):(\d+)-(\d+)  (.+)", line)
-        assert match, line
+    _, program = fences(README, "python")
+    assert printed_hits(run([sys.executable, "-c", program], folder))
+
+
+@pytest.mark.parametrize("page", [README, REPOSITORY / "docs" / "index.md"], ids=lambda p: p.name)
+def test_the_first_lines_of_code_find_what_the_page_says(page: Path, tmp_path: Path) -> None:
+    program = fences(page, "python")[0]
+    assert len(program.strip().splitlines()) <= 12
+    printed = printed_hits(run([sys.executable, "-c", program], tmp_path))
+    promised = printed_hits(fences(page, "text")[0])
+    assert [hit[1:] for hit in printed] == [hit[1:] for hit in promised]
+    for (cosine, *_), (expected, *_) in zip(printed, promised, strict=True):
+        assert cosine == pytest.approx(expected, abs=0.02)  # int8 differs between kinds of CPU
 
 
 @pytest.mark.slow
@@ -146,3 +165,44 @@ def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
     assert len(found) == 10
     ends = [hit for hit in found if re.search("(?i)terminat|cancel", str(hit["passage"]))]
     assert len(ends) == len(found)
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs(folder: Path) -> None:
+    tutorial = REPOSITORY / "docs" / "tutorial.md"
+    local = [
+        line
+        for block in fences(tutorial, "sh")
+        for line in block.splitlines()
+        if line.startswith("slice-os ") and "localhost" not in line
+    ]
+    assert len(local) >= 6
+    for command in local:
+        run(command, folder)
+    for program in fences(tutorial, "python"):
+        assert run([sys.executable, "-c", program], folder)
+    lines = (folder / "hits.jsonl").read_text("utf-8")
+    assert len(hits(lines, folder)) == 51
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="mkdocs is not installed; `make test` installs it")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr, done.stderr
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        sources = re.findall(
+            r"<(?:script|img|source)[^>]*?\ssrc=[\"']?([^\"' >]+)"
+            r"|<link[^>]*?rel=[\"']?(?:stylesheet|icon|preconnect)[^>]*?href=[\"']?([^\"' >]+)",
+            page.read_text("utf-8"),
+        )
+        loaded = [source for pair in sources for source in pair if source]
+        assert not [source for source in loaded if "//" in source], page

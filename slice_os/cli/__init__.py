@@ -26,6 +26,7 @@ COMMANDS = {
     "export": "slice_os.cli.export:export",
     "eval": "slice_os.cli.evaluate:eval",
     "train": "slice_os.cli.train:train",
+    "data": "slice_os.cli.data:data",
 }
 
 

@@ -113,7 +113,7 @@ class StageRun:
     def _batch(self, term: Term, key: str, position: int) -> list[Record]:
         shares = term.shares or [len(self._datasets[name].records) for name in term.data]
         (name,) = Random(f"{key}/{position}").choices(term.data, shares)  # noqa: S311
-        return self._datasets[name].draw(position, term.batch, f"{key}/{name}")
+        return self._datasets[name].batch(position, term.batch, f"{key}/{name}")
 
     def _loss(self, term: Term, batch: list[Record], rng: Random) -> Any:
         if term.dimensions:

@@ -122,7 +122,7 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path: Path, folder: Path) ->
     ("name", "file", "content", "complaint"),
     [
         ("bird", "bird.txt", "a\tb\n", "no column 'term1'"),
-        ("bird", "bird.txt", BIRD + "x\ty\n", "line 6: 2 columns of 4"),
+        ("bird", "bird.txt", BIRD + "x\ty\n", "line 6: 2 columns of 5"),
         (
             "patent",
             "train.csv",

@@ -1,4 +1,4 @@
-"""`slice-os query`, and how docs/opensearch.md says to use it in an application."""
+"""`slice-os query`, and how docs/another-language.md says to use it in an application."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from slice_os.cli import cli
 
 from .texts import index_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "opensearch.md"
+DOCS = Path(__file__).parents[2] / "docs"
 ADDRESS = "http://localhost:9200"
 PHRASE = "I want to cancel my booking"
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+    pages = [(DOCS / name).read_text("utf-8") for name in ("opensearch.md", "another-language.md")]
+    return re.findall(rf"^```{language}\n(.*?)^```$", "\n".join(pages), re.M | re.S)
 
 
 @pytest.fixture(scope="module")

@@ -222,24 +222,24 @@ def test_records_with_evaluation_sentences_are_dropped_and_counted(recipe, data)
     from dataclasses import replace
 
     cleaned = load(replace(config, hashes="hashes"), data)["sts"]
-    assert (cleaned.contaminated, len(cleaned.records)) == (1, 23)
+    assert (cleaned.counts.contaminated, len(cleaned.records)) == (1, 23)
     assert first not in cleaned.records
 
 
 def test_epochs_hold_every_record_once_and_draws_repeat(recipe, data):
     triples = load(read_config(recipe()), data)["triples"]
-    drawn = [record for position in range(4) for record in triples.draw(position, 3, "seed")]
-    assert Counter(drawn) == Counter(triples.records)
-    assert triples.draw(2, 3, "seed") == drawn[6:9]
-    assert triples.draw(0, 12, "seed") != triples.draw(1, 12, "seed")
+    read = [record for position in range(4) for record in triples.batch(position, 3, "seed")]
+    assert Counter(read) == Counter(triples.records)
+    assert triples.batch(2, 3, "seed") == read[6:9]
+    assert triples.batch(0, 12, "seed") != triples.batch(1, 12, "seed")
 
 
 def test_pairs_are_placed_anew_at_each_draw(recipe, data):
     pairs = load(read_config(recipe()), data)["sts"]
-    epochs = [pairs.draw(epoch, 24, "seed") for epoch in (0, 1)]
+    epochs = [pairs.batch(epoch, 24, "seed") for epoch in (0, 1)]
     texts = [{pair.first: pair.passage.text for pair in epoch} for epoch in epochs]
     assert texts[0] != texts[1]
-    assert pairs.draw(0, 24, "seed") == epochs[0]
+    assert pairs.batch(0, 24, "seed") == epochs[0]
 
 
 @settings(max_examples=30)
