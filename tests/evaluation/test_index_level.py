@@ -98,5 +98,5 @@ def test_a_store_of_other_documents_is_refused(
 def test_files_that_are_not_there_are_named(documents: Path, phrases: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         evaluate("--data", "nowhere.jsonl", "--phrases", str(phrases))
-    with pytest.raises(InputError, match="not found; expected text, a passage a line"):
+    with pytest.raises(InputError, match="not found; expected text with one passage a line"):
         evaluate("--data", str(documents), "--phrases", "nowhere.txt")

@@ -141,7 +141,13 @@ def run(
             figures = measured(ANSWER_MEASURES, _scores(part, found))
             rows.append(_row(selector.name, None, SPAN_SELECTION, subset, figures))
             examples.extend(_misses(f"{selector.name}, span selection", part, found))
-    return Evaluation(f"pic-{task}", tuple(rows), tuple(files), examples=tuple(examples))
+    return Evaluation(
+        f"pic-{task}",
+        tuple(rows),
+        tuple(files),
+        main=("top1", "mrr5") if task == "pr" else ("em_loc", "f1_loc"),
+        examples=tuple(examples),
+    )
 
 
 def _row(
