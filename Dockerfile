@@ -3,18 +3,18 @@ ARG PYTHON=3.12.13-slim-bookworm
 
 FROM python:${PYTHON} AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE NOTICE ./
 COPY export/ export/
 COPY ingest/ ingest/
 COPY mappings/ mappings/
-# Its links to the three folders above stay links.
+# Its links to the three folders above are copied as links.
 COPY slice_os/ slice_os/
 RUN pip wheel --no-cache-dir --wheel-dir /wheels .
 
 FROM python:${PYTHON}
 RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
     pip install --no-cache-dir --no-index --find-links /wheels /wheels/slice_os-*.whl
-# The folder is there before a volume is mounted on it, so that the volume belongs to the user.
+# Create the folder before a volume is mounted on it, so that the user owns the volume.
 RUN useradd --create-home --uid 10001 slice \
     && install --directory --owner slice --group slice /work
 USER 10001:10001

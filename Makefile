@@ -1,11 +1,11 @@
-# Sets up `.venv` by itself, with the pins of requirements.lock; after that no network is needed.
+# Sets up `.venv` by itself with the pins of requirements.lock, and needs no network after that.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
 
 .PHONY: help
-help: ## Say what there is to make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s%s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
@@ -17,19 +17,20 @@ test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: check
-check: $(VENV)/.dev ## Lint, check the format and the types
+check: $(VENV)/.dev ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 .PHONY: format
-format: $(VENV)/.dev ## Format the code and mend what ruff can mend
+format: $(VENV)/.dev ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
 .PHONY: docs
 docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and build the site into site/
 	$(BIN)/python docs/make_cli.py
+	$(BIN)/python docs/make_data.py
 	$(BIN)/python docs/make_evaluation.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/make_picture.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -39,39 +40,39 @@ build: $(VENV)/.base ## Build the wheel and the source archive into dist/
 	$(BIN)/hatchling build
 
 .PHONY: lock
-lock: ## Pin anew what pyproject.toml allows; needs uv
+lock: ## Update the pins to what pyproject.toml allows; needs uv
 	@{ echo "# Pins for the Makefile and CI; pyproject.toml has the ranges. Made by \`make lock\`."; \
 	  uv pip compile --quiet --universal --upgrade --python-version 3.10 --all-extras --group dev \
 	    --no-annotate --no-header pyproject.toml; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
 .PHONY: clean
-clean: ## Delete what make made
+clean: ## Delete everything that make created
 	rm -rf $(VENV) demo.slice dist site
 
-# Always run: what has not changed since is passed over in a moment. A store belongs to its model.
+# Always runs: unchanged documents are skipped at once. A store belongs to its model.
 .PHONY: demo.slice
 demo.slice: $(VENV)/.base
 	@test -z "$$(find slice_os/models -name model.json -newer $@ 2>/dev/null)" || rm -rf $@
 	@echo "slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice"
 	@$(BIN)/slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice
 
-# hatchling and editables stand in the environment, so that building needs no network either.
+# hatchling and editables are in the environment, so that building needs no network either.
 $(VENV)/.base: pyproject.toml requirements.lock
 	@test -x $(BIN)/pip || { \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
-	    echo "slice-os needs Python 3.10 or newer and '$(PYTHON)' is not: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+	    echo "slice-os needs Python 3.10 or newer, and '$(PYTHON)' is older: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
 	    exit 1; }; \
-	  echo "Setting up $(VENV), once: well under a minute, 240 MB"; \
+	  echo "Setting up $(VENV), once: less than a minute, 240 MB"; \
 	  $(PYTHON) -m venv $(VENV) || { \
 	    rm -rf $(VENV); \
-	    echo "$(PYTHON) cannot make environments: install its venv module (Debian: apt install python3-venv)" >&2; \
+	    echo "$(PYTHON) cannot create environments: install its venv module (Debian: apt install python3-venv)" >&2; \
 	    exit 1; }; }
 	@$(INSTALL) pip hatchling editables
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@echo "Adding to $(VENV) what tests and checks need: the first time some minutes and 6 GB, torch among it"
+	@echo "Adding to $(VENV) what tests and checks need, such as torch: a few minutes and 6 GB the first time"
 	@$(INSTALL) --no-build-isolation --editable '.[async,aws,eval,export,openvino,train]' --group dev
 	@touch $@

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from slice_os.datasets.decontamination import normalised, read_hashes, sentence_hash
 from slice_os.sentences import sentence_ends
-from slice_os.training.data.decontamination import normalised, read_hashes, sentence_hash
 from slice_os.words import find_words
 
 SEED = 1

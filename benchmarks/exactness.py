@@ -22,7 +22,8 @@ from corpora import SEED, contract_phrases, write_contracts
 from slice_os import Corpus, Document
 from slice_os.arrays import FloatArray
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.readers import ReadOptions, read
+from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query
 from slice_os.passages import EncodedPassage
@@ -65,7 +66,7 @@ def main() -> None:
                 phrases.append(" ".join(words[start : start + choose.randint(2, 14)]))
             query = make_query(corpus.encoder, phrases)
             candidates = corpus.store.rank(query, 1)
-            loaded = corpus.store.load(candidates.keys)
+            loaded = candidates.load(candidates.keys)
             place_of = {
                 (loaded[key].doc_id, loaded[key].encoded.start): column
                 for column, key in enumerate(candidates.keys)

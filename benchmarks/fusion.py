@@ -18,18 +18,19 @@ import numpy as np
 
 from slice_os.corpus import Corpus
 from slice_os.datasets.span_set_formats import read_span_set
-from slice_os.evaluation.encoders.base import open_encoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.harness import quiet
-from slice_os.evaluation.span_retrieval.measures import ranking_scores
+from slice_os.evaluation.span_retrieval.measures import PRIMARY, ranking_scores
 from slice_os.evaluation.span_retrieval.ranking import (
     DOCUMENT,
     SETTINGS,
     SpanIndex,
-    questions,
+    ranking_tasks,
     span_encoder,
 )
-from slice_os.evaluation.span_retrieval.systems import PRIMARY, relevant
-from slice_os.fusion import FUSIONS, convex
+from slice_os.evaluation.span_retrieval.systems import relevant
+from slice_os.fusion import convex
+from slice_os.search_options import FUSIONS, load_fusion
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -51,16 +52,16 @@ def main() -> None:
         Corpus(f"{folder}/set", encoder=span_encoder(encoder)) as corpus,
     ):
         index = SpanIndex(corpus, encoder, data, quiet)
-        asked = questions(data, options.setting)
-        for known in index.known(asked):
-            candidates = known.spans, known.bm25, float(known.bm25.max(initial=0))
-            scores = {"bm25": known.bm25}
-            scores |= {name: fuse(*candidates) for name, fuse in FUSIONS.items()}
+        tasks = ranking_tasks(data, options.setting)
+        for scored in index.score(tasks):
+            candidates = scored.spans, scored.bm25, float(scored.bm25.max(initial=0))
+            scores = {"bm25": scored.bm25}
+            scores |= {name: load_fusion(name)(*candidates) for name in FUSIONS}
             scores |= {f"weight {weight}": convex(*candidates, weight) for weight in WEIGHTS}
             for name, row in scores.items():
-                ranked = [str(known.first + number) for number in known.ranking(row)]
-                runs.setdefault(name, {})[known.asked.id] = ranked
-        right = relevant(index, asked)
+                ranked = [str(scored.first + number) for number in scored.ranking(row)]
+                runs.setdefault(name, {})[scored.task.id] = ranked
+        right = relevant(index, tasks)
     print(f"{data.name}: {len(index.places)} passages, {len(right)} questions; {PRIMARY}")
     for name, run in runs.items():
         print(f"{name:12} {np.mean(list(ranking_scores(run, right)[PRIMARY].values())):.4f}")

@@ -61,9 +61,9 @@ def write(data: Path, folder: Path, size: int, one_file: bool) -> int:
 def ingest(folder: str, store: str, done: Synchronized[int]) -> None:
     """Ingest the folder, telling of the bytes done."""
     from slice_os import Corpus
-    from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.pipeline import IngestSummary
 
-    def tell(summary: Summary) -> None:
+    def tell(summary: IngestSummary) -> None:
         done.value = summary.bytes
 
     with Corpus(store) as corpus:

@@ -85,7 +85,7 @@ def _ids(store: OpenSearchStore) -> dict[tuple[str, int], str]:
 
 
 def _walk(store: OpenSearchStore, body: search_bodies.Body) -> Iterator[search_bodies.Answer]:
-    for page in pages(store.client, store.index.name, body, store.location):
+    for page in pages(store.handle, body):
         yield from page
 
 
@@ -102,7 +102,7 @@ def main() -> None:
         info = store.info()
         print(f"{info.passages} passages, {info.pieces} token vectors, {store.settings.policy}")
         measure(corpus, store, phrases, "as loaded")
-        force_merge(store.client, store.index.name, store.location)
+        force_merge(store.handle)
         measure(corpus, store, phrases, "merged")
 
 

@@ -27,10 +27,11 @@ import corpora
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.results import Hits
-from slice_os.stores import store_exists
-from slice_os.stores.opensearch.connection import parse_location
-from slice_os.stores.opensearch.indices import force_merge, resolve
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.indices import force_merge
+from slice_os.stores.opensearch.lookup import require_index
 from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.registry import store_exists
 
 LEASE_SECONDS = 70
 RESULTS = Path(__file__).parent / "results" / "opensearch_store.json"
@@ -60,15 +61,13 @@ def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions)
 
 def merge(location: str) -> float:
     """Merge an index until nothing is left that a load kept for recovery; seconds of merging."""
-    connection = parse_location(location)
-    client = connection.client()
-    index = resolve(client, connection.index, location)
-    assert index is not None
+    alias = IndexHandle.at(location)
+    index, client = alias.named(require_index(alias).name), alias.client
     # What a load keeps for recovery is dropped by merges, half a minute after its last use.
     client.indices.flush(index=index.name)
     time.sleep(LEASE_SECONDS)
     began = time.monotonic()
-    force_merge(client, index.name, location)
+    force_merge(index)
     seconds = time.monotonic() - began
     client.indices.flush(index=index.name, params={"force": "true"})
     client.indices.refresh(index=index.name)

@@ -24,8 +24,9 @@ from slice_os import Corpus, Document, SpanEncoder
 from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart
-from slice_os.stores import create_store, open_store
+from slice_os.stores.backend import NewStore
 from slice_os.stores.local.store import LocalStore
+from slice_os.stores.registry import create_store, open_store
 
 ROUNDS = 9
 PHRASES = [
@@ -55,7 +56,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 def build(place: str, encoder: SpanEncoder, parts: list[DocumentPart], copies: int) -> None:
     """A store with every document so many times."""
-    create_store(place, encoder.card, 128)
+    create_store(place, NewStore(encoder.card, 128))
     store = open_store(place)
     with store.writer() as writer:
         for copy in range(copies):

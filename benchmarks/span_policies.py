@@ -112,7 +112,7 @@ def main() -> None:
         choose = np.random.default_rng(corpora.SEED)
         kept = np.sort(choose.choice(len(kept), chosen.passages, replace=False))
     keys = [candidates.keys[column] for column in kept.tolist()]
-    loaded: dict[object, StoredPassage] = dict(store.load(keys))
+    loaded: dict[object, StoredPassage] = dict(candidates.load(keys))
     passages = [loaded[key].encoded for key in keys]
     tokens = sum(len(passage.vectors) for passage in passages)
     best = np.argsort(-candidates.cosines[:, kept], axis=1, kind="stable")[:, :10]

@@ -1,4 +1,4 @@
-"""Where records that could not be used are kept, so that nothing is lost."""
+"""Keeps the records that could not be used, so that nothing is lost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from slice_os.ingest.readers import BadRecord
 
 
 class DeadLetters:
-    """Appends bad records to a file of JSON lines, which the first one creates.
+    """Appends bad records to a file of JSON lines, created for the first record.
 
-    A line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO 8601,
-    UTC), and is on its way to the disk when `write` returns.
+    Each line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO
+    8601, UTC). The line is flushed before `write` returns.
 
     Attributes:
         path: the file.
-        count: records written.
+        count: records written so far.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,7 +41,7 @@ class DeadLetters:
         line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)
         try:
             if self._stream is None:
-                # A lone surrogate comes out as \udXXX, which JSON reads back as it was.
+                # A lone surrogate is written as \udXXX, which JSON reads back unchanged.
                 self._stream = self._close.enter_context(
                     self.path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
                 )

@@ -1,4 +1,4 @@
-"""Cutting documents into passages at sentences and turns, and encoding them."""
+"""Cuts documents into passages at sentences and turns, and encodes them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CLAUSE_MARKS = frozenset(";:,)—\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """Where a passage lies: code points ``start:end``, words ``first_word:end_word``."""
+class PassageRange:
+    """Offsets of a passage: code points ``start:end``, words ``first_word:end_word``."""
 
     start: int
     end: int
@@ -33,16 +33,16 @@ class Passage:
 
 def cut_passages(
     document: Document, aligned: AlignedText, max_pieces: int = DEFAULT_MAX_PIECES
-) -> list[Passage]:
-    """Passages of whole sentences, as many as fit, each within one speaker's turn.
+) -> list[PassageRange]:
+    """Passages of as many whole sentences as fit, each within one speaker's turn.
 
-    Every word is in exactly one passage; what lies between two passages is white space. A
-    sentence that is too long is cut after a clause mark, or failing that between two words.
+    Every word is in exactly one passage; only white space separates two passages. A sentence
+    that is too long is cut after a clause mark or, if there is none, between two words.
 
     Args:
         document: the document.
         aligned: its text, aligned by the encoder.
-        max_pieces: word pieces that a passage holds; a single longer word is kept whole.
+        max_pieces: most word pieces in a passage; a single longer word is kept whole.
     """
     words = aligned.words
     if not len(words):
@@ -70,11 +70,14 @@ def encode_documents(
     A document is aligned and cut as a whole, but its vectors come in parts of bounded size.
 
     Args:
-        documents: in the order in which their parts shall come.
+        documents: the documents, in the order in which their parts are wanted.
         encoder: makes the token vectors.
-        max_pieces: word pieces that a passage holds.
+        max_pieces: most word pieces in a passage.
+
+    Yields:
+        The parts of each document in turn, the last one marked as such.
     """
-    pending: deque[tuple[Document, AlignedText, list[Passage], bool]] = deque()
+    pending: deque[tuple[Document, AlignedText, list[PassageRange], bool]] = deque()
 
     def ranges() -> Iterator[PieceRange]:
         for document in documents:
@@ -105,7 +108,7 @@ def encode_documents(
 
 
 def _turns(document: Document, words: IntArray) -> IntArray:
-    """The number of the turn that each word is in: neighbours of one speaker share it."""
+    """The number of each word's turn; consecutive segments of one speaker share it."""
     segments = document.segments
     changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
     numbers = np.concatenate([[0], np.cumsum(changes)])
@@ -130,7 +133,7 @@ def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int)
     return cuts
 
 
-def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> list[Passage]:
+def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> list[PassageRange]:
     passages = []
     start = 0
     for first, end in itertools.pairwise(bounds):
@@ -142,13 +145,13 @@ def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> l
                 stop = int(breaks[index])
         surface = text[start:stop]
         left = len(surface) - len(surface.lstrip())
-        passages.append(Passage(start + left, start + len(surface.rstrip()), first, end))
+        passages.append(PassageRange(start + left, start + len(surface.rstrip()), first, end))
         start = stop
     return passages
 
 
-def _parts(passages: list[Passage], aligned: AlignedText) -> list[list[Passage]]:
-    parts: list[list[Passage]] = [[]]
+def _parts(passages: list[PassageRange], aligned: AlignedText) -> list[list[PassageRange]]:
+    parts: list[list[PassageRange]] = [[]]
     for passage in passages:
         _, end = _pieces([passage], aligned)
         if parts[-1] and end - _pieces(parts[-1], aligned)[0] > PART_PIECES:
@@ -157,14 +160,14 @@ def _parts(passages: list[Passage], aligned: AlignedText) -> list[list[Passage]]
     return parts
 
 
-def _pieces(passages: list[Passage], aligned: AlignedText) -> tuple[int, int]:
+def _pieces(passages: list[PassageRange], aligned: AlignedText) -> tuple[int, int]:
     if not passages:
         return 0, 0
     words = aligned.words
     return int(words[passages[0].first_word, 2]), int(words[passages[-1].end_word - 1, 3])
 
 
-def _metadata(document: Document, passage: Passage) -> Metadata:
+def _metadata(document: Document, passage: PassageRange) -> Metadata:
     segments = document.segments
     after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)

@@ -1,8 +1,8 @@
 """Ingest: sources → documents → passages → vectors → store, resumable at every point.
 
-What was stored is known by the fingerprint of each document, and a source that was read to its
-end by its signature; so a second run does nothing, a run that was cut off goes on, and a
-changed document replaces the former one.
+The store knows each document by its fingerprint and each source that was read to its end by its
+signature. A second run therefore does nothing, an interrupted run resumes, and a changed document
+replaces the former one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source
 from slice_os.stores.base import Rejection, Store, StoredDocument, Writer
 from slice_os.threads import one_blas_thread
@@ -31,19 +32,20 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What an ingest run did, or has done so far.
+class IngestSummary:
+    """What an ingest run has done so far.
 
     Attributes:
         sources: sources read to their end.
-        sources_unchanged: sources passed over, being as they were when last read.
+        sources_unchanged: sources skipped because they have not changed since they were read.
         documents: documents stored, new or changed.
-        documents_unchanged: documents read but stored already.
-        documents_deleted: documents that were gone from their source.
+        documents_unchanged: documents read but already stored.
+        documents_deleted: documents deleted because their source no longer has them.
         pieces: token vectors stored.
         bad_records: records that could not be used; all are in the dead letters.
-        retries: requests that a server made us send again.
-        bytes: bytes of the sources done, those passed over included.
+        retries: requests sent again because the server was busy.
+        bytes: size of the finished sources, skipped ones included, and of what has been read
+            of the others.
         seconds: time taken.
     """
 
@@ -59,8 +61,8 @@ class Summary:
     seconds: float = 0.0
 
 
-Progress = Callable[[Summary], None]
-Complain = Callable[[BadRecord], None]
+SummaryCallback: TypeAlias = Callable[[IngestSummary], None]
+BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
 
 
 @one_blas_thread()
@@ -71,25 +73,29 @@ def ingest_sources(
     *,
     options: ReadOptions,
     dead_letters: Path,
-    progress: Progress | None = None,
-    complain: Complain | None = None,
-) -> Summary:
-    """Bring sources into a store.
+    progress: SummaryCallback | None = None,
+    complain: BadRecordCallback | None = None,
+) -> IngestSummary:
+    """Read sources into a store.
 
-    A record that cannot be used goes to the dead letters and the rest goes on; its source is
-    read again by the next run. Documents that are complete stay when the run is cut off.
+    A record that cannot be used goes to the dead letters and the run continues; the next run
+    reads its source again. If the run is interrupted, complete documents stay.
 
     Args:
-        store: where to.
-        encoder: the store's own.
+        store: receives the documents.
+        encoder: the encoder that the store was made with.
         sources: what to read.
-        options: how to read records.
-        dead_letters: file for records that cannot be used; made when there is one.
-        progress: told of the state after every part of a document and every source.
-        complain: told of every record that goes to the dead letters.
+        options: which fields of a record are its id, text and metadata.
+        dead_letters: file for records that cannot be used; created for the first one.
+        progress: called with the state after every part of a document and every source.
+        complain: called with every record that goes to the dead letters.
 
     Returns:
-        What was done.
+        What the run did.
+
+    Raises:
+        InputError: if the dead letters cannot be written.
+        StoreError: if the store cannot be read or written.
     """
     with store.writer() as writer, DeadLetters(dead_letters) as letters:
         run = _Run(store, writer, letters, options, progress, complain)
@@ -117,7 +123,7 @@ class _Open:
 
 
 class _Run:
-    """The bookkeeping of one run: counts, and which sources are through."""
+    """The bookkeeping of one run: counts, and which sources are finished."""
 
     def __init__(
         self,
@@ -125,8 +131,8 @@ class _Run:
         writer: Writer,
         letters: DeadLetters,
         options: ReadOptions,
-        progress: Progress | None,
-        complain: Complain | None,
+        progress: SummaryCallback | None,
+        complain: BadRecordCallback | None,
     ) -> None:
         self._store = store
         self._writer = writer
@@ -135,26 +141,26 @@ class _Run:
         self._options = options
         self._progress = progress
         self._complain = complain
-        self._counts = asdict(Summary())
+        self._counts = asdict(IngestSummary())
         self._began = time.monotonic()
         self._open: deque[_Open] = deque()
         self._owner: dict[str, str] = {}
         self._read: set[str] = set()
 
-    def summary(self) -> Summary:
+    def summary(self) -> IngestSummary:
         """The state so far."""
         counts = dict(self._counts)
         counts["bytes"] += sum(min(state.bytes, state.size) for state in self._open)
         counts["bad_records"] = self._letters.count
         counts["retries"] = self._writer.retries
         counts["seconds"] = time.monotonic() - self._began
-        return Summary(**counts)
+        return IngestSummary(**counts)
 
     def documents(self, sources: Iterable[Source]) -> Iterator[Document]:
-        """The documents that have to be stored; everything else is dealt with on the way."""
+        """The documents to store; what is unchanged or unusable is counted here."""
         for source in sources:
             if source.path and os.path.realpath(source.path) == self._dead_letters:
-                continue  # its own output, which it would never come to the end of
+                continue  # our own output: reading it would never end
             signature, size = _signature(source, self._options)
             known = self._store.source_signature(source.name)
             if signature and known == signature:
@@ -182,14 +188,14 @@ class _Run:
         self._tell()
 
     def rejected(self, rejections: Iterable[Rejection]) -> None:
-        """The store would not take some documents."""
+        """The store rejected some documents."""
         for rejection in rejections:
             document = rejection.document
             self._counts["documents"] -= 1
             self._bury(BadRecord(document.source, None, rejection.reason, document.text))
 
     def end(self) -> None:
-        """All has been read and written."""
+        """Everything has been read and written."""
         self._close_sources()
 
     def _wanted(self, state: _Open) -> Iterator[Document]:
@@ -209,7 +215,7 @@ class _Run:
                     yield document
 
     def _claims(self, source: str, document: Document) -> bool:
-        """Whether another source has a document's id: its file is there and may still have it."""
+        """Whether another source may still have the id: its file exists and was not read yet."""
         if not source or source == document.source or source in self._read:
             return False
         return os.path.exists(source)  # noqa: PTH110  Path.exists raises on odd names
@@ -237,7 +243,7 @@ class _Run:
             self._complain(record)
 
     def _close_sources(self) -> None:
-        """Finish the sources whose documents are all written, in their order."""
+        """Finish the sources whose documents are all written, in order."""
         while self._open and self._open[0].read and not self._open[0].waiting:
             state = self._open.popleft()
             if not state.bad:
@@ -254,14 +260,14 @@ class _Run:
 
 
 def _signature(source: Source, options: ReadOptions) -> tuple[str, int]:
-    """What tells that a file has not changed, and its size; empty if nothing can."""
+    """What changes if the file or how it is read does, empty if unknown; and its size."""
     if source.path is None:
         return "", 0
     try:
         stat = source.path.stat()
     except OSError:
         return "", 0
-    read_as = f"{source.format.value} {options}"
+    read_as = f"{source.format} {options}"
     return f"{stat.st_size} {stat.st_mtime_ns} {read_as}", stat.st_size
 
 

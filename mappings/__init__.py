@@ -9,7 +9,7 @@ import orjson
 
 
 def load_template(version: int) -> dict[str, Any]:
-    """The composable index template of a schema version, as a fresh value."""
+    """The composable index template of a schema version; a new object on every call."""
     raw = (files(__name__) / f"passages-v{version}.json").read_bytes()
     template: dict[str, Any] = orjson.loads(raw)
     return template

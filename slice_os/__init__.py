@@ -10,7 +10,10 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from slice_os.version import __version__
 
 if TYPE_CHECKING:
     from slice_os.async_corpus import AsyncCorpus
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
     from slice_os.stores.opensearch.settings import IndexOptions
     from slice_os.stores.opensearch.store import OpenSearchStore
 
-__version__ = "0.1.0"
+if Path(__file__).with_name("ingest").is_file():
+    from slice_os.checkout import broken_links
+
+    raise ImportError(f"slice_os cannot be imported: {broken_links(Path(__file__).parent)}")
 
 _HOMES = {
     "AsyncCorpus": "async_corpus",
@@ -78,12 +84,13 @@ __all__ = [
     "SliceError",
     "SpanEncoder",
     "StoreError",
+    "__version__",
     "scan",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the command line starts quickly."""
+    """Import a public name when it is first used, so that the command line starts fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'slice_os' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"slice_os.{_HOMES[name]}"), name)

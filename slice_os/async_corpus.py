@@ -1,4 +1,4 @@
-"""A corpus in OpenSearch for applications that run on asyncio."""
+"""A corpus in OpenSearch for applications that use asyncio."""
 
 from __future__ import annotations
 
@@ -12,33 +12,23 @@ from typing import TYPE_CHECKING
 from slice_os.candidates import ScoredCandidates
 from slice_os.corpus import Filter, filter_values
 from slice_os.encoder import SpanEncoder
-from slice_os.fusion import fusion_named
-from slice_os.mining import (
-    NUM_CANDIDATES,
-    SERVER,
-    all_hits,
-    best_hits,
-    check_page,
-    fused,
-    make_query,
-)
-from slice_os.model import bundled_model
+from slice_os.mining import all_hits, best_hits, check_page, fused, make_query
+from slice_os.model import ModelCard, bundled_model
 from slice_os.query import Query
 from slice_os.results import Hit, Hits
-from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore, open_index
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SERVER, load_fusion
+from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
-from slice_os.stores.opensearch.indices import Index
-from slice_os.stores.opensearch.responses import passages
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
 
 
 class AsyncCorpus:
-    """Searches and mines an index without blocking the event loop; results are `Corpus`'s own.
+    """Searches and mines an index without blocking the event loop, with the results of `Corpus`.
 
-    Requests go through opensearch-py's asyncio client; phrases are encoded, and passages
-    scored, in threads. To fill an index, use `Corpus`.
+    Requests go through opensearch-py's asyncio client. Phrases are encoded, and passages scored,
+    in threads. To fill an index, use `Corpus`.
 
     Examples:
         >>> async with AsyncCorpus("http://localhost:9200/calls") as calls:
@@ -47,9 +37,9 @@ class AsyncCorpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: ``http(s)://[user@]host[:port]/index``; with a client, the index alone.
+        store: ``http(s)://[user@]host[:port]/index``; with ``client``, the name of the index.
         encoder: an encoder, or the model to load; None for the one the index was made with.
-        client: an asyncio client of your own, which stays open when the corpus closes.
+        client: your own asyncio client, which stays open when the corpus closes.
 
     Raises:
         MissingExtraError: if aiohttp is not installed.
@@ -82,16 +72,16 @@ class AsyncCorpus:
         offset: int = 0,
         threshold: float | None = None,
         where: Filter | None = None,
-        fusion: str = "convex",
+        fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
         check_page(top_k, offset, num_candidates)
-        store, query = await self._ask(phrases, where)
+        store, query = await self._query(phrases, where)
         if fusion == SERVER:
             candidates, scores = await store.rank_fused(query, num_candidates)
         else:
-            fuse = fusion_named(fusion)
+            fuse = load_fusion(fusion)
             candidates = await store.rank(query, num_candidates)
             scores = fused(candidates, fuse)
         return await asyncio.to_thread(
@@ -99,7 +89,6 @@ class AsyncCorpus:
             candidates,
             scores,
             query,
-            passages,
             top_k=top_k,
             offset=offset,
             threshold=threshold,
@@ -114,7 +103,7 @@ class AsyncCorpus:
         exhaustive: bool = True,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
-        store, query = await self._ask(phrases, where)
+        store, query = await self._query(phrases, where)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
@@ -122,7 +111,7 @@ class AsyncCorpus:
                     yield hit
 
     async def close(self) -> None:
-        """Close the client, if the corpus made it."""
+        """Close the client, if the corpus opened it."""
         if self._owns_client:
             await self._client.close()
 
@@ -137,7 +126,7 @@ class AsyncCorpus:
     ) -> None:
         await self.close()
 
-    async def _ask(
+    async def _query(
         self, phrases: str | Sequence[str], where: Filter | None
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
@@ -145,24 +134,23 @@ class AsyncCorpus:
         return store, query
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
-        """The index and its encoder; opened by the first question."""
+        """The index and its encoder, opened on first use."""
         async with self._opening:
             if self._opened is None:
-                index = await open_index(self._client, self._name, self._location)
-                store = AsyncOpenSearchStore(self._client, index, self._location)
-                encoder = await asyncio.to_thread(self._load_encoder, index)
+                store = await AsyncOpenSearchStore.open(self._client, self._name, self._location)
+                card = store.index.settings.encoder
+                encoder = await asyncio.to_thread(self._load_encoder, card)
                 self._opened = store, encoder
             return self._opened
 
-    def _load_encoder(self, index: Index) -> SpanEncoder:
-        card = index.settings.encoder
+    def _load_encoder(self, card: ModelCard) -> SpanEncoder:
         if isinstance(self._encoder, SpanEncoder):
             encoder = self._encoder
         else:
             encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
-        index.settings.encoder.check_made(self._location, encoder.card)
+        card.check_made(self._location, encoder.card)
         return encoder
 
 
 def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:
-    return list(all_hits(candidates, query, passages, threshold))
+    return list(all_hits(candidates, query, threshold))

@@ -1,4 +1,4 @@
-"""A corpus: a store and the encoder that belongs to it, in one object for applications."""
+"""A corpus: a store and its encoder, in one object for applications."""
 
 from __future__ import annotations
 
@@ -11,18 +11,32 @@ from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Complain, Progress, Summary, ingest_sources
+from slice_os.ingest.pipeline import (
+    BadRecordCallback,
+    IngestSummary,
+    SummaryCallback,
+    ingest_sources,
+)
 from slice_os.ingest.readers import ReadOptions
-from slice_os.ingest.sources import Format, find_sources
-from slice_os.mining import NUM_CANDIDATES, make_query, mine, search
+from slice_os.ingest.sources import find_sources
+from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
-from slice_os.stores import Location, create_store, is_remote, open_store, store_exists
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store, StoreInfo
-from slice_os.stores.local import LocalStore
 from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.registry import (
+    Location,
+    create_store,
+    find_backend,
+    open_store,
+    store_exists,
+)
 from slice_os.threads import one_blas_thread
+
+DEAD_LETTERS = "dead-letters.jsonl"
 
 Filter = Mapping[str, Scalar | Sequence[Scalar]]
 
@@ -37,17 +51,17 @@ class Corpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``, made by the
-            first `add` or `ingest` if there is none; or a store of your own making, such as
-            an `OpenSearchStore` over your own client, which stays open when the corpus closes.
+        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``, created by the
+            first `add` or `ingest` if it does not exist; or an open store, such as an
+            `OpenSearchStore` over your own client, which stays open when the corpus closes.
         encoder: an encoder, or the model to load; None for the one the store was made with, or
             the bundled default for a new store.
-        max_pieces: word pieces that a passage of a new store holds, 8 to 1,024.
-        index: how an index is made if there is none, for a store in OpenSearch.
+        max_pieces: word pieces that a passage of a new store holds at most, 8 to 1,024.
+        index: options for a new index in OpenSearch.
 
     Raises:
-        InputError: on another number of word pieces.
-        EncoderMismatchError: when the store is first used and was made with another encoder.
+        InputError: if ``max_pieces`` is out of range.
+        EncoderMismatchError: on first use, if the store was made with another encoder.
     """
 
     def __init__(
@@ -66,7 +80,7 @@ class Corpus:
 
     @cached_property
     def encoder(self) -> SpanEncoder:
-        """The encoder; loaded when it is first needed."""
+        """The encoder, loaded on first use."""
         if isinstance(self._encoder, SpanEncoder):
             return self._encoder
         if self._encoder is None and self._exists():
@@ -76,10 +90,10 @@ class Corpus:
 
     @cached_property
     def store(self) -> Store:
-        """The store; opened when it is first needed.
+        """The store, opened on first use.
 
         Raises:
-            StoreError: if there is none yet.
+            StoreError: if it does not exist yet.
         """
         card = None if self._encoder is None else self.encoder.card
         if isinstance(self._source, (str, Path)):
@@ -92,16 +106,16 @@ class Corpus:
         if self._max_pieces not in (None, made_with):
             raise StoreError(
                 f"{self._location}: was made with passages of {made_with} word pieces, "
-                f"not {self._max_pieces}; leave that out, or ingest into a new store"
+                f"not {self._max_pieces}; omit that option, or ingest into a new store"
             )
         return store
 
     @one_blas_thread()
     def add(self, documents: Iterable[Document]) -> int:
-        """Store documents, replacing those with a known id; returns how many there were.
+        """Store documents, replacing those with the same id; returns how many were given.
 
         Raises:
-            StoreError: if OpenSearch would not take some of them; the others are stored.
+            StoreError: if OpenSearch rejected some of them; the others are stored.
         """
         added = 0
         rejected: list[Rejection] = []
@@ -114,13 +128,13 @@ class Corpus:
         if rejected:
             first = rejected[0]
             raise StoreError(
-                f"{self._location}: {len(rejected)} of {added} documents not taken, "
+                f"{self._location}: {len(rejected)} of {added} documents rejected, "
                 f"first {first.document.id!r}: {first.reason}"
             )
         return added
 
     def delete(self, doc_ids: str | Iterable[str]) -> int:
-        """Delete documents; returns how many of them there were."""
+        """Delete documents by id; returns how many were found."""
         with self.store.writer() as writer:
             return writer.delete([doc_ids] if isinstance(doc_ids, str) else doc_ids)
 
@@ -129,20 +143,20 @@ class Corpus:
         paths: Sequence[str | Path],
         *,
         options: ReadOptions | None = None,
-        read_as: Format | None = None,
+        read_as: str | None = None,
         dead_letters: str | Path | None = None,
-        progress: Progress | None = None,
-        complain: Complain | None = None,
-    ) -> Summary:
-        """Read files, folders and globs into the store; what is unchanged is passed over.
+        progress: SummaryCallback | None = None,
+        complain: BadRecordCallback | None = None,
+    ) -> IngestSummary:
+        """Read files, folders and globs into the store; unchanged sources are skipped.
 
         Args:
             paths: files, folders, globs, or ``-`` for standard input.
             options: fields of JSON lines and CSV files.
-            read_as: format of every file; None goes by the name's ending.
-            dead_letters: a file for records that cannot be used; beside the store by default.
-            progress: told of every source and document.
-            complain: told of every record that cannot be used.
+            read_as: format of every file; None to use each file's extension.
+            dead_letters: file for unusable records; by default in the store's folder.
+            progress: called after every source and document.
+            complain: called for every unusable record.
 
         Raises:
             InputError: if a path does not exist.
@@ -166,24 +180,24 @@ class Corpus:
         offset: int = 0,
         threshold: float | None = None,
         where: Filter | None = None,
-        fusion: str = "convex",
+        fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
         Args:
             phrases: one origin phrase, or several that mean the same.
-            top_k: hits wanted.
-            offset: hits to pass over first, for the next page.
+            top_k: number of hits.
+            offset: hits to skip, for the next page.
             threshold: least cosine of a hit; None for any.
-            where: metadata fields with the value, or the values, that they may have.
+            where: metadata fields, each with the value or values that it may have.
             fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
-                BM25; all pages of a search need the same. Local stores know all passages.
+                BM25; all pages of a search need the same number. Local stores score every passage.
 
         Raises:
-            InputError: on a page beyond the depth, an unknown fusion, or no phrase.
+            InputError: on a page beyond the candidates, an unknown fusion, or no phrase.
         """
         query = make_query(self.encoder, phrases, filter_values(where))
         return search(
@@ -207,11 +221,11 @@ class Corpus:
         """Every span of every document at or above the threshold, without overlaps.
 
         Args:
-            phrases: origin phrases; each is mined for itself.
+            phrases: origin phrases; each is mined on its own.
             threshold: least cosine of a hit; None for the model's own.
-            where: metadata fields with the value, or the values, that they may have.
-            exhaustive: score every passage and so miss none; else only those that an index in
-                OpenSearch proposes. Local stores always score all.
+            where: metadata fields, each with the value or values that it may have.
+            exhaustive: score every passage, so that none is missed; otherwise only those that an
+                index in OpenSearch proposes. Local stores always score every passage.
         """
         least = self.encoder.card.threshold if threshold is None else threshold
         hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
@@ -225,16 +239,16 @@ class Corpus:
         where: Filter | None = None,
         exhaustive: bool = True,
     ) -> Iterator[Hit]:
-        """The hits of `mine` one by one, for more than fit into memory."""
+        """The hits of `mine`, one by one, if they may not fit into memory."""
         query = make_query(self.encoder, phrases, filter_values(where))
         least = self.encoder.card.threshold if threshold is None else threshold
         yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
     def text(self, doc_id: str) -> str:
-        """The text of a document, exactly as given; hits' offsets count its code points.
+        """The text of a document, exactly as given; the offsets of hits count its code points.
 
         Raises:
-            InputError: if there is no such document.
+            InputError: if the id is unknown.
         """
         text = self.store.document_text(doc_id)
         if text is None:
@@ -242,17 +256,17 @@ class Corpus:
         return text
 
     def info(self) -> StoreInfo:
-        """Counts of the store and its encoder."""
+        """Counts of the store, and its encoder."""
         return self.store.info()
 
     @property
     def default_dead_letters(self) -> Path:
-        """Where records that cannot be used go unless a file is named."""
-        if isinstance(self._source, LocalStore):
-            return self._source.folder / "dead-letters.jsonl"
-        if isinstance(self._source, (str, Path)) and not is_remote(self._source):
-            return Path(self._source) / "dead-letters.jsonl"
-        return Path("dead-letters.jsonl")
+        """The file for unusable records, unless another one is given."""
+        if isinstance(self._source, (str, Path)):
+            folder = find_backend(self._source).folder(str(self._source))
+        else:
+            folder = self._source.folder
+        return (folder or Path()) / DEAD_LETTERS
 
     def close(self) -> None:
         """Close the store, if the corpus opened it."""
@@ -282,15 +296,18 @@ class Corpus:
 
     def _for_writing(self) -> Store:
         if isinstance(self._source, (str, Path)) and not store_exists(self._source):
-            max_pieces = self._max_pieces or DEFAULT_MAX_PIECES
-            create_store(
-                self._source, self.encoder.card, max_pieces, self._index, self.encoder.projection
+            new = NewStore(
+                self.encoder.card,
+                self._max_pieces or DEFAULT_MAX_PIECES,
+                self.encoder.projection,
+                self._index,
             )
+            create_store(self._source, new)
         return self.store
 
 
 def filter_values(where: Filter | None) -> dict[str, list[str]]:
-    """Filters with their values as text."""
+    """A filter with its values as text."""
     named = {}
     for field, wanted in (where or {}).items():
         values = [wanted] if isinstance(wanted, (str, int, float)) else wanted

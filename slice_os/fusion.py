@@ -1,13 +1,13 @@
-"""Fusing the evidence of span vectors and BM25 into one score a passage."""
+"""Fusion: one score for a passage, from its span cosine and its BM25."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.errors import InputError
 
 BM25_WEIGHT = 0.15
 RANK_CONSTANT = 60
@@ -20,11 +20,11 @@ def convex(
 
     Bruch, Gai and Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval",
     section 4, find convex combinations better and more robust than reciprocal ranks. The
-    cosine is left on its own scale, so that scores of two phrases compare.
+    cosine keeps its own scale, so that the scores of two phrases are comparable.
 
     Args:
         cosines: ``(n_passages,)`` of one phrase.
-        bm25: ``(n_passages,)`` of the same.
+        bm25: ``(n_passages,)`` of the same phrase.
         bm25_best: the highest BM25 of any passage for the phrase.
         weight: of BM25.
     """
@@ -47,28 +47,13 @@ def reciprocal_rank(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> 
 
 
 def cosine_only(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
-    """The cosine alone; BM25 stays beside it as evidence. Arguments are those of `convex`."""
+    """The cosine alone; hits still report their BM25. Arguments are those of `convex`."""
     del bm25, bm25_best
     return cosines
 
 
-Fusion = Callable[[FloatArray, FloatArray, float], FloatArray]
-FUSIONS: dict[str, Fusion] = {
-    "convex": convex,
-    "rrf": reciprocal_rank,
-    "cosine": cosine_only,
-}
-
-
-def fusion_named(name: str) -> Fusion:
-    """The fusion of that name.
-
-    Raises:
-        InputError: if there is none.
-    """
-    if name not in FUSIONS:
-        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSIONS)}, server")
-    return FUSIONS[name]
+Fusion: TypeAlias = Callable[[FloatArray, FloatArray, float], FloatArray]
+"""Cosines and BM25 of one phrase, and the best BM25, to scores; see `convex`."""
 
 
 def _ranks(values: FloatArray) -> FloatArray:

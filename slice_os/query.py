@@ -1,4 +1,4 @@
-"""What is looked for: origin phrases, and the passages that may answer."""
+"""Queries: origin phrases, and the filter on passages."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Phrases:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question to a store.
+    """What to look for in a store.
 
     Attributes:
-        phrases: what is looked for.
-        where: metadata fields and the values that each may have; all must hold.
-        min_words: shortest span that counts.
-        max_words: longest span that counts.
-        calibration: gives hits their probability; None if there is none.
+        phrases: the origin phrases.
+        where: metadata fields and the values that each may have; all fields must match.
+        min_words: words in the shortest span that counts.
+        max_words: words in the longest span that counts.
+        calibration: computes the probability of hits; None if the model has none.
     """
 
     phrases: Phrases

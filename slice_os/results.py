@@ -1,4 +1,4 @@
-"""What comes out: hits, and collections of them that can be thresholded anew and written."""
+"""Hits, and collections of them that can be filtered by threshold and written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span that says a phrase in other words.
+    """A span that paraphrases an origin phrase.
 
     Attributes:
         phrase: the origin phrase.
@@ -34,11 +34,11 @@ class Hit:
         cosine: similarity of span and phrase, -1 to 1, exact over the stored vectors.
         bm25: BM25 of the passage for the phrase's terms, 0 if none occurs; None if there
             is no corpus to count terms in.
-        score: what ranks a search: cosine and BM25, fused.
-        metadata: the document's fields, with the speaker and times of a turn.
+        score: cosine and BM25, fused; searches rank by it.
+        metadata: the document's fields, and the speaker and times of a turn.
         context: the passage around the span.
-        probability: that the span says the phrase, by the model's calibration; None if the
-            model has none.
+        probability: how likely the span paraphrases the phrase, by the model's calibration;
+            None if the model has none.
     """
 
     phrase: str
@@ -54,7 +54,7 @@ class Hit:
     probability: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The hit as plain JSON types; floats to six decimals."""
+        """The hit as plain JSON types; floats are rounded to six decimals."""
         return {
             "doc_id": self.doc_id,
             "start": self.start,
@@ -74,38 +74,38 @@ class Hit:
         }
 
     def to_json(self) -> bytes:
-        """The hit as one line of JSON, with its newline."""
+        """The hit as one line of JSON, including the newline."""
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
-    """Hits in the order of their rank or place.
+    """Hits, ordered by rank or by position.
 
     Attributes:
         items: the hits.
-        threshold: the least cosine they were selected by; None if there was none.
+        threshold: the least cosine they were selected with; None if there was none.
     """
 
     items: tuple[Hit, ...]
     threshold: float | None = None
 
     def rethreshold(self, threshold: float) -> Hits:
-        """The hits that a higher threshold leaves.
+        """The hits that remain at a higher threshold.
 
         Raises:
-            ValueError: if the threshold is below that of these hits, which are then not all.
+            ValueError: if the threshold is lower than that of these hits, so that some are missing.
         """
         if self.threshold is not None and threshold < self.threshold:
             raise ValueError(
-                f"these hits were selected by threshold {self.threshold}; "
-                f"ask again for those at {threshold}"
+                f"these hits were selected with threshold {self.threshold}; "
+                f"search again for those at {threshold}"
             )
         kept = tuple(hit for hit in self.items if hit.cosine >= threshold)
         return Hits(kept, threshold)
 
     def to_jsonl(self, path: str | Path | None = None) -> str:
-        """One JSON object a line; also written to a file where a path is given."""
+        """One JSON object per line; also written to a file if a path is given."""
         lines = b"".join(hit.to_json() for hit in self.items)
         if path is not None:
             Path(path).write_bytes(lines)

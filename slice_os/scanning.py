@@ -1,15 +1,18 @@
-"""Scanning texts for phrases without any store, as a stream."""
+"""Scanning a stream of texts for phrases, without a store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from slice_os.candidates import StoredPassage
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
+from slice_os.hit_builder import HitBuilder
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query, place, probability
-from slice_os.results import Context, Hit
-from slice_os.scoring import best_spans
+from slice_os.mining import make_query
+from slice_os.passages import EncodedPassage
+from slice_os.results import Hit
 
 
 def scan(
@@ -21,39 +24,29 @@ def scan(
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
 
-    There is no corpus to count terms in, so hits carry no BM25 and are scored by their cosine.
+    Without a corpus there are no term counts, so hits have no BM25 and their score is the cosine.
 
     Args:
-        documents: read one after another; memory does not grow with their number.
-        phrases: origin phrases; each is looked for by itself.
+        documents: read one by one; memory does not grow with their number.
+        phrases: origin phrases; each is searched for on its own.
         threshold: least cosine of a hit; None for the model's own.
         encoder: None for the bundled default.
 
     Yields:
-        Hits by document, passage, phrase and place; those of one phrase never overlap.
+        Hits by document, passage, phrase and position; hits of one phrase never overlap.
     """
     encoder = encoder or SpanEncoder()
     query = make_query(encoder, phrases)
     least = encoder.card.threshold if threshold is None else threshold
     for part in encode_documents(documents, encoder):
-        document = part.document
         for passage in part.passages:
-            text = document.text[passage.start : passage.end]
-            context = Context(passage.start, passage.end, text)
-            for row, phrase in enumerate(query.phrases.texts):
-                spans = best_spans(passage, query, row, least)
-                for span in sorted(spans, key=lambda span: span.word):
-                    start, end = place(passage, span)
-                    yield Hit(
-                        phrase=phrase,
-                        doc_id=document.id,
-                        start=start,
-                        end=end,
-                        text=document.text[start:end],
-                        cosine=span.cosine,
-                        bm25=None,
-                        score=span.cosine,
-                        metadata={**document.metadata, **passage.metadata},
-                        context=context,
-                        probability=probability(query, row, span),
-                    )
+            builder = HitBuilder(_as_stored(part.document, passage), query)
+            for row in range(len(query.phrases.texts)):
+                yield from builder.hits(row, threshold=least)
+
+
+def _as_stored(document: Document, passage: EncodedPassage) -> StoredPassage:
+    """The passage as a store would return it."""
+    text = document.text[passage.start : passage.end]
+    metadata = {**document.metadata, **passage.metadata}
+    return StoredPassage(document.id, text, replace(passage, metadata=metadata))

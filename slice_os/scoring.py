@@ -1,4 +1,4 @@
-"""Exact scores of one passage at hand, from its token vectors."""
+"""Exact scores of one passage, from its token vectors."""
 
 from __future__ import annotations
 
@@ -11,32 +11,64 @@ from slice_os.spans import ScoredSpan, select_spans, span_cosines, span_norms
 from slice_os.threads import one_blas_thread
 
 
-@one_blas_thread()
-def best_cosines(passage: EncodedPassage, query: Query) -> FloatArray:
-    """The best cosine of each phrase over all spans of a passage.
+class PassageScorer:
+    """Scores one passage for every phrase of a query.
 
-    Returns:
-        ``(n_phrases,)``.
+    The span norms depend on the passage alone, so all phrases share them.
+
+    Args:
+        passage: the passage.
+        query: the phrases, and the span lengths that count.
+        norms: ``(n_words, max_words)`` of the passage, if a store keeps them; see `span_norms`.
+
+    Attributes:
+        norms: ``(n_words, query.max_words)`` lengths of the summed span vectors.
     """
-    norms = span_norms(passage.vectors, passage.layout, query.max_words)
-    products = passage.vectors @ query.phrases.vectors.T
-    best = [
-        span_cosines(column, passage.layout, norms)[:, query.min_words - 1 :].max()
-        for column in products.T
-    ]
-    return np.array(best, dtype=np.float32)
+
+    @one_blas_thread()
+    def __init__(
+        self, passage: EncodedPassage, query: Query, norms: FloatArray | None = None
+    ) -> None:
+        self._vectors = passage.vectors
+        self._layout = passage.layout
+        self._query = query
+        self.norms: FloatArray = (
+            span_norms(passage.vectors, passage.layout, query.max_words)
+            if norms is None
+            else norms[:, : query.max_words]
+        )
+
+    @one_blas_thread()
+    def best_cosines(self) -> FloatArray:
+        """The best cosine of each phrase over all spans.
+
+        Returns:
+            ``(n_phrases,)``; ``-inf`` if the passage is shorter than any span that counts.
+        """
+        products = self._vectors @ self._query.phrases.vectors.T
+        best = [
+            span_cosines(column, self._layout, self.norms)[:, self._query.min_words - 1 :].max()
+            for column in products.T
+        ]
+        return np.array(best, dtype=np.float32)
+
+    @one_blas_thread()
+    def best_spans(
+        self, row: int, threshold: float = -1.0, limit: int | None = None
+    ) -> list[ScoredSpan]:
+        """The best non-overlapping spans for one phrase, by falling cosine.
+
+        Args:
+            row: the phrase's row in the query.
+            threshold: least cosine of a span.
+            limit: maximum number of spans; None for all.
+        """
+        products: FloatArray = self._vectors @ self._query.phrases.vectors[row]
+        cosines = span_cosines(products, self._layout, self.norms)
+        return select_spans(cosines, threshold, limit, self._query.min_words)
 
 
-@one_blas_thread()
-def best_spans(
-    passage: EncodedPassage,
-    query: Query,
-    row: int,
-    threshold: float = -1.0,
-    limit: int | None = None,
-) -> list[ScoredSpan]:
-    """The best non-overlapping spans of a passage for the phrase in that row of the query."""
-    norms = span_norms(passage.vectors, passage.layout, query.max_words)
-    products: FloatArray = passage.vectors @ query.phrases.vectors[row]
-    cosines = span_cosines(products, passage.layout, norms)
-    return select_spans(cosines, threshold, limit, query.min_words)
+def span_offsets(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:
+    """First code point of a span in the document's text, and one past the last."""
+    words = passage.words[span.word : span.word + span.words]
+    return int(words[0, 0]), int(words[-1, 1])

@@ -1,8 +1,8 @@
 """Span policies: which spans of a passage go into a vector index.
 
-An index proposes passages, and the final scores are exact over all spans whatever it holds; so
-a policy trades recall of the proposals against bytes and time. `all` is SLICE to the letter
-(section 3: every n-gram of min..max words).
+The index only proposes passages. Final scores are exact over all spans, whichever are indexed, so
+a policy trades the recall of the proposals for space and time. The policy `all` follows the SLICE
+paper exactly (section 3: every n-gram of min..max words).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class SpanPolicy:
 
     Attributes:
         kind: ``all``: every span; ``grid``: spans of given sizes at strides of half a size;
-            ``cover``: greedily, the span that has most others within a cosine, until each span
-            of a set of sizes is that close to a chosen one.
+            ``cover``: greedily, the span with the most other spans within a given cosine, until
+            every span of a set of sizes is that close to a selected one.
         sizes: for ``grid``, span sizes in words.
-        cosine: for ``cover``, how close.
+        cosine: for ``cover``, the least cosine that counts as close.
     """
 
     kind: Literal["all", "grid", "cover"]
@@ -38,7 +38,7 @@ class SpanPolicy:
 
     @classmethod
     def parse(cls, text: str) -> SpanPolicy:
-        """A policy from its written form: ``all``, ``grid:8``, ``grid:3,6,12``, ``cover:0.9``.
+        """Parse a policy: ``all``, ``grid:8``, ``grid:3,6,12``, ``cover:0.9``.
 
         Raises:
             InputError: on anything else.
@@ -63,15 +63,15 @@ class SpanPolicy:
         return f"cover:{self.cosine:g}" if self.kind == "cover" else "all"
 
     def select(self, vectors: FloatArray, layout: SpanLayout, max_words: int) -> IntArray:
-        """The spans of a passage that this policy keeps.
+        """The spans of a passage that this policy selects.
 
         Args:
             vectors: ``(n_pieces, dimension)`` token vectors of the passage.
             layout: its words.
-            max_words: longest span.
+            max_words: words in the longest span.
 
         Returns:
-            ``(n_spans, 2)`` rows of first word and one past the last, by place.
+            ``(n_spans, 2)`` rows of first word and one past the last, by position.
         """
         n_words = len(layout.first)
         if self.kind == "all":

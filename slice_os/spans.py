@@ -20,11 +20,11 @@ TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class SpanLayout:
-    """The words of a passage, or of several laid end to end, over their word pieces.
+    """The word pieces of each word, for one passage or several laid end to end.
 
     Attributes:
         first: ``(n_words,)`` first piece of each word.
-        last: ``(n_words,)`` one past its last piece.
+        last: ``(n_words,)`` one past the last piece of each word.
     """
 
     first: IntArray
@@ -33,7 +33,7 @@ class SpanLayout:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """``words`` consecutive words from ``word`` on, and their cosine with the phrase."""
+    """``words`` consecutive words, the first of them ``word``, and their cosine with the phrase."""
 
     word: int
     words: int
@@ -43,16 +43,16 @@ class ScoredSpan:
 def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> FloatArray:
     """Lengths of the summed vectors of a passage's spans: the denominators of the cosines.
 
-    Memory grows with the square of the words.
+    Memory grows with the square of the number of words.
 
     Args:
         vectors: ``(n_pieces, dimension)``.
         layout: the words over these pieces.
-        max_words: longest span.
+        max_words: words in the longest span.
 
     Returns:
-        ``(n_words, max_words)``; column k holds spans of k + 1 words, 0 where the passage is
-        too short for one, more than 0 elsewhere.
+        ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i: above 0,
+        or 0 if the passage ends before the span does.
     """
     # ‖C_j - C_i‖² is a block of the Gram matrix, whose two-dimensional prefix sums give every
     # span at once: far fewer operations than summing vectors span by span.
@@ -76,11 +76,11 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     Args:
         products: ``(n_pieces,)`` inner products of token vectors and the unit phrase vector.
         layout: the words over these pieces.
-        norms: what `span_norms` gave for each passage, one after the other.
+        norms: the results of `span_norms` for the passages, one after the other.
 
     Returns:
-        ``(n_words, max_words)``; column k holds spans of k + 1 words, ``-inf`` where the
-        passage is too short for one.
+        ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i, ``-inf``
+        if the passage ends before the span does.
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])
@@ -103,12 +103,14 @@ def select_spans(
     Args:
         cosines: ``(n_words, max_words)`` from `span_cosines`, of one passage.
         threshold: least cosine of a span.
-        limit: at most that many spans; None for all.
-        min_words: shortest span.
+        limit: maximum number of spans; None for all.
+        min_words: words in the shortest span.
 
     Returns:
-        Spans by falling cosine; equal ones by position, then by length.
+        Spans by falling cosine; equal cosines by position, then by length.
     """
+    if limit == 1:
+        return _best_span(cosines[:, min_words - 1 :], threshold, min_words)
     words, extras = np.nonzero(cosines[:, min_words - 1 :] >= threshold)
     extras = extras + min_words - 1
     values = cosines[words, extras]
@@ -122,3 +124,12 @@ def select_spans(
             taken[word:end] = True
             chosen.append(ScoredSpan(word, end - word, float(values[index])))
     return chosen
+
+
+def _best_span(cosines: FloatArray, threshold: float, min_words: int) -> list[ScoredSpan]:
+    """What `select_spans` returns for a limit of one, without sorting all spans."""
+    if not cosines.size:
+        return []
+    word, extra = divmod(int(cosines.argmax()), cosines.shape[1])
+    cosine = float(cosines[word, extra])
+    return [ScoredSpan(word, extra + min_words, cosine)] if cosine >= threshold else []

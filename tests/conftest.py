@@ -1,4 +1,4 @@
-"""What the tests of the core share: the bundled encoder."""
+"""Shared by the tests: the bundled encoder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, settings
 
 from slice_os import SpanEncoder
 
-# A busy machine fails no test.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# A busy machine must not fail a test.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

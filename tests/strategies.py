@@ -1,4 +1,4 @@
-"""Texts that are hard to cut, for property tests."""
+"""Texts that are hard to split, for property tests."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ HARD_FRAGMENTS = [
 
 
 def hard_texts(max_fragments: int = 30) -> st.SearchStrategy[str]:
-    """Texts of every script and of what breaks offsets, without lone surrogates."""
+    """Texts in every script with fragments that break offsets; no lone surrogates."""
     anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
     fragments = st.lists(st.sampled_from(HARD_FRAGMENTS) | anything, max_size=max_fragments)
     return fragments.map("".join)

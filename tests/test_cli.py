@@ -81,7 +81,7 @@ def error_line(outcome: Outcome, status: int) -> str:
 
 
 class TestIngest:
-    def test_says_what_it_did_and_does_nothing_twice(self, run: Run) -> None:
+    def test_reports_its_work_and_does_it_only_once(self, run: Run) -> None:
         Path("a.jsonl").write_text('{"id": "1", "text": "End my plan."}\n')
         first = run("ingest", "a.jsonl", "--store", "s")
         again = run("ingest", "a.jsonl", "--store", "s")
@@ -91,7 +91,7 @@ class TestIngest:
         (hit,) = run("search", "cancel my plan", "--store", "s").hits()
         assert (hit["doc_id"], hit["passage"]["text"]) == ("1", "End my plan.")
 
-    def test_names_file_and_line_of_what_it_cannot_use(self, run: Run) -> None:
+    def test_reports_file_and_line_of_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_bytes(b'{"id":"1","text":"good"}\nbad\n{"id":"2"}\n')
         Path("b.txt").write_bytes(b"one\ntwo \xff\n")
         Path("c.md").write_bytes(b"")
@@ -108,7 +108,7 @@ class TestIngest:
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
 
-    def test_names_only_the_first_of_very_many(self, run: Run) -> None:
+    def test_reports_only_the_first_twenty_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_text("bad\n" * 1_000)
         outcome = run("ingest", "a.jsonl", "--store", "s", "--dead-letters", "dead")
         assert len(outcome.err.splitlines()) == 21
@@ -126,7 +126,7 @@ class TestIngest:
             (["a.txt", "--store", "s", "--max-pieces", "2000"], 2, "2000 is not in the range"),
             (["a.txt", "--store", "s", "--format", "doc"], 2, "'doc' is not one of 'text'"),
             (["a.txt", "--store", "s", "--model", "none"], 1, "no model at 'none'"),
-            (["a.txt", "--store", "s", "--engine", "none"], 1, "no engine 'none'"),
+            (["a.txt", "--store", "s", "--engine", "none"], 2, "'none' is not one of"),
             (["a.txt", "--store", "s", "--provider", "none"], 1, "no execution provider 'none'"),
             (["a.txt", "--store", "s", "--threads", "0"], 2, "0 is not in the range"),
             (["a.txt"], 2, "Missing option '--store'"),
@@ -143,7 +143,7 @@ class TestIngest:
         assert message in error_line(run("ingest", *arguments), status)
         assert not Path("s").exists()
 
-    def test_of_another_model_or_size_is_refused(self, run: Run, store: str) -> None:
+    def test_refuses_another_passage_size(self, run: Run, store: str) -> None:
         Path("a.txt").write_text("text")
         outcome = run("ingest", "a.txt", "--store", store, "--max-pieces", "64")
         assert "passages of 128 word pieces, not 64" in error_line(outcome, 1)
@@ -161,8 +161,8 @@ class TestIngest:
         assert (hit["doc_id"], hit["text"], hit["bm25"]) == ("1", "stop", None)
 
 
-class TestAsking:
-    def test_gives_a_json_object_a_hit(self, run: Run, store: str) -> None:
+class TestSearching:
+    def test_prints_a_json_object_per_hit(self, run: Run, store: str) -> None:
         outcome = run("search", "cancel the contract at will", "--store", store)
         assert (outcome.status, outcome.err) == (0, "")
         hits = outcome.hits()
@@ -190,9 +190,7 @@ class TestAsking:
         assert [h["score"] for h in hits] == sorted((h["score"] for h in hits), reverse=True)
 
     @pytest.mark.parametrize("fusion", ["convex", "rrf", "cosine"])
-    def test_pages_repeat_nothing_and_leave_nothing_out(
-        self, run: Run, store: str, fusion: str
-    ) -> None:
+    def test_pages_together_are_the_whole_ranking(self, run: Run, store: str, fusion: str) -> None:
         def page(offset: int, top_k: int) -> list[dict[str, Any]]:
             wanted = ["--offset", str(offset), "--top-k", str(top_k), "--fusion", fusion]
             return run("search", "end the agreement", "--store", store, *wanted).hits()
@@ -237,7 +235,7 @@ class TestAsking:
         for one, other in zip(mined, scanned, strict=True):
             assert one["cosine"] == pytest.approx(other["cosine"], abs=0.01)
 
-    def test_unicode_comes_out_as_it_is(self, run: Run, store: str) -> None:
+    def test_unicode_is_printed_unchanged(self, run: Run, store: str) -> None:
         hit = run("search", "取消", "--store", store, "-k", "1").hits()[0]
         assert hit["doc_id"] == "emoji"
         assert "👩‍👩‍👧‍👦" in hit["passage"]["text"]
@@ -245,7 +243,7 @@ class TestAsking:
         assert "👩" in text
         assert "e\u0301" in text
 
-    def test_an_empty_store_answers_politely(
+    def test_an_empty_store_has_no_hits(
         self, run: Run, encoder: SpanEncoder, tmp_path: Path
     ) -> None:
         with Corpus(tmp_path / "s", encoder) as corpus:
@@ -255,7 +253,7 @@ class TestAsking:
             assert run(*ask, "--store", "s", "--text") == Outcome(0, "", "no hits\n")
         assert orjson.loads(run("info", "--store", "s").out)["documents"] == 0
 
-    def test_the_store_may_come_from_the_environment(
+    def test_the_environment_may_name_the_store(
         self, run: Run, store: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SLICE_OS_STORE", store)
@@ -298,7 +296,7 @@ class TestAsking:
         arguments = [store if argument == "STORE" else argument for argument in arguments]
         assert message in error_line(run(*arguments), status)
 
-    def test_scanning_names_what_it_cannot_use(self, run: Run) -> None:
+    def test_scan_reports_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_text('bad\n{"id": "1", "text": "please stop"}\n')
         Path("b.txt").write_bytes(b"\xff")
         outcome = run("scan", "a.jsonl", "b.txt", "-p", "stop", "--threshold", "0.9")
@@ -319,7 +317,7 @@ def test_deleting_counts_what_was_there(run: Run, encoder: SpanEncoder, tmp_path
 
 
 class TestHelp:
-    # `eval` lists harnesses, each a module of its own, and is asked for more rarely.
+    # `eval` imports every harness to list them.
     @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS if name != "eval")])
     def test_needs_no_heavy_imports(self, command: list[str]) -> None:
         code = (
@@ -339,7 +337,7 @@ class TestHelp:
         assert outcome.stdout.startswith("Usage: slice-os")
         assert outcome.stdout.endswith("[]\n")
 
-    def test_is_what_comes_without_a_command(self, run: Run) -> None:
+    def test_is_shown_if_no_command_is_given(self, run: Run) -> None:
         assert run() == run("--help") == run("-h")
 
 
@@ -370,20 +368,20 @@ class TestTerminal:
         assert re.match(r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d", head)
         assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", text)
 
-    def test_control_characters_are_shown_and_not_obeyed(self, store: str) -> None:
+    def test_control_characters_do_not_reach_the_terminal(self, store: str) -> None:
         shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")
         plain = re.sub(r"\x1b\[(0|1|2|4|32)m", "", shown)
         assert "cancel \N{REPLACEMENT CHARACTER}[31mmy" in plain
         assert not set(plain) & set("\x1b\x07\x9b\u202e")
 
-    def test_ingest_sums_up_in_a_sentence(self, tmp_path: Path) -> None:
+    def test_ingest_ends_with_a_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("End my plan.")
         shown = self.show("ingest", str(tmp_path / "a.txt"), "--store", str(tmp_path / "s"))
         assert "1 documents stored, 0 unchanged, 0 deleted; 1 sources read" in shown
 
 
 class TestInterruption:
-    def test_a_closed_pipe_is_no_error(self, store: str) -> None:
+    def test_a_closed_pipe_is_not_an_error(self, store: str) -> None:
         with subprocess.Popen(
             [*COMMAND, "mine", "-p", "weather", "--threshold", "-1", "--store", store],
             stdout=subprocess.PIPE,
@@ -397,7 +395,7 @@ class TestInterruption:
             assert process.stderr.read() == b""
             assert process.wait(60) == 0
 
-    def test_ctrl_c_ends_an_ingest_politely_and_it_goes_on(self, run: Run, tmp_path: Path) -> None:
+    def test_ctrl_c_stops_an_ingest_that_later_resumes(self, run: Run, tmp_path: Path) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
         (tmp_path / "a.jsonl").write_bytes(record * 150)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]

@@ -1,4 +1,4 @@
-"""compose.yaml and Dockerfile keep their promises; no engine is needed to see that."""
+"""compose.yaml and Dockerfile, checked without a container engine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COMMANDS = ["slice-os", "slice-os-secure"]
 
 
 def instructions(name: str) -> list[str]:
-    """What follows an instruction's name, in the order of the Dockerfile."""
+    """The arguments of an instruction, in the order of the Dockerfile."""
     return re.findall(rf"^{name} (.+)$", DOCKERFILE, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_a_server_is_pinned_local_and_checked(name: str) -> None:
+def test_servers_are_pinned_local_and_health_checked(name: str) -> None:
     service = SERVICES[name]
     image, version = service["image"].split(":")
     assert image == "opensearchproject/opensearch"
@@ -43,14 +43,14 @@ def test_the_servers_do_not_share_a_port() -> None:
     assert len(ports) == len(set(ports))
 
 
-def test_the_tests_run_the_version_that_is_deployed() -> None:
+def test_tests_and_compose_use_the_same_opensearch() -> None:
     namespace = {"m": "http://maven.apache.org/POM/4.0.0"}
     pom = ElementTree.parse(REPOSITORY / "tests" / "opensearch" / "pom.xml")
     version = pom.findtext("m:properties/m:opensearch.version", namespaces=namespace)
     assert {SERVICES[name]["image"].split(":")[1] for name in SERVERS} == {version}
 
 
-def test_up_starts_the_open_server_alone() -> None:
+def test_up_starts_only_the_open_server() -> None:
     assert [name for name, service in SERVICES.items() if "profiles" not in service] == [
         "opensearch"
     ]
@@ -81,7 +81,7 @@ def test_the_image_is_pinned_not_root_and_without_torch() -> None:
     assert "torch" not in DOCKERFILE
 
 
-def test_everything_that_the_image_copies_is_sent_to_the_builder() -> None:
+def test_dockerignore_lets_through_what_the_image_copies() -> None:
     sent = {
         line.removeprefix("!").strip("/")
         for line in (REPOSITORY / ".dockerignore").read_text("utf-8").splitlines()

@@ -36,7 +36,7 @@ def corpus(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> It
 
 
 class TestHits:
-    def test_are_typed_and_lie_in_their_documents(self, corpus: Corpus) -> None:
+    def test_are_typed_and_point_into_their_documents(self, corpus: Corpus) -> None:
         hits = corpus.search(PHRASES[0])
         assert isinstance(hits, Hits)
         best = hits[0]
@@ -52,17 +52,17 @@ class TestHits:
             assert text[hit.start : hit.end] == hit.text
             assert text[hit.context.start : hit.context.end] == hit.context.text
 
-    def test_of_speakers_can_be_asked_for(self, corpus: Corpus) -> None:
+    def test_can_be_filtered_by_speaker(self, corpus: Corpus) -> None:
         hits = corpus.search("Hello", where={"speaker": "agent"})
         assert [hit.context.text for hit in hits] == ["Hello there."]
 
-    def test_can_be_thresholded_anew(self, corpus: Corpus) -> None:
+    def test_can_be_filtered_by_a_higher_threshold(self, corpus: Corpus) -> None:
         hits = corpus.mine(PHRASES, threshold=0.4)
         stricter = hits.rethreshold(0.6)
         assert stricter == corpus.mine(PHRASES, threshold=0.6)
         assert 0 < len(stricter) < len(hits)
         assert stricter.rethreshold(0.6) == stricter
-        with pytest.raises(ValueError, match=r"selected by threshold 0\.6; ask again"):
+        with pytest.raises(ValueError, match=r"selected with threshold 0\.6; search again"):
             stricter.rethreshold(0.5)
 
     def test_can_be_written(self, corpus: Corpus, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ class TestHits:
         assert [*hits] == [hits[n] for n in range(len(hits))]
         assert hits[0] in hits
 
-    def test_of_a_search_keep_to_the_threshold(self, corpus: Corpus) -> None:
+    def test_of_a_search_respect_the_threshold(self, corpus: Corpus) -> None:
         everything = corpus.search(PHRASES, top_k=100, fusion="cosine")
         for threshold in {hit.cosine for hit in everything}:
             assert all(h.cosine >= threshold for h in corpus.search(PHRASES, threshold=threshold))
@@ -112,7 +112,7 @@ class TestWrongUse:
         with pytest.raises(InputError, match="no phrase"):
             corpus.search([])
 
-    def test_of_a_corpus_that_is_not_there(self, encoder: SpanEncoder, tmp_path: Path) -> None:
+    def test_of_a_corpus_that_does_not_exist(self, encoder: SpanEncoder, tmp_path: Path) -> None:
         corpus = Corpus(tmp_path / "none", encoder)
         with pytest.raises(StoreError, match="no store here"):
             corpus.search("x")

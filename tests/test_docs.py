@@ -1,4 +1,4 @@
-"""The documentation says what is so: its links lead somewhere, its examples run."""
+"""The documentation is true: its links resolve and its examples run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = sorted(
 
 
 def tokens(page: Path) -> Iterator[Token]:
-    """Every token of a page, those within lines too."""
+    """Every token of a page, including inline ones."""
     for token in MarkdownIt("commonmark").enable("table").parse(page.read_text("utf-8")):
         yield token
         yield from token.children or ()
@@ -41,13 +41,13 @@ def fences(page: Path, language: str) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names that headings are linked by."""
+    """The anchors of the headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_resolve(page: Path) -> None:
     links = [str(token.attrGet("href") or token.attrGet("src") or "") for token in tokens(page)]
     for link in links:
         path, _, anchor = link.partition("#")
@@ -58,24 +58,24 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_the_page_of_commands_is_what_they_say() -> None:
+def test_the_command_page_is_current() -> None:
     page = runpy.run_path(str(REPOSITORY / "docs" / "make_cli.py"))["page"]
     written = (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
     assert written == page(), "run `make docs`"
 
 
-def test_the_commands_of_make_exist() -> None:
+def test_make_targets_in_the_docs_exist() -> None:
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
     for page in PAGES:
         for name in re.findall(r"^make (\w+)", "\n".join(fences(page, "sh")), flags=re.MULTILINE):
             assert re.search(rf"^{name}:", makefile, flags=re.MULTILINE), f"{page}: make {name}"
 
 
-def test_the_weight_of_bm25_is_the_one_in_use() -> None:
+def test_the_readme_states_the_weight_of_bm25() -> None:
     assert f"with w = {BM25_WEIGHT};" in README.read_text("utf-8").replace("\n", " ")
 
 
-def test_the_example_of_a_hit_is_one() -> None:
+def test_the_example_hit_is_real() -> None:
     (line,) = fences(README, "json")
     example = json.loads(line)
     document = REPOSITORY / example["doc_id"]
@@ -88,7 +88,7 @@ def test_the_example_of_a_hit_is_one() -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the demo documents, in which the examples run in turn."""
+    """A folder with the demo documents, where the examples run in turn."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "demo").symlink_to(REPOSITORY / "demo")
     return folder
@@ -106,7 +106,7 @@ def run(command: str | list[str], folder: Path) -> str:
 
 
 def hits(lines: str, folder: Path) -> list[dict[str, object]]:
-    """Hits as JSON lines; those of contracts are held against the contracts."""
+    """Parse hits from JSON lines; check those in contracts against the text."""
     found = [json.loads(line) for line in lines.splitlines()]
     for hit in found:
         if hit["doc_id"].endswith(".txt"):

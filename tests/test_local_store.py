@@ -27,8 +27,9 @@ from slice_os import (
 from slice_os.arrays import FloatArray
 from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.query import Phrases, Query
-from slice_os.stores import create_store, open_store, store_exists
+from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Store
+from slice_os.stores.registry import create_store, open_store, store_exists
 from slice_os.words import find_words
 
 from .strategies import hard_texts
@@ -50,7 +51,7 @@ CARD = ModelCard(
 
 
 def part_of(document: Document, seed: int = 0, words_each: int = 7) -> DocumentPart:
-    """A document with random vectors, a piece a word and one of punctuation between two."""
+    """A document with random vectors: one piece per word, and one between two words."""
     rng = np.random.default_rng(seed)
     words = find_words(document.text)
     passages = []
@@ -78,7 +79,7 @@ def query(*texts: str, where: dict[str, list[str]] | None = None, seed: int = 9)
 
 
 def brute_force(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
-    """The best cosine of each phrase over spans that are materialised one by one."""
+    """The best cosine of each phrase over spans that are computed one by one."""
     n_words = len(passage.words)
     spans = [
         passage.vectors[passage.words[i, 2] : passage.words[j, 3]].mean(axis=0, dtype=float)
@@ -91,7 +92,7 @@ def brute_force(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    create_store(tmp_path / "store", CARD, 128)
+    create_store(tmp_path / "store", NewStore(CARD, 128))
     return open_store(tmp_path / "store", CARD)
 
 
@@ -105,8 +106,9 @@ class TestDocuments:
     def test_come_back_as_they_were_given(self, store: Store) -> None:
         document = Document("a", "one two\r\nthree\0 👩‍👩‍👧‍👦.", {"lang": "en", "n": 5, "ok": True})
         parts = fill(store, [document])
-        (key,) = store.rank(query("two"), 10).keys
-        found = store.load([key])[key]
+        candidates = store.rank(query("two"), 10)
+        (key,) = candidates.keys
+        found = candidates.load([key])[key]
         (passage,) = parts["a"].passages
         assert store.document_text("a") == document.text
         assert (found.doc_id, found.text) == ("a", document.text[:-1])
@@ -121,7 +123,7 @@ class TestDocuments:
         assert store.info().documents == 5
         assert store.document_text("doc 2") == "something else"
         candidates = store.rank(query("something"), 10)
-        texts = [found.text for found in store.load(candidates.keys).values()]
+        texts = [found.text for found in candidates.load(candidates.keys).values()]
         assert texts.count("something else") == 1
         assert not any("number 2" in text for text in texts)
 
@@ -132,7 +134,7 @@ class TestDocuments:
         assert store.info().documents == 3
         assert store.document_text("doc 1") is None
         candidates = store.rank(query("number"), 10)
-        assert {found.doc_id for found in store.load(candidates.keys).values()} == {
+        assert {found.doc_id for found in candidates.load(candidates.keys).values()} == {
             "doc 0",
             "doc 2",
             "doc 4",
@@ -176,13 +178,13 @@ class TestDocuments:
         self, tmp_path_factory: pytest.TempPathFactory, texts: list[str]
     ) -> None:
         folder = tmp_path_factory.mktemp("any") / "store"
-        create_store(folder, CARD, 128)
+        create_store(folder, NewStore(CARD, 128))
         store = open_store(folder)
         fill(store, [Document(f"\0{n}", text) for n, text in enumerate(texts)])
         for number, text in enumerate(texts):
             assert store.document_text(f"\0{number}") == text
         candidates = store.rank(query("word", "取消"), 10)
-        for found in store.load(candidates.keys).values():
+        for found in candidates.load(candidates.keys).values():
             text = texts[int(found.doc_id[1:])]
             assert text[found.encoded.start : found.encoded.end] == found.text
         store.close()
@@ -198,7 +200,7 @@ class TestScores:
             writer.delete([f"doc {n}" for n in (0, 7, 8, 21, 39)])
         asked = query("number", "here", "zero")
         candidates = store.rank(asked, 1)
-        found = store.load(candidates.keys)
+        found = candidates.load(candidates.keys)
         assert len(candidates.keys) == store.info().passages == len(found)
         for column, key in enumerate(candidates.keys):
             stored = found[key]
@@ -210,13 +212,13 @@ class TestScores:
             unquantised = brute_force(original, asked.phrases.vectors)
             np.testing.assert_allclose(candidates.cosines[:, column], unquantised, atol=0.01)
 
-    def test_of_passages_shorter_than_any_span_asked_for(self, store: Store) -> None:
+    def test_of_passages_shorter_than_any_span_that_counts(self, store: Store) -> None:
         fill(store, [Document("a", "one"), Document("b", "one two three")])
         asked = query("one")
         long = Query(asked.phrases, {}, min_words=2, max_words=4)
         assert np.isfinite(store.rank(long, 1).cosines).tolist() == [[False, True]]
 
-    def test_of_a_sweep_are_those_of_the_ranking(
+    def test_of_a_scan_are_those_of_the_ranking(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("slice_os.stores.local.store.SCAN_PASSAGES", 3)
@@ -247,7 +249,7 @@ class TestScores:
             candidates = store.rank(query(phrase), 1)
             hits = [candidates.keys[i] for i in np.flatnonzero(candidates.bm25[0])]
             assert candidates.bm25_best[0] == candidates.bm25[0].max(initial=0)
-            return {passage.doc_id for passage in store.load(hits).values()}
+            return {passage.doc_id for passage in candidates.load(hits).values()}
 
         assert found("cancel plans") == {"en"}
         assert found("取消") == {"zh"}
@@ -277,8 +279,8 @@ class TestFilters:
             return admitted_by({name: [str(value)] for name, value in where.items()})
 
         def admitted_by(where: dict[str, list[str]]) -> set[str]:
-            keys = store.rank(query("one", where=where), 1).keys
-            return {passage.doc_id for passage in store.load(keys).values()}
+            candidates = store.rank(query("one", where=where), 1)
+            return {passage.doc_id for passage in candidates.load(candidates.keys).values()}
 
         return admitted_by
 
@@ -323,8 +325,8 @@ class TestFilters:
             writer.write(DocumentPart(part.document, tuple(said), last=True))
 
         def texts(**where: list[str]) -> list[str]:
-            keys = store.rank(query("one", where=where), 1).keys
-            return [passage.text for passage in store.load(keys).values()]
+            candidates = store.rank(query("one", where=where), 1)
+            return [passage.text for passage in candidates.load(candidates.keys).values()]
 
         assert texts(speaker=["Ann"]) == ["one"]
         assert texts(speaker=["nobody"]) == []
@@ -357,11 +359,11 @@ class TestOpening:
     def test_no_place_for_a_store(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         with pytest.raises(StoreError, match="file: cannot be used as a store folder"):
-            create_store(tmp_path / "file", CARD, 128)
+            create_store(tmp_path / "file", NewStore(CARD, 128))
         with pytest.raises(StoreError, match="cannot be used as a store folder"):
-            create_store(tmp_path / "file" / "below", CARD, 128)
+            create_store(tmp_path / "file" / "below", NewStore(CARD, 128))
         with pytest.raises(StoreError, match=r"holds other files \(file"):
-            create_store(tmp_path, CARD, 128)
+            create_store(tmp_path, NewStore(CARD, 128))
 
     def test_another_encoder(self, store: Store) -> None:
         card = ModelCard(**{**{f: getattr(CARD, f) for f in CARD.__slots__}, "encoder_id": "ff"})
@@ -387,7 +389,9 @@ class TestOpening:
             ("DELETE FROM settings", "damaged"),
         ],
     )
-    def test_a_database_that_is_not_ours(self, store: Store, statement: str, message: str) -> None:
+    def test_a_foreign_or_damaged_database(
+        self, store: Store, statement: str, message: str
+    ) -> None:
         folder = Path(store.info().location)
         store.close()
         with sqlite3.connect(folder / "store.sqlite") as connection:
@@ -397,7 +401,7 @@ class TestOpening:
             open_store(folder).info()
         assert "\n" not in str(caught.value)
 
-    def test_a_database_that_is_none(self, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_a_database(self, tmp_path: Path) -> None:
         (tmp_path / "store.sqlite").write_bytes(b"something else " * 100)
         with pytest.raises(StoreError, match="not a database"):
             open_store(tmp_path)
@@ -412,7 +416,7 @@ class TestOpening:
         else:
             file.write_bytes(file.read_bytes()[:-1])
         reader = open_store(store.info().location)
-        with pytest.raises(StoreError, match=f"{name}: .* bytes where .* belong; .*damaged"):
+        with pytest.raises(StoreError, match=f"{name}: has .* bytes instead of .*; .*damaged"):
             reader.rank(query("x"), 1)
         with pytest.raises(StoreError, match="damaged"), reader.writer():
             pass
@@ -432,7 +436,7 @@ class TestOpening:
         assert store.document_text("lost") is None
 
     @pytest.mark.parametrize("pieces", [7, 1_025])
-    def test_passages_of_a_silly_size(self, tmp_path: Path, pieces: int) -> None:
+    def test_passages_of_an_impossible_size(self, tmp_path: Path, pieces: int) -> None:
         with pytest.raises(InputError, match="8 to 1,024 word pieces"):
             Corpus(tmp_path / "s", max_pieces=pieces)
 
@@ -442,7 +446,7 @@ CHILD = """
     from pathlib import Path
     import slice_os.stores.local.writer
     from slice_os import Document
-    from slice_os.stores import open_store
+    from slice_os.stores.registry import open_store
     from tests.test_local_store import part_of
 
     slice_os.stores.local.writer.COMMIT_SECONDS = 0
@@ -501,7 +505,7 @@ class TestProcesses:
             for _ in range(10):
                 assert line(process)
                 candidates = store.rank(query("version", "it"), 10)
-                loaded = store.load(candidates.keys)
+                loaded = candidates.load(candidates.keys)
                 assert loaded
                 for column, key in enumerate(candidates.keys):
                     if key in loaded:  # else it was replaced meanwhile
@@ -538,7 +542,7 @@ class TestProcesses:
         fill(store, [Document("next", "the next one")])
         assert (folder / "vectors.i8").stat().st_size < grown
         candidates = store.rank(query("number"), 1)
-        for column, (key, passage) in enumerate(store.load(candidates.keys).items()):
+        for column, (key, passage) in enumerate(candidates.load(candidates.keys).items()):
             assert key == candidates.keys[column]
             expected = brute_force(passage.encoded, query("number").phrases.vectors)
             np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=1e-5)

@@ -1,4 +1,4 @@
-"""What is shipped: the archives, their metadata, and a base install of the wheel."""
+"""The archives, their metadata, and a base install of the wheel."""
 
 from __future__ import annotations
 
@@ -24,12 +24,17 @@ MEGABYTE = 1_000_000
 FOLDERS = ["export", "ingest", "mappings"]
 
 
-def build(source: Path, out: Path, target: str) -> Path:
-    """An archive, built as `make build` does it; no network is needed."""
+def run_build(source: Path, out: Path, target: str) -> subprocess.CompletedProcess[str]:
+    """Build as `make build` does; this needs no network."""
     if find_spec("hatchling") is None:
         pytest.skip("needs hatchling, one of the dev dependencies")
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True)
+    return subprocess.run(command, cwd=source, capture_output=True, text=True)
+
+
+def build(source: Path, out: Path, target: str) -> Path:
+    """Build an archive and return its path."""
+    done = run_build(source, out, target)
     assert done.returncode == 0, done.stderr
     (archive,) = out.iterdir()
     return archive
@@ -52,11 +57,11 @@ def metadata(wheel: Path) -> Message:
         return email.message_from_bytes(archive.read(name))
 
 
-def test_the_wheel_has_one_package_and_all_of_it(wheel: Path) -> None:
+def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
     shipped = {name: size for name, size in sizes.items() if ".dist-info/" not in name}
-    # The folders at the top of the repository belong below slice_os.
+    # The linked folders are part of slice_os in the wheel.
     places = {"slice_os": "slice_os", **{name: f"slice_os/{name}" for name in FOLDERS}}
     assert shipped == {
         f"{place}/{path.relative_to(REPOSITORY / folder).as_posix()}": path.stat().st_size
@@ -80,12 +85,59 @@ def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_
     assert again.read_bytes() == wheel.read_bytes()
 
 
-def test_licence_and_notices_are_shipped(metadata: Message) -> None:
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A clone as git makes it where it may not create symbolic links."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("needs the repository, not a source archive")
+    folder = tmp_path / "checkout"
+    clone = ["git", "clone", "--quiet", "--config", "core.symlinks=false", REPOSITORY, folder]
+    subprocess.run(clone, check=True)
+    assert all((folder / "slice_os" / name).is_file() for name in FOLDERS)
+    return folder
+
+
+REPAIR = (
+    "git config core.symlinks true && "
+    "git checkout -- slice_os/export slice_os/ingest slice_os/mappings"
+)
+
+
+@pytest.mark.parametrize("target", ["wheel", "sdist"])
+def test_a_checkout_without_links_is_not_built(checkout: Path, tmp_path: Path, target: str) -> None:
+    refused = run_build(checkout, tmp_path / "out", target)
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "export, ingest, mappings in" in refused.stderr
+    assert REPAIR in refused.stderr
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+def import_in(checkout: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "import slice_os; slice_os.Corpus"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_checkout_without_links_is_not_imported_until_repaired(checkout: Path) -> None:
+    refused = import_in(checkout)
+    assert refused.returncode == 1
+    line = refused.stderr.splitlines()[-1]
+    assert line.startswith("ImportError: slice_os cannot be imported: export, ingest, mappings in")
+    assert REPAIR in line
+    subprocess.run(REPAIR, shell=True, cwd=checkout, check=True, capture_output=True)
+    assert import_in(checkout).returncode == 0
+
+
+def test_license_and_notices_are_shipped(metadata: Message) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
 
 
-def test_every_extra_that_an_error_asks_for_exists(metadata: Message) -> None:
+def test_every_extra_named_in_an_error_exists(metadata: Message) -> None:
     asked = {
         extra
         for folder in ["slice_os", *FOLDERS]
@@ -126,7 +178,7 @@ def test_the_pins_are_within_the_ranges(metadata: Message) -> None:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel and nothing else; pip's cache makes it quick."""
+    """A fresh environment with only the wheel; pip's cache makes it fast."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pins = REPOSITORY / "requirements.lock"
@@ -146,7 +198,7 @@ def site_packages(environment: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_base_install_is_small_and_keeps_to_its_name(environment: Path) -> None:
+def test_the_base_install_is_small_and_adds_one_name(environment: Path) -> None:
     folder = site_packages(environment)
     names = {path.name for path in folder.iterdir()}
     assert "slice_os" in names
@@ -160,7 +212,7 @@ def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None
     binaries = environment / "bin"
 
     def run(*command: str | Path) -> str:
-        # Neither the checkout nor anything set outside may be seen.
+        # Hide the checkout and any outer settings.
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -14,11 +14,10 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.sources import Format
 from slice_os.query import Phrases, Query
-from slice_os.stores import open_store
+from slice_os.stores.registry import open_store
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +49,12 @@ def letters(name: str = "store/dead-letters.jsonl") -> list[dict[str, Any]]:
 
 
 def contents(place: str = "store") -> dict[str, Any]:
-    """All that a store holds, by document."""
+    """Everything in a store, by document."""
     store = open_store(place)
     everything = Query(Phrases(("x",), np.full((1, 384), 384**-0.5, np.float32)))
     held: dict[str, Any] = {}
-    keys = store.rank(everything, 1).keys
-    for passage in store.load(keys).values():
+    candidates = store.rank(everything, 1)
+    for passage in candidates.load(candidates.keys).values():
         encoded = passage.encoded
         place_and_vectors = (
             encoded.start,
@@ -71,14 +70,14 @@ def contents(place: str = "store") -> dict[str, Any]:
     return held
 
 
-def counts(summary: Summary) -> dict[str, int]:
+def counts(summary: IngestSummary) -> dict[str, int]:
     """The counts that are not zero."""
     names = ("documents", "documents_unchanged", "documents_deleted", "bad_records", "sources")
     return {name: getattr(summary, name) for name in names if getattr(summary, name)}
 
 
 class TestRunningAgain:
-    def test_does_nothing_where_nothing_changed(self, corpus: Corpus) -> None:
+    def test_does_nothing_if_nothing_changed(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), record(2))
         Path("b.txt").write_text("A text. It is here.")
         assert counts(corpus.ingest(["."])) == {"documents": 3, "sources": 2}
@@ -90,7 +89,7 @@ class TestRunningAgain:
         assert contents() == before
         assert Path("store/vectors.i8").stat().st_size == size
 
-    def test_reads_what_was_touched_but_keeps_what_is_the_same(self, corpus: Corpus) -> None:
+    def test_reads_touched_files_but_keeps_unchanged_documents(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), record(2))
         corpus.ingest(["a.jsonl"])
         os.utime("a.jsonl", (1, 1))
@@ -123,26 +122,26 @@ class TestRunningAgain:
         assert counts(corpus.ingest(["a.jsonl"])) == {"documents": 1, "sources": 1}
         assert corpus.search("record", where={"n": 77})
 
-    def test_reads_anew_in_another_way(self, corpus: Corpus) -> None:
+    def test_reads_again_if_options_change(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1))
-        corpus.ingest(["a.jsonl"], read_as=Format.TEXT)
+        corpus.ingest(["a.jsonl"], read_as="text")
         assert set(contents()) == {"a.jsonl"}
         corpus.ingest(["a.jsonl"])
         assert set(contents()) == {"r1"}
         corpus.ingest(["a.jsonl"], options=ReadOptions(id_field="n"))
         assert set(contents()) == {"1"}
 
-    def test_of_standard_input_keeps_what_is_the_same(
+    def test_keeps_unchanged_documents_of_standard_input(
         self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for expected in ({"documents": 1, "sources": 1}, {"documents_unchanged": 1, "sources": 1}):
             raw = io.BytesIO(orjson.dumps(record(1)) + b"\n")
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
-            assert counts(corpus.ingest(["-"], read_as=Format.JSONL)) == expected
+            assert counts(corpus.ingest(["-"], read_as="jsonl")) == expected
 
 
 class TestBrokenRecords:
-    def test_go_to_the_dead_letters_and_the_rest_goes_on(self, corpus: Corpus) -> None:
+    def test_go_to_the_dead_letters_and_reading_continues(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), b"no json", record(2), b'{"id": "x"}', b"[1]", record(3))
         Path("bad.txt").write_bytes(b"caf\xe9")
         Path("empty.txt").write_bytes(b"")
@@ -175,7 +174,7 @@ class TestBrokenRecords:
         write_jsonl("a.jsonl", record(1))
         assert counts(corpus.ingest(["a.jsonl"]))["documents_deleted"] == 1
 
-    def test_a_source_that_went_away_deletes_nothing(self, corpus: Corpus) -> None:
+    def test_a_missing_source_deletes_nothing(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1))
         corpus.ingest(["a.jsonl"])
         Path("a.jsonl").unlink()
@@ -192,7 +191,7 @@ class TestBrokenRecords:
         for _ in range(2):
             assert corpus.ingest(["."], dead_letters="other.jsonl").bad_records < 9
 
-    def test_a_place_where_no_dead_letters_can_be_written(self, corpus: Corpus) -> None:
+    def test_dead_letters_that_cannot_be_written(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), b"no json", record(2))
         with pytest.raises(InputError, match="nowhere/x: cannot write dead letters"):
             corpus.ingest(["a.jsonl"], dead_letters="nowhere/x")
@@ -201,7 +200,7 @@ class TestBrokenRecords:
 
 
 class TestIds:
-    def test_that_come_twice_keep_the_first(self, corpus: Corpus) -> None:
+    def test_that_repeat_keep_the_first_document(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1, "First."), record(1, "Second."), record(2))
         write_jsonl("b.jsonl", record(2, "Third."))
         assert corpus.ingest(["a.jsonl", "b.jsonl"]).bad_records == 2
@@ -212,7 +211,7 @@ class TestIds:
         ]
         assert [k["record"] for k in letters()] == ["Second.", "Third."]
 
-    def test_of_another_file_that_is_still_there_are_taken(self, corpus: Corpus) -> None:
+    def test_of_another_existing_file_are_refused(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1, "First."))
         corpus.ingest(["a.jsonl"])
         write_jsonl("b.jsonl", record(1, "Second."))
@@ -221,7 +220,7 @@ class TestIds:
             assert corpus.text("r1") == "First."
         assert letters()[0]["reason"] == "id 'r1' is taken by a.jsonl"
 
-    def test_go_along_when_a_file_is_renamed(self, corpus: Corpus) -> None:
+    def test_follow_a_renamed_file(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), record(2))
         corpus.ingest(["a.jsonl"])
         Path("a.jsonl").rename("b.jsonl")
@@ -241,7 +240,7 @@ class TestIds:
         assert corpus.ingest(paths).bad_records == 0
         assert set(contents()) == {"r1", "r2", "r3"}
 
-    def test_of_a_program_give_way_to_a_file(self, corpus: Corpus) -> None:
+    def test_added_by_a_program_are_replaced_by_a_file(self, corpus: Corpus) -> None:
         corpus.add([Document("r1", "By a program.")])
         write_jsonl("a.jsonl", record(1, "By a file."))
         assert counts(corpus.ingest(["a.jsonl"])) == {"documents": 1, "sources": 1}
@@ -249,7 +248,7 @@ class TestIds:
 
 
 def many() -> list[str]:
-    """Files with short and long documents; the long one comes in several parts."""
+    """Files with short and long documents; the long one is encoded in several parts."""
     sentence = "The supplier shall deliver the goods number {} on the agreed date. "
     write_jsonl("a.jsonl", *(record(n, sentence.format(n) * 3) for n in range(30)))
     Path("b.txt").write_text("".join(sentence.format(n) for n in range(60)))
@@ -272,12 +271,12 @@ class TestInterruption:
         monkeypatch.setattr("slice_os.ingest.passages.PART_PIECES", 300)
 
     @pytest.mark.parametrize("calls", [1, 5, 33, 38, 50])
-    def test_goes_on_where_it_stopped(
+    def test_resumes_after_an_interrupt(
         self, corpus: Corpus, in_one_go: dict[str, Any], calls: int
     ) -> None:
-        seen: list[Summary] = []
+        seen: list[IngestSummary] = []
 
-        def stop(summary: Summary) -> None:
+        def stop(summary: IngestSummary) -> None:
             seen.append(summary)
             if len(seen) == calls:
                 raise KeyboardInterrupt
@@ -292,7 +291,7 @@ class TestInterruption:
         assert contents() == in_one_go
 
     @pytest.mark.parametrize("documents", [2, 31, 40])
-    def test_by_a_kill_loses_nothing_that_was_committed(
+    def test_resumes_after_a_kill_without_losing_commits(
         self, corpus: Corpus, in_one_go: dict[str, Any], documents: int
     ) -> None:
         code = """
@@ -322,7 +321,7 @@ class TestInterruption:
         assert contents() == in_one_go
 
     def test_progress_only_grows(self, corpus: Corpus) -> None:
-        seen: list[Summary] = []
+        seen: list[IngestSummary] = []
         paths = many()
         last = corpus.ingest(paths, progress=seen.append)
         for name in ("sources", "documents", "pieces", "bytes", "seconds"):

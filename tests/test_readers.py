@@ -1,9 +1,12 @@
-"""Text files, JSON lines and tables become documents, and what is broken is reported."""
+"""Text files, JSON lines and tables become documents; bad records are reported."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
+import re
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -16,9 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.documents import Document, Segment
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
-from slice_os.ingest.sources import Format, Source, find_sources
+from slice_os.errors import InputError
+from slice_os.ingest.formats import READERS, Reader
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
+from slice_os.ingest.sources import Source, find_sources
 
+REPOSITORY = Path(__file__).parents[1]
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -45,7 +52,7 @@ def read_all(source: Source, **options: Any) -> tuple[list[Document], list[BadRe
 
 @pytest.fixture
 def read_file(folder: Path) -> Read:
-    """Write a file and read it as PATH argument."""
+    """Write a file and read it as a PATH argument."""
 
     def run(path: str, content: str | bytes, **options: Any) -> Any:
         write(path, content)
@@ -134,7 +141,7 @@ class TestJsonLines:
         )
         assert document == Document("k", "words", {"a": 1, "text": "other"}, source="a.jsonl")
 
-    def test_metadata_asked_for_has_to_be_scalar(self, read_file: Read) -> None:
+    def test_requested_metadata_must_be_scalar(self, read_file: Read) -> None:
         content = jsonl(
             {"text": "a", "m": {"x": 1}}, {"text": "b", "m": None}, {"text": "c", "m": 1}
         )
@@ -172,7 +179,7 @@ class TestJsonLines:
             (b'{"text": [{"text": "a", "speaker": {}}]}', "speaker of turn 1 is a dict"),
         ],
     )
-    def test_bad_line_is_reported_and_the_rest_goes_on(
+    def test_a_bad_line_is_reported_and_reading_continues(
         self, read_file: Read, line: bytes, reason: str
     ) -> None:
         good = b'{"text": "good"}\n'
@@ -206,7 +213,7 @@ class TestJsonLines:
     ) -> None:
         path = tmp_path_factory.getbasetemp() / "turns.jsonl"
         path.write_text(json.dumps({"text": ["start", *turns]}), encoding="utf-8")
-        (document,), _ = read_all(Source("turns", path, Format.JSONL))
+        (document,), _ = read_all(Source("turns", path, "jsonl"))
         found = [document.text[segment.start : segment.end] for segment in document.segments]
         assert found == ["start", *(turn for turn in turns if turn.removeprefix("\ufeff").strip())]
 
@@ -222,7 +229,7 @@ class TestJsonLines:
     def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stdin = io.BytesIO(b'{"text": "a"}\n{"text": "b", "id": "B"}')
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
-        (source,) = find_sources(["-"], Format.JSONL)
+        (source,) = find_sources(["-"], "jsonl")
         assert [document.id for document in read_all(source)[0]] == ["stdin#1", "B"]
 
 
@@ -252,15 +259,15 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("row", "reason"),
         [
-            (b"x", "1 cells where the header has 2"),
-            (b"x,y,z", "3 cells where the header has 2"),
+            (b"x", "1 cells, but the header has 2"),
+            (b"x,y,z", "3 cells, but the header has 2"),
             (b"x,", "'text' is missing or empty"),
             (b"x, ", "'text' is missing or empty"),
             (b"x,na\xefve", "not valid UTF-8: byte 0xef at byte 4"),
             (b'x,"a"b', "not valid CSV"),
         ],
     )
-    def test_bad_row_is_reported_and_the_rest_goes_on(
+    def test_a_bad_row_is_reported_and_reading_continues(
         self, read_file: Read, row: bytes, reason: str
     ) -> None:
         content = b'id,text\n1,"two\nlines"\n' + row + b"\n4,good\n"
@@ -279,7 +286,7 @@ class TestCsv:
         [
             ("id;text", "no column 'text' in the header row; the columns are 'id;text'"),
             ("id,body", "the columns are 'id', 'body'"),
-            ("text,a,a", "two columns of one name"),
+            ("text,a,a", "two columns share a name"),
             (",".join(map(str, range(500))), "and 480 more"),
             (b"id,text,\xff", "not valid UTF-8"),
             ('text,"a"b', "not valid CSV"),
@@ -309,13 +316,13 @@ class TestCsv:
     def test_standard_input_stays_open(self, monkeypatch: pytest.MonkeyPatch) -> None:
         stdin = io.BytesIO(b"text\na\n")
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
-        (source,) = find_sources(["-"], Format.CSV)
+        (source,) = find_sources(["-"], "csv")
         assert [document.id for document in read_all(source)[0]] == ["stdin#2"]
         assert not stdin.closed
 
 
 def peak_bytes(items: Iterator[object]) -> int:
-    """Use the items up and say how much memory was held at most."""
+    """Peak memory, in bytes, while consuming the items."""
     tracemalloc.start()
     try:
         for _ in items:
@@ -323,3 +330,77 @@ def peak_bytes(items: Iterator[object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+CHAT_READER = '''
+from slice_os.documents import Document
+from slice_os.ingest.readers.base import Turn, decode_file, join_turns
+
+
+def read_chat(source, stream, options):
+    """A document per file, a turn per line: SPEAKER> WHAT THEY SAY."""
+    lines = decode_file(source, stream.read()).splitlines()
+    text, segments = join_turns(Turn(*reversed(line.split("> ", 1))) for line in lines)
+    yield Document(source, text, segments=segments, source=source)
+'''
+CHAT = Reader("chat_reader:read_chat", (".chat",), "a turn per line")
+
+
+class TestNewFormat:
+    """A reader is one file and one line: here `CHAT_READER`, and ``READERS["chat"] = CHAT``."""
+
+    TEXT = "I want to cancel 👍🏽.\nMay I ask why?"
+
+    @pytest.fixture(autouse=True)
+    def chat_file(self, folder: Path) -> None:
+        write("chat_reader.py", CHAT_READER)
+        write("calls/a.chat", "Ann> I want to cancel 👍🏽.\nBo> May I ask why?")
+        write("calls/b.txt", "Bye.")
+
+    def test_is_found_by_its_extension_and_read(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.setitem(READERS, "chat", CHAT)
+        chat, text = find_sources(["calls"])
+        assert (chat.name, chat.format, text.format) == ("calls/a.chat", "chat", "text")
+        (document,), bad = read_all(chat)
+        assert bad == []
+        assert document.text == self.TEXT
+        spoken = [(s.speaker, document.text[s.start : s.end]) for s in document.segments]
+        assert spoken == [("Ann", "I want to cancel 👍🏽."), ("Bo", "May I ask why?")]
+
+    def test_is_a_choice_of_the_command_line(self, folder: Path) -> None:
+        write("call", Path("calls/a.chat").read_bytes())
+        program = (
+            "from slice_os.ingest.formats import READERS, Reader\n"
+            f"READERS['chat'] = {CHAT!r}\n"
+            "from slice_os.cli import main\n"
+            "main()"
+        )
+
+        def run(*arguments: str) -> str:
+            paths = os.pathsep.join([str(REPOSITORY), str(folder)])
+            done = subprocess.run(
+                [sys.executable, "-c", program, *arguments],
+                env=os.environ | {"PYTHONPATH": paths},
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        shown = run("ingest", "--help")
+        assert "|srt|chat]" in shown
+        assert re.search(r"chat +\.chat +a turn per line", shown)
+        scan = ("scan", "-p", "may I ask you why", "--threshold", "0.7")
+        for arguments in (["calls"], ["call", "--format", "chat"]):
+            hit = json.loads(run(*scan, *arguments))
+            assert self.TEXT[hit["start"] : hit["end"]] == hit["text"]
+            assert hit["metadata"]["speaker"] == "Bo"
+
+
+def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:
+    write("a.txt", "x")
+    with pytest.raises(InputError, match="no format 'doc'; choose one of text, jsonl, csv"):
+        find_sources(["a.txt"], "doc")

@@ -24,7 +24,7 @@ def layouts(draw: st.DrawFn, max_words: int = 40) -> tuple[SpanLayout, int]:
 def brute_force(
     vectors: FloatArray, layout: SpanLayout, phrase: FloatArray, max_words: int
 ) -> FloatArray:
-    """Cosines of spans that are materialised one by one."""
+    """Cosines of spans that are computed one by one."""
     n_words = len(layout.first)
     cosines = np.full((n_words, max_words), -np.inf)
     for word, extra in itertools.product(range(n_words), range(max_words)):
@@ -107,7 +107,7 @@ def test_cosines_never_leave_their_range() -> None:
 
 @st.composite
 def cosine_matrices(draw: st.DrawFn) -> FloatArray:
-    """Of few different values, so that there are ties."""
+    """With few different values, so that there are ties."""
     n_words, max_words = draw(st.integers(1, 12)), draw(st.integers(1, 6))
     values = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0])
     rows = [[draw(values) for _ in range(max_words)] for _ in range(n_words)]

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.documents import Document, Segment
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
-from slice_os.ingest.sources import Format, Source, find_sources
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
+from slice_os.ingest.sources import Source, find_sources
 
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 
@@ -26,7 +27,7 @@ def read_all(source: Source) -> tuple[list[Document], list[BadRecord]]:
 
 @pytest.fixture
 def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Write a file and read it as PATH argument."""
+    """Write a file and read it as a PATH argument."""
     monkeypatch.chdir(tmp_path)
 
     def run(path: str, content: str) -> tuple[list[Document], list[BadRecord]]:
@@ -105,7 +106,7 @@ class TestSubtitles:
         assert document.text == "Hi\nHello"
         assert document.segments == (Segment(0, 2, "A", 1, 2), Segment(3, 8, "B", 1, 2))
 
-    def test_cue_right_under_the_top(self, read_file: Read) -> None:
+    def test_a_cue_right_below_the_header(self, read_file: Read) -> None:
         (document,), bad = read_file("a.vtt", "WEBVTT\n00:01.000 --> 00:02.000\nHi\n")
         assert (document.text, bad) == ("Hi", [])
 
@@ -134,7 +135,7 @@ class TestSubtitles:
     def test_not_webvtt(self, read_file: Read) -> None:
         documents, (bad,) = read_file("a.vtt", "\n1\n00:00:01,000 --> 00:00:02,000\nHi\n")
         assert documents == []
-        assert (bad.line, "no WEBVTT on top" in bad.reason) == (2, True)
+        assert (bad.line, "first line is not WEBVTT" in bad.reason) == (2, True)
 
     def test_no_words(self, read_file: Read) -> None:
         documents, (bad,) = read_file("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<i></i>\n")
@@ -146,5 +147,5 @@ class TestSubtitles:
     ) -> None:
         path = tmp_path_factory.getbasetemp() / "any.vtt"
         path.write_bytes(f"WEBVTT\n\n00:01.000 --> 00:02.000\n{payload}".encode())
-        documents, bad = read_all(Source("any.vtt", path, Format.VTT))
+        documents, bad = read_all(Source("any.vtt", path, "vtt"))
         assert documents or bad

@@ -25,15 +25,15 @@ def test_terms_are_those_of_lucene(text: str, expected: list[str]) -> None:
 
 
 def test_lengths_are_as_coarse_as_in_lucene() -> None:
-    """From the table of lengths that Lucene's ``SmallFloat.byte4ToInt`` gives."""
+    """From the table of Lucene's ``SmallFloat.byte4ToInt``."""
     lengths = np.array([0, 1, 23, 24, 39, 40, 41, 42, 100, 1_000, 100_000])
     kept = [0, 1, 23, 24, 39, 40, 40, 42, 96, 984, 98_328]
     np.testing.assert_array_equal(coarse(lengths), kept)
 
 
 @pytest.mark.parametrize("found", [1, 2, 4])
-def test_frequencies_are_worked_back(found: int) -> None:
-    """From weights by FTS5's formula, of a term that few, half or all passages have."""
+def test_frequencies_are_computed_back(found: int) -> None:
+    """From weights by FTS5's formula, for a term in few, half or all passages."""
     lengths, frequencies = np.array([3, 10, 50, 7]), np.array([1, 3, 40, 7])[:found]
     idf = max(np.log((4 - found + 0.5) / (found + 0.5)), 0) or 1e-6
     norms = 1.2 * (0.25 + 0.75 * lengths[:found] / lengths.mean())

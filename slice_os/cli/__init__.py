@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from slice_os import __version__
 from slice_os.errors import SliceError
+from slice_os.version import __version__
 
+# A new command is a file and a line here.
 COMMANDS = {
-    "ingest": "slice_os.cli.ingest",
-    "search": "slice_os.cli.search",
-    "mine": "slice_os.cli.search",
-    "scan": "slice_os.cli.search",
-    "info": "slice_os.cli.store",
-    "delete": "slice_os.cli.store",
-    "query": "slice_os.cli.query",
-    "index": "slice_os.cli.index",
-    "export": "slice_os.cli.export",
-    "eval": "slice_os.cli.evaluate",
-    "train": "slice_os.cli.train",
+    "ingest": "slice_os.cli.ingest:ingest",
+    "search": "slice_os.cli.search:search",
+    "mine": "slice_os.cli.search:mine",
+    "scan": "slice_os.cli.search:scan",
+    "info": "slice_os.cli.store:info",
+    "delete": "slice_os.cli.store:delete",
+    "query": "slice_os.cli.query:query",
+    "index": "slice_os.cli.index:index",
+    "export": "slice_os.cli.export:export",
+    "eval": "slice_os.cli.evaluate:eval",
+    "train": "slice_os.cli.train:train",
+    "data": "slice_os.cli.data:data",
 }
 
 
 class _Commands(click.Group):
-    """Imports a command only when it is asked for, so that `--help` is quick."""
+    """Imports a command only when it runs, so that `--help` is fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -37,15 +39,14 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(COMMANDS[cmd_name])
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = pkgutil.resolve_name(COMMANDS[cmd_name])
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Whoever read the output has seen enough; keep the interpreter from flushing into it.
+            # The reader closed the pipe; keep the interpreter from flushing into it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
 
@@ -60,15 +61,15 @@ class _Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Find every passage that says a phrase in other words.
 
-    Ingest documents into a store, then search or mine it: hits have exact character offsets, a
-    similarity that can be thresholded, and BM25 beside it.
+    Ingest documents into a store, then search or mine it. Every hit has exact character offsets,
+    a similarity that you can threshold, and its BM25 score.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 all well, 1 an error, 2 wrong usage, 130 Ctrl-C."""
+    """Run the command line and exit: 0 for success, 1 an error, 2 wrong usage, 130 Ctrl-C."""
     try:
         sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
     except click.ClickException as error:

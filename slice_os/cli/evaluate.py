@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,22 +13,25 @@ import click
 from slice_os.cli.options import RenamedOption
 
 if TYPE_CHECKING:
-    from slice_os.evaluation.encoders.base import TextEncoder
-    from slice_os.evaluation.harness import Harness, Progress
+    from slice_os.evaluation.encoders.vector_cache import VectorCache
+    from slice_os.evaluation.harness import Harness, Option, Progress
+
+# Options by the names of the parameters, and what the options were called before.
+FORMER_NAMES = {"settings": "--setup"}
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
 class _Harnesses(click.Group):
-    """The commands defined below and one for each harness, imported when it is asked for."""
+    """The commands defined below and one for each harness, imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from slice_os.evaluation.harness import HARNESSES
+        from slice_os.evaluation import HARNESSES
 
         return [*HARNESSES, *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        from slice_os.evaluation.harness import HARNESSES, load_harness
+        from slice_os.evaluation import HARNESSES, load_harness
 
         if cmd_name in HARNESSES:
             return _command(load_harness(cmd_name))
@@ -37,34 +40,37 @@ class _Harnesses(click.Group):
 
 @click.group(name="eval", cls=_Harnesses)
 def evaluate() -> None:
-    """Measure encoders: the experiments of the papers, and some on data of your own.
+    """Measure encoders: the experiments of the papers, and more on data of your own.
 
-    Data sets are read from a path and are not part of slice-os; without one, the message says
-    where it can be had.
+    Data sets are read from a path and do not come with slice-os. If one is missing, the message
+    says where to get it.
     """
 
 
 @evaluate.command("compare")
 @click.argument("first", type=_file)
 @click.argument("second", type=_file)
-def compare_command(first: Path, second: Path) -> None:
+@click.option("--wide", is_flag=True, help="Show all columns of the table.")
+def compare_command(first: Path, second: Path, wide: bool) -> None:
     """Show how two saved results differ.
 
     FIRST and SECOND are files that --out wrote.
     """
-    from slice_os.evaluation.results import Evaluation, compare
+    from slice_os.evaluation import Evaluation, compare
 
-    click.echo(compare(Evaluation.load(first), Evaluation.load(second)).table())
+    click.echo(compare(Evaluation.load(first), Evaluation.load(second)).table(wide=wide))
 
 
 @evaluate.command("build-context")
 @click.argument("pairs", type=_file)
 @click.argument("out", type=_file)
-@click.option("--text", type=_file, help="Real text to place sentences in: text or JSONL.")
-@click.option("--endpoint", metavar="URL", help="OpenAI-compatible, such as https://HOST/v1.")
-@click.option("--model", help="Model at the endpoint.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first pairs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@click.option("--text", type=_file, help="Text to place sentences in: plain text or JSONL.")
+@click.option(
+    "--endpoint", metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."
+)
+@click.option("--model", help="Model to use at the endpoint.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
 def build_context(
     pairs: Path,
     out: Path,
@@ -74,20 +80,21 @@ def build_context(
     limit: int | None,
     seed: int,
 ) -> None:
-    """Make a table like STS-B-Context.
+    """Build a data set like STS-B-Context.
 
-    PAIRS is STS-B or a CSV file like it: sentence, sentence, similarity from 0 to 5. The second
-    sentence is placed, word for word, in text of yours (--text), at the border of a sentence or
-    a clause; or a language model writes text around it by the paper's prompt (--endpoint and
-    --model, with a key in OPENAI_API_KEY), and answers without the sentence are left out. OUT
-    is a table with the place of the sentence.
+    PAIRS is STS-B or a CSV file in its format: sentence, sentence, similarity from 0 to 5. With
+    --text, the second sentence of each pair is placed, word for word, between two sentences or
+    clauses of your text. With --endpoint and --model, a language model writes text around it,
+    with the prompt of the paper and a key from OPENAI_API_KEY; answers that lack the sentence
+    are skipped. OUT is a table that records where each sentence is.
     """
     from slice_os.datasets.files import read_passages
+    from slice_os.datasets.sts_b import read_sts_b
     from slice_os.evaluation.sts_b_context import builder
     from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
     from slice_os.evaluation.sts_b_context.rows import save_rows
 
-    loaded = builder.load_pairs(pairs)[:limit]
+    loaded = read_sts_b(pairs)[:limit]
     if text is not None and endpoint is None and model is None:
         rows = list(builder.place_in_text(loaded, read_passages(text), seed))
     elif text is None and endpoint is not None and model is not None:
@@ -96,7 +103,7 @@ def build_context(
     else:
         raise click.UsageError("give --text, or --endpoint and --model")
     save_rows(rows, out)
-    click.echo(f"{out}: {len(rows):,} rows; {len(loaded) - len(rows):,} left out")
+    click.echo(f"{out}: {len(rows):,} rows; {len(loaded) - len(rows):,} skipped")
 
 
 def _command(harness: Harness) -> click.Command:
@@ -106,16 +113,27 @@ def _command(harness: Harness) -> click.Command:
         data: Path,
         encoders: tuple[str, ...],
         as_json: bool,
+        wide: bool,
         out: Path | None,
         report: Path | None,
         cache: Path | None,
+        cache_limit: float,
         no_cache: bool,
         threads: int | None,
         **options: Any,
     ) -> None:
-        opened = _open_encoders(encoders, threads, cache, no_cache)
+        from slice_os.evaluation import evaluate
+
         with _bar() as progress:
-            evaluation = harness.run(data, opened, progress=progress, **options)
+            evaluation = evaluate(
+                harness.name,
+                data,
+                encoders,
+                cache=None if no_cache else _vector_cache(cache, cache_limit),
+                threads=threads,
+                progress=progress,
+                **options,
+            )
         if out is not None:
             evaluation.save(out)
         if report is not None:
@@ -125,18 +143,18 @@ def _command(harness: Harness) -> click.Command:
         if as_json:
             click.echo(evaluation.to_json(), nl=False)
         else:
-            click.echo(evaluation.table())
+            click.echo(evaluation.table(wide=wide))
 
     return click.Command(
         harness.name,
         callback=run,
         help=harness.description,
-        params=[*_shared_options(harness), *harness.options],
+        params=[*_shared_options(harness), *map(_option, harness.options)],
     )
 
 
-def _shared_options(harness: Harness) -> Sequence[click.Option]:
-    options = [
+def _shared_options(harness: Harness) -> list[click.Option]:
+    return [
         click.Option(
             ["--data"],
             required=True,
@@ -150,29 +168,13 @@ def _shared_options(harness: Harness) -> Sequence[click.Option]:
             metavar="[NAME=]ENCODER",
             help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
             "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
-            "[default: the shipped model]",
+            "[default: the bundled model]",
         ),
-    ]
-    if harness.settings:
-        options.append(
-            RenamedOption(
-                ["--setting", "settings"],
-                formerly="--setup",
-                multiple=True,
-                type=click.Choice(harness.settings),
-                help="Only this one; repeatable.  [default: all]",
-            )
-        )
-    return [
-        *options,
-        click.Option(["--json", "as_json"], is_flag=True, help="JSON instead of a table."),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of a table."),
+        click.Option(["--wide"], is_flag=True, help="Show all columns of the table."),
         click.Option(["--out"], type=_file, help="Also save the result as JSON in this file."),
         click.Option(["--report"], type=_file, help="Also write a report, one HTML file."),
-        click.Option(
-            ["--cache"],
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Folder where vectors are kept.  [default: the user's cache]",
-        ),
+        *_cache_options(),
         click.Option(["--no-cache"], is_flag=True, help="Keep no vectors and use none."),
         click.Option(
             ["--threads"], type=click.IntRange(min=1), help="CPU threads; all cores by default."
@@ -180,26 +182,63 @@ def _shared_options(harness: Harness) -> Sequence[click.Option]:
     ]
 
 
-def _open_encoders(
-    specs: Sequence[str], threads: int | None, cache: Path | None, no_cache: bool
-) -> list[TextEncoder]:
-    from slice_os.errors import InputError
-    from slice_os.evaluation.encoders.base import open_encoder
-    from slice_os.evaluation.encoders.cache import CachedEncoder, default_cache
+def _cache_options() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--cache"],
+            type=click.Path(file_okay=False, path_type=Path),
+            help="Folder to keep vectors in.  [default: in the user's cache folder]",
+        ),
+        click.Option(
+            ["--cache-limit"],
+            type=click.FloatRange(min=0, min_open=True),
+            default=5,
+            show_default=True,
+            envvar="SLICE_OS_CACHE_LIMIT",
+            metavar="GB",
+            help="Most gigabytes of vectors to keep (or set SLICE_OS_CACHE_LIMIT).",
+        ),
+    ]
 
-    opened = [open_encoder(spec, threads) for spec in specs or (None,)]
-    names = [encoder.name for encoder in opened]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two encoders are called {name!r}; name them: --encoder NAME=ENCODER")
-    if no_cache:
-        return opened
-    return [CachedEncoder(encoder, cache or default_cache()) for encoder in opened]
+
+def _option(option: Option) -> click.Option:
+    """A harness's option on the command line: ``max_sizes`` as ``--max-size``, repeatable."""
+    name = option.name.removesuffix("s") if option.multiple else option.name
+    flag = f"--{name.replace('_', '-')}"
+    kinds: dict[str, Any] = {
+        "text": click.Choice(option.choices) if option.choices else click.STRING,
+        "number": click.IntRange(option.least, option.most),
+        "flag": click.BOOL,
+        "file": click.Path(dir_okay=False, path_type=Path),
+        "folder": click.Path(file_okay=False, path_type=Path),
+        "path": click.Path(path_type=Path),
+    }
+    settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
+    if option.kind == "flag":
+        if option.default:
+            return click.Option([f"{flag}/--no-{flag[2:]}", option.name], default=True, **settings)
+        return click.Option([flag, option.name], is_flag=True, **settings)
+    settings |= {
+        "type": kinds[option.kind],
+        "multiple": option.multiple,
+        "required": option.required,
+        "default": option.default,
+        "show_default": option.default is not None,
+    }
+    if option.name in FORMER_NAMES:
+        return RenamedOption([flag, option.name], formerly=FORMER_NAMES[option.name], **settings)
+    return click.Option([flag, option.name], **settings)
+
+
+def _vector_cache(folder: Path | None, gigabytes: float) -> VectorCache:
+    from slice_os.evaluation.encoders.vector_cache import GIGABYTE, VectorCache, default_cache
+
+    return VectorCache(folder or default_cache(), int(gigabytes * GIGABYTE))
 
 
 @contextmanager
 def _bar() -> Iterator[Progress]:
-    """A progress bar on standard error where that is a terminal; nothing elsewhere."""
+    """A progress bar on standard error if that is a terminal, else nothing."""
     from tqdm import tqdm
 
     on_terminal = sys.stderr.isatty()
@@ -216,5 +255,39 @@ def _bar() -> Iterator[Progress]:
 
         yield progress
 
+
+def cache_command(cache: Path | None, cache_limit: float, empty: bool) -> None:
+    """Show the vectors that harnesses have kept, or delete them.
+
+    When the cache grows beyond its limit, the vectors used least recently are deleted.
+    """
+    from slice_os.evaluation.encoders.vector_cache import GIGABYTE
+
+    vectors = _vector_cache(cache, cache_limit)
+    usage = vectors.usage()
+    click.echo(f"{vectors.folder}: limit {cache_limit:g} GB")
+    for one in usage:
+        click.echo(
+            f"  {one.encoder} ({one.identity}): {one.entries:,} entries, "
+            f"{one.size_bytes / GIGABYTE:.3f} GB"
+        )
+    size, entries = sum(one.size_bytes for one in usage), sum(one.entries for one in usage)
+    if empty:
+        vectors.empty()
+    deleted = "deleted: " if empty else ""
+    click.echo(f"{deleted}{entries:,} entries, {size / GIGABYTE:.3f} GB")
+
+
+evaluate.add_command(
+    click.Command(
+        "cache",
+        callback=cache_command,
+        help=cache_command.__doc__,
+        params=[
+            *_cache_options(),
+            click.Option(["--empty"], is_flag=True, help="Delete the vectors."),
+        ],
+    )
+)
 
 eval = evaluate  # noqa: A001  the name on the command line

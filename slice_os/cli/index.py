@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @click.group()
 def index() -> None:
-    """Look after an index in OpenSearch: its versions behind the alias that STORE names."""
+    """Manage the versions of an index in OpenSearch; STORE names their alias."""
 
 
 @index.command()
 @store_option
 def info(store: str) -> None:
-    """Show every version: what it holds, how it was made, and what state it is in."""
+    """Show every version: its contents, its options and its state."""
     from slice_os.stores.opensearch.manage import versions
 
-    client, alias, location = connect(store)
-    there = versions(client, alias, location)
+    alias = connect(store)
+    there = versions(alias)
     if not sys.stdout.isatty():
-        click.echo(orjson.dumps({"alias": alias, "versions": list(map(as_json, there))}))
+        click.echo(orjson.dumps({"alias": alias.name, "versions": list(map(as_json, there))}))
         return
     for version in there:
         click.echo(describe(version))
@@ -46,83 +46,78 @@ def info(store: str) -> None:
     help="Delete passages without a document, and documents that lack passages.",
 )
 def verify(store: str, repair: bool) -> int:
-    """Compare every document with its passages; STORE may also name one version.
+    """Check that every document has all its passages; STORE may also name one version.
 
-    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 where there is
-    one, unless --repair has put all right; what an ingest has under way looks like one. A
-    document that lacks passages is deleted by --repair, and stored again by the next ingest of
-    its source.
+    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 if there are
+    faults, unless --repair fixes them all. An ingest in progress can look like a fault. --repair
+    deletes documents that lack passages; the next ingest of their source stores them again.
     """
     from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.indices import no_index, resolve
     from slice_os.stores.opensearch.lease import leased
+    from slice_os.stores.opensearch.lookup import require_index
     from slice_os.stores.opensearch.repair import find_faults
     from slice_os.stores.opensearch.repair import repair as delete_surplus
 
-    client, name, location = connect(store)
-    found = resolve(client, name, location)
-    if found is None:
-        raise no_index(location)
-    faults = list(find_faults(client, found.name, location))
+    named = connect(store)
+    found = named.named(require_index(named).name)
+    faults = list(find_faults(found))
     for fault in faults:
         click.echo(describe_fault(fault) if sys.stdout.isatty() else orjson.dumps(asdict(fault)))
     if not faults:
         click.echo(f"{found.name}: every document has its passages", err=True)
         return 0
     if not repair:
-        click.echo(f"{found.name}: {len(faults)} faults; --repair mends them", err=True)
+        click.echo(f"{found.name}: {len(faults)} faults; use --repair to fix them", err=True)
         return 1
-    with leased(client, found.name, location):
-        faults = list(find_faults(client, found.name, location))
-        lacking = manage.forget(client, found.name, faults, location)
-        surplus = delete_surplus(client, found.name, location)
+    with leased(found):
+        faults = list(find_faults(found))
+        lacking = manage.forget(found, faults)
+        surplus = delete_surplus(found)
     click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
     if lacking:
-        click.echo(f"deleted, to be ingested again: {', '.join(lacking)}", err=True)
+        click.echo(f"deleted, ingest them again: {', '.join(lacking)}", err=True)
     return 1 if lacking else 0
 
 
 @index.command()
 @click.argument("version", required=False)
 @store_option
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(version: str | None, store: str, yes: bool) -> None:
     """Delete VERSION, or all versions with the alias and the template."""
     from slice_os.stores.opensearch import manage
 
-    client, alias, location = connect(store)
-    there = manage.versions(client, alias, location)
+    alias = connect(store)
+    there = manage.versions(alias)
     doomed = [v for v in there if version in (None, v.index)]
     names = ", ".join(v.index for v in doomed)
     if doomed and not yes:
         documents = sum(v.documents for v in doomed)
         click.confirm(f"Delete {names} with {documents:,} documents?", abort=True, err=True)
-    manage.delete(client, alias, location, version)
+    manage.delete(alias, version)
     click.echo(f"deleted {names}", err=True)
 
 
 @index.command()
 @store_option
 @index_options
-@click.option("--model", help="Model folder, for --dimensions where the index has all.")
+@click.option("--model", help="Model folder, for --dimensions if the index has no projection.")
 @click.option("--swap", is_flag=True, help="Let the alias stand for the new version.")
 def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
-    """Make the next version from what is stored; nothing is encoded again.
+    """Make the next version from the stored vectors; nothing is encoded again.
 
-    What is not chosen stays as it is. Searches go on in the old version until the swap; an
-    ingest has to wait. A run that was cut off is begun again.
+    Options that are not given stay unchanged. Searches use the old version until the swap; an
+    ingest has to wait. An interrupted run starts again from the beginning.
     """
     from tqdm import tqdm
 
     from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.indices import no_index, resolve
+    from slice_os.stores.opensearch.lookup import require_index
     from slice_os.stores.opensearch.reindexing import reindex as make
 
     changes = chosen_index(**index_choices)
-    client, alias, location = connect(store)
-    source = resolve(client, alias, location)
-    if source is None:
-        raise no_index(location)
+    alias = connect(store)
+    source = require_index(alias)
     projection = _projection(source.settings.encoder, model) if "dimensions" in changes else None
     on_terminal = sys.stderr.isatty()
     with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
@@ -131,27 +126,29 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
             bar.total = total
             bar.update(done - bar.n)
 
-        target = make(client, alias, location, changes, projection=projection, progress=show)
+        target = make(alias, changes, projection=projection, on_passage=show)
     click.echo(f"made {target.name} from {source.name}", err=True)
     if swap:
-        _tell_swap(alias, *manage.swap(client, alias, location, target.name))
+        _tell_swap(alias.name, *manage.swap(alias, target.name))
     else:
-        click.echo(f"now try it, then: slice-os index swap --store {location}", err=True)
+        click.echo(f"now try it, then: slice-os index swap --store {alias.location}", err=True)
 
 
 @index.command()
 @click.argument("version", required=False)
 @store_option
-@click.option("--delete-old", is_flag=True, help="Delete what the alias stood for before.")
+@click.option(
+    "--delete-old", is_flag=True, help="Delete the version that the alias stood for before."
+)
 def swap(version: str | None, store: str, delete_old: bool) -> None:
-    """Let the alias stand for VERSION, or for the newest one, all at once."""
+    """Let the alias stand for VERSION, or for the newest one, in one step."""
     from slice_os.stores.opensearch import manage
 
-    client, alias, location = connect(store)
-    chosen, before = manage.swap(client, alias, location, version)
-    _tell_swap(alias, chosen, before)
+    alias = connect(store)
+    chosen, before = manage.swap(alias, version)
+    _tell_swap(alias.name, chosen, before)
     if delete_old and before:
-        manage.drop(client, before, location)
+        manage.drop(alias, before)
         click.echo(f"deleted {', '.join(before)}", err=True)
 
 
@@ -217,7 +214,7 @@ def _tell_swap(alias: str, chosen: Version, before: list[str]) -> None:
 
 
 def _projection(card: ModelCard, model: str | None) -> FloatArray | None:
-    """The axes of the model that made an index, where it is at hand."""
+    """The projection of the model that made an index; None if the model is missing or has none."""
     from slice_os.encoder import SpanEncoder
     from slice_os.errors import StoreError
     from slice_os.model import bundled_model

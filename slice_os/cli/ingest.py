@@ -10,42 +10,41 @@ import click
 import orjson
 
 from slice_os.cli.options import (
+    FORMATS_HELP,
     chosen_encoder,
     chosen_index,
     connect,
     encoder_options,
+    format_option,
+    id_field_option,
     index_options,
     store_option,
+    text_field_option,
 )
 from slice_os.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.stores.opensearch.settings import IndexOptions
 
 
-@click.command()
+@click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @store_option
-@click.option("--id-field", default="id", show_default=True, help="JSONL and CSV: document id.")
-@click.option("--text-field", default="text", show_default=True, help="JSONL and CSV: the text.")
+@id_field_option
+@text_field_option
 @click.option(
     "--metadata",
     "metadata_fields",
     multiple=True,
     metavar="FIELD",
-    help="JSONL and CSV: keep this field; every other one that is a plain value by default.",
+    help="JSONL and CSV: metadata field to keep; repeatable. By default all plain values.",
 )
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "vtt", "srt"]),
-    help="Format of all PATHs; by default that of their name, and text for standard input.",
-)
+@format_option
 @click.option(
     "--max-pieces",
     type=click.IntRange(8, 1024),
-    help="Word pieces that a passage of a new store holds.  [default: 128]",
+    help="New store: most word pieces in a passage.  [default: 128]",
 )
 @click.option(
     "--dead-letters",
@@ -54,7 +53,9 @@ if TYPE_CHECKING:
 )
 @index_options
 @click.option(
-    "--force-merge", is_flag=True, help="Index: merge it when all is read; quicker to search."
+    "--force-merge",
+    is_flag=True,
+    help="Index: merge its segments at the end, which makes searches faster.",
 )
 @encoder_options
 def ingest(
@@ -75,28 +76,28 @@ def ingest(
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
-    Reads .txt, .md, .jsonl, .csv, .tsv, .vtt and .srt. What has not changed since it was last
-    read is passed over, what has changed is replaced, and a run that was cut off goes on where
-    it stopped. A record that cannot be used goes to the dead letters with its reason; the
-    rest goes on, and the exit status is 1.
+    Unchanged files are skipped, changed ones replaced, and an interrupted run resumes. A record
+    that cannot be used goes to the dead letters with the reason; reading continues, and the
+    exit status is 1.
 
-    What is chosen of an index in OpenSearch holds when it is made; `slice-os index reindex`
-    changes it later.
+    Index options apply when an index in OpenSearch is created. To change them later, use
+    `slice-os index reindex`.
     """
     from slice_os.corpus import Corpus
     from slice_os.ingest.readers import ReadOptions
-    from slice_os.ingest.sources import Format
 
     options = ReadOptions(id_field, text_field, metadata_fields or None)
     index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)
-    read_as = Format(format_name) if format_name else None
-    with Corpus(store, encoder, max_pieces, index) as corpus, ProgressBar(paths, read_as) as bar:
+    with (
+        Corpus(store, encoder, max_pieces, index) as corpus,
+        ProgressBar(paths, format_name) as bar,
+    ):
         letters = dead_letters or corpus.default_dead_letters
         summary = corpus.ingest(
             paths,
             options=options,
-            read_as=read_as,
+            read_as=format_name,
             dead_letters=letters,
             progress=bar.update,
             complain=bar.complain,
@@ -104,7 +105,7 @@ def ingest(
     if force_merge:
         _force_merge(store)
     if sys.stdout.isatty():
-        click.echo(describe(summary))
+        click.echo(summary_line(summary))
     else:
         click.echo(orjson.dumps(asdict(summary)))
     if summary.bad_records:
@@ -114,7 +115,7 @@ def ingest(
     return 1 if summary.bad_records else 0
 
 
-def describe(summary: Summary) -> str:
+def summary_line(summary: IngestSummary) -> str:
     """A summary as a sentence."""
     rate = summary.pieces / max(summary.seconds, 1e-9)
     return (
@@ -127,17 +128,18 @@ def describe(summary: Summary) -> str:
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
     """Options for a new index; refused for a local store and for an index that has others."""
-    from slice_os.stores import is_remote
+    from slice_os.stores.opensearch.backend import OpenSearchBackend
+    from slice_os.stores.registry import find_backend
 
     names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]
     if not names:
         return None
-    if not is_remote(store):
+    if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"--{names[0]}: only for a store in OpenSearch, not for a folder")
     from slice_os.stores.opensearch.manage import check_options
     from slice_os.stores.opensearch.settings import IndexOptions
 
-    check_options(*connect(store), wanted)
+    check_options(connect(store), wanted)
     return IndexOptions(**wanted)
 
 
@@ -145,4 +147,4 @@ def _force_merge(store: str) -> None:
     from slice_os.stores.opensearch.indices import force_merge
 
     click.echo("merging …", err=True)
-    force_merge(*connect(store))
+    force_merge(connect(store))

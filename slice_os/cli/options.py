@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-if TYPE_CHECKING:
-    from opensearchpy import OpenSearch
+from slice_os.engine_names import ENGINES
+from slice_os.ingest.formats import READERS
 
+if TYPE_CHECKING:
     from slice_os.encoder import SpanEncoder
+    from slice_os.stores.opensearch.handle import IndexHandle
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class RenamedOption(click.Option):
-    """An option that still takes a former name, which help does not show.
+    """An option that still accepts a former name, hidden from help.
 
     Args:
         formerly: the former name.
-        arguments: those of `click.Option`.
-        options: those of `click.Option`.
+        arguments: passed to `click.Option`.
+        options: passed to `click.Option`.
     """
 
     def __init__(self, *arguments: Any, formerly: str, **options: Any) -> None:
@@ -44,19 +46,16 @@ _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
 
 
 def _ask_password(_context: click.Context, _option: click.Parameter, store: str) -> str:
-    """Ask for the password of a store's user where nothing else gives one and somebody is there.
+    """Ask for the password of a store's user if nothing else gives one and a person is there.
 
-    It goes where secrets come from anyway, the environment, of this process alone.
+    It goes into the environment of this process alone, where secrets are read from.
     """
-    from slice_os.stores import is_remote
-
     given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
-    if is_remote(store) and not given and sys.stdin.isatty() and sys.stderr.isatty():
-        from slice_os.stores.opensearch.connection import parse_location
+    if not given and sys.stdin.isatty() and sys.stderr.isatty():
+        from slice_os.stores.registry import find_backend
 
-        connection = parse_location(store)
-        if connection.user:
-            question = f"Password of {connection.user} at {connection.url}"
+        if login := find_backend(store).login(store):
+            question = f"Password of {login}"
             os.environ["SLICE_OS_PASSWORD"] = click.prompt(question, hide_input=True, err=True)
     return store
 
@@ -77,6 +76,33 @@ output_option = click.option(
     help="JSON lines, or hits in context; by default JSON unless the output is a terminal.",
 )
 
+id_field_option = click.option(
+    "--id-field", default="id", show_default=True, help="JSONL and CSV: field of the document id."
+)
+
+text_field_option = click.option(
+    "--text-field", default="text", show_default=True, help="JSONL and CSV: field of the text."
+)
+
+format_option = click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(list(READERS)),
+    help="Format of every PATH; by default by its extension, and text for standard input.",
+)
+
+# Click keeps the lines of a paragraph that begins with \b.
+FORMATS_HELP = "\n".join(
+    [
+        "\b",
+        "Formats:",
+        *(
+            f"  {name:<6} {' '.join(reader.extensions):<15} {reader.description}"
+            for name, reader in READERS.items()
+        ),
+    ]
+)
+
 report_option = click.option(
     "--json/--text",
     "as_json",
@@ -89,7 +115,7 @@ where_option = click.option(
     "filters",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Only documents whose metadata has this value; the same field again adds a value.",
+    help="Only documents with this metadata value; repeat a field to allow more values.",
 )
 
 
@@ -97,18 +123,19 @@ def encoder_options(command: Command) -> Command:
     """Options that choose the model and how it runs."""
     for option in reversed(
         [
-            click.option("--model", help="Model folder or bundled name; the bundled default."),
+            click.option("--model", help="Model folder or name of a bundled model."),
             click.option(
                 "--engine",
-                default="onnxruntime",
+                type=click.Choice(ENGINES),
+                default=ENGINES[0],
                 show_default=True,
-                help="Inference engine: onnxruntime or openvino.",
+                help="Inference engine.",
             ),
             click.option(
                 "--provider",
                 "providers",
                 multiple=True,
-                help="onnxruntime execution provider, such as CUDA; the first choice first.",
+                help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
             ),
             click.option(
                 "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
@@ -120,24 +147,24 @@ def encoder_options(command: Command) -> Command:
 
 
 def index_options(command: Command) -> Command:
-    """Options of how an index in OpenSearch is made, for `chosen_index`."""
+    """Options for a new index in OpenSearch, for `chosen_index`."""
     for option in reversed(
         [
             click.option(
                 "--policy",
-                help="Index: spans that have a vector: all, grid:SIZE[,SIZE...] or cover:COSINE.",
+                help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE.",
             ),
             click.option(
                 "--vectors",
                 type=click.Choice(["byte", "float"]),
-                help="Index: numbers of a span vector.",
+                help="Index: number type of span vectors.",
             ),
             click.option(
                 "--dimensions",
                 type=click.IntRange(min=1),
-                help="Index: length of a span vector, half by default.",
+                help="Index: length of span vectors; by default half the model's.",
             ),
-            click.option("--analyzer", help="Index: text analyser, by its name in OpenSearch."),
+            click.option("--analyzer", help="Index: name of a text analyser in OpenSearch."),
             click.option(
                 "--field",
                 "fields",
@@ -147,7 +174,7 @@ def index_options(command: Command) -> Command:
             ),
             click.option("--shards", type=click.IntRange(min=1), help="Index: primary shards."),
             click.option(
-                "--replicas", type=click.IntRange(min=0), help="Index: copies of a shard."
+                "--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."
             ),
         ]
     ):
@@ -156,11 +183,11 @@ def index_options(command: Command) -> Command:
 
 
 def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """Those of the index options that were given, as `IndexOptions` takes them.
+    """The index options that were given, as arguments of `IndexOptions`.
 
     Raises:
-        click.UsageError: on a field without a type.
-        InputError: on a value that no index has.
+        click.UsageError: if a field has no type.
+        InputError: if a value is not valid.
     """
     from slice_os.stores.opensearch.settings import IndexOptions
 
@@ -171,32 +198,32 @@ def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
     return chosen
 
 
-def connect(store: str) -> tuple[OpenSearch, str, str]:
-    """A client for a store in OpenSearch, the name of its index, and how messages call it.
+def connect(store: str) -> IndexHandle:
+    """The index of a store in OpenSearch.
 
     Raises:
-        click.UsageError: where the store is a local one.
+        click.UsageError: if the store is of another kind.
         StoreError: on an address without an index, or with a password in it.
     """
-    from slice_os.stores import is_remote
-    from slice_os.stores.opensearch.connection import parse_location
+    from slice_os.stores.opensearch.backend import OpenSearchBackend
+    from slice_os.stores.opensearch.handle import IndexHandle
+    from slice_os.stores.registry import find_backend
 
-    if not is_remote(store):
+    if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"{store}: this is for stores in OpenSearch (http://HOST/INDEX)")
-    connection = parse_location(store)
-    return connection.client(), connection.index, connection.location
+    return IndexHandle.at(store)
 
 
 def chosen_encoder(
     model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder | str | None:
-    """The encoder that the options ask for; None if all is left to the store.
+    """The encoder that the options choose; None leaves it to the store.
 
     Raises:
         ModelError: if there is no such model.
-        EngineError: if the engine or provider did not load.
+        EngineError: if the engine or provider does not load.
     """
-    if engine == "onnxruntime" and not providers and threads is None:
+    if engine == ENGINES[0] and not providers and threads is None:
         return model
     from slice_os.encoder import SpanEncoder
 
@@ -204,10 +231,10 @@ def chosen_encoder(
 
 
 def parse_filters(filters: tuple[str, ...]) -> dict[str, list[str]]:
-    """``FIELD=VALUE`` options as fields and their admitted values.
+    """``FIELD=VALUE`` options as fields and their allowed values.
 
     Raises:
-        click.UsageError: where there is no ``=`` or no field.
+        click.UsageError: if the ``=`` or the field is missing.
     """
     where: dict[str, list[str]] = {}
     for text in filters:

@@ -1,4 +1,4 @@
-"""What an ingest shows on standard error: a progress bar, and records that cannot be used."""
+"""Shows an ingest on standard error: a progress bar, and records that cannot be used."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ import click
 from slice_os.cli.render import complaint
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import Summary
+    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.ingest.readers import BadRecord
-    from slice_os.ingest.sources import Format
 
 SHOWN_BAD_RECORDS = 20
 
 
 class ProgressBar:
-    """A bar on standard error where that is a terminal; nothing elsewhere.
+    """A bar on standard error if that is a terminal; otherwise nothing.
 
     Args:
-        paths: what will be read, to know how much there is.
-        read_as: the format that the paths are read as, if one is given.
+        paths: what will be read, to know its size.
+        read_as: the format of every path; None goes by the extension.
     """
 
-    def __init__(self, paths: Sequence[str], read_as: Format | None) -> None:
+    def __init__(self, paths: Sequence[str], read_as: str | None) -> None:
         from tqdm import tqdm
 
         on_terminal = sys.stderr.isatty()
@@ -40,7 +39,7 @@ class ProgressBar:
         )
         self._bad = 0
 
-    def update(self, summary: Summary) -> None:
+    def update(self, summary: IngestSummary) -> None:
         """Show the state of the run."""
         if self._bar.disable:
             return
@@ -52,7 +51,7 @@ class ProgressBar:
         self._bar.update(summary.bytes - self._bar.n)
 
     def complain(self, record: BadRecord) -> None:
-        """Name a record that cannot be used; all after the first few are only counted."""
+        """Report a record that cannot be used; after the first 20, only count them."""
         self._bad += 1
         if self._bad <= SHOWN_BAD_RECORDS:
             with self._bar.external_write_mode(file=sys.stderr):
@@ -70,7 +69,7 @@ class ProgressBar:
         self._bar.close()
 
 
-def _total_bytes(paths: Sequence[str], read_as: Format | None) -> int | None:
+def _total_bytes(paths: Sequence[str], read_as: str | None) -> int | None:
     from slice_os.ingest.sources import find_sources
 
     total = 0

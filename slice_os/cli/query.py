@@ -14,6 +14,7 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
+from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 
 @click.command()
@@ -24,14 +25,14 @@ from slice_os.cli.options import (
     "--num-candidates",
     cls=RenamedOption,
     formerly="--depth",
-    type=click.IntRange(1, 5_000),
-    default=400,
+    type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
+    default=NUM_CANDIDATES,
     show_default=True,
-    help="Passages to ask for by vector, and by BM25.",
+    help="Passages that each search returns, by vector and by BM25.",
 )
 @where_option
 @click.option(
-    "--msearch", "lines_only", is_flag=True, help="Only the lines for _msearch, as curl sends them."
+    "--msearch", "lines_only", is_flag=True, help="Print only the lines for _msearch, as for curl."
 )
 @encoder_options
 def query(
@@ -45,30 +46,31 @@ def query(
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
-    """Print the requests that find PHRASE in OpenSearch, for an application in any language.
+    """Print the requests that find PHRASE in OpenSearch, for applications in any language.
 
-    One object of JSON with the vectors and the bodies to send: a multi-search by vector and
-    BM25, a search that brings the token vectors of what it found, and, where OpenSearch has the
-    neural-search plugin, its hybrid query. docs/opensearch.md says how to read the answers.
+    Prints a JSON object with the vectors and the request bodies: a multi-search by vector and
+    BM25, a search that returns the token vectors of the passages found, and the hybrid query if
+    OpenSearch has the neural-search plugin. docs/opensearch.md explains the answers.
     """
     from slice_os.corpus import Corpus
     from slice_os.mining import make_query
-    from slice_os.stores.opensearch import hybrid
-    from slice_os.stores.opensearch.indices import errors_explained
     from slice_os.stores.opensearch.query_export import export_query
     from slice_os.stores.opensearch.store import OpenSearchStore
 
     where = parse_filters(filters)
-    client, index, location = connect(store)
-    remote = OpenSearchStore(client, index, location)
+    alias = connect(store)
+    remote = OpenSearchStore(alias.client, alias.name, alias.location)
     encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
     remote.check_encoder(encoder.card)
-    with errors_explained(location):
-        fuses = hybrid.installed(client.cat.plugins(format="json"))
-    asked = make_query(encoder, phrases, where)
-    printed = export_query(asked, index, remote.settings, num_candidates, fuses)
+    exported = export_query(
+        make_query(encoder, phrases, where),
+        alias.name,
+        remote.settings,
+        num_candidates,
+        remote.can_fuse(),
+    )
     if lines_only:
-        for line in printed["msearch"]["lines"]:
+        for line in exported["msearch"]["lines"]:
             click.echo(orjson.dumps(line))
     else:
-        click.echo(orjson.dumps(printed, option=orjson.OPT_SERIALIZE_NUMPY))
+        click.echo(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -1,4 +1,4 @@
-"""A hit as people read it: the span, highlighted in its context."""
+"""Renders a hit for people: the span, highlighted in its context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTEXT_CHARACTERS = 160
 
 
 def render(hit: Hit, number: int) -> str:
-    """Some lines of text with terminal colours: rank, scores and place, then the context."""
+    """Lines with terminal colours: rank, place, scores and metadata, then the context."""
     context = hit.context
     start, end = hit.start - context.start, hit.end - context.start
     left, right = (
@@ -38,13 +38,13 @@ def render(hit: Hit, number: int) -> str:
 
 
 def complaint(record: BadRecord) -> str:
-    """A record that cannot be used, by file and line, on one line."""
+    """One line that says by file and line why a record cannot be used."""
     line = f":{record.line}" if record.line else ""
     return printable(f"slice-os: {record.source}{line}: {record.reason}")
 
 
 def printable(text: str) -> str:
-    """Text on one line, with control characters shown instead of obeyed."""
+    """Text on one line; control characters are replaced, so that a terminal cannot obey them."""
     return "".join(
         " "
         if character.isspace()

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import (
+    FORMATS_HELP,
     RenamedOption,
     chosen_encoder,
     encoder_options,
+    format_option,
+    id_field_option,
     output_option,
     parse_filters,
     store_option,
+    text_field_option,
     where_option,
+)
+from slice_os.search_options import (
+    DEFAULT_FUSION,
+    FUSION_NAMES,
+    MAX_CANDIDATES,
+    NUM_CANDIDATES,
 )
 
 if TYPE_CHECKING:
@@ -25,42 +35,47 @@ if TYPE_CHECKING:
 _threshold = click.option(
     "--threshold",
     type=click.FloatRange(-1, 1),
-    help="Least cosine of a hit; by default the model's own (see `slice-os info`).",
+    help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
 )
 _phrases = click.option(
-    "-p", "--phrase", "phrases", multiple=True, required=True, help="Origin phrase; repeatable."
+    "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
 )
 
 
 @click.command()
 @click.argument("phrase")
 @click.option(
-    "-p", "--phrase", "more", multiple=True, help="Another wording of the same; repeatable."
+    "-p", "--phrase", "more", multiple=True, help="Another wording of PHRASE; repeatable."
 )
 @store_option
 @click.option(
-    "-k", "--top-k", type=click.IntRange(min=1), default=10, show_default=True, help="Hits wanted."
+    "-k",
+    "--top-k",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Most hits to return.",
 )
 @click.option(
-    "--offset", type=click.IntRange(min=0), default=0, help="Hits to pass over, for the next page."
+    "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Least cosine of a hit.")
+@click.option("--threshold", type=click.FloatRange(-1, 1), help="Lowest cosine of a hit.")
 @where_option
 @click.option(
     "--fusion",
-    type=click.Choice(["convex", "rrf", "cosine", "server"]),
-    default="convex",
+    type=click.Choice(FUSION_NAMES),
+    default=DEFAULT_FUSION,
     show_default=True,
-    help="How cosine and BM25 make the score that ranks; server: OpenSearch's hybrid query.",
+    help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
 )
 @click.option(
     "--num-candidates",
     cls=RenamedOption,
     formerly="--depth",
-    type=click.IntRange(1, 10_000),
-    default=400,
+    type=click.IntRange(1, MAX_CANDIDATES),
+    default=NUM_CANDIDATES,
     show_default=True,
-    help="OpenSearch: passages to score, by vector and by BM25 each; the same for every page.",
+    help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
 @output_option
 @encoder_options
@@ -82,8 +97,8 @@ def search(
 ) -> None:
     """Find the passages that say PHRASE best, each with its best span.
 
-    Ranked by the exact span cosine fused with BM25. On a terminal hits are shown in context;
-    into a pipe, or with --json, each is one line of JSON.
+    The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
+    context; a pipe, or --json, gets one line of JSON per hit.
     """
     from slice_os.corpus import Corpus
 
@@ -109,7 +124,7 @@ def search(
 @click.option(
     "--candidates",
     is_flag=True,
-    help="OpenSearch: score only the passages that the index proposes; quicker, may miss some.",
+    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
 @output_option
 @encoder_options
@@ -127,8 +142,8 @@ def mine(
 ) -> None:
     """Find every span in a store that says one of the phrases, document by document.
 
-    No passage is passed over, unless --candidates says so. Hits of one phrase never overlap;
-    each phrase is mined for itself.
+    Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
+    hits of two phrases may.
     """
     from slice_os.corpus import Corpus
 
@@ -140,18 +155,13 @@ def mine(
         _show(hits, as_json)
 
 
-@click.command()
+@click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @_phrases
 @_threshold
-@click.option("--id-field", default="id", show_default=True, help="JSONL and CSV: document id.")
-@click.option("--text-field", default="text", show_default=True, help="JSONL and CSV: the text.")
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "vtt", "srt"]),
-    help="Format of all PATHs; by default that of their name, and text for standard input.",
-)
+@id_field_option
+@text_field_option
+@format_option
 @output_option
 @encoder_options
 def scan(
@@ -169,13 +179,14 @@ def scan(
 ) -> int:
     """Find every span in files or standard input (-) that says a phrase, without a store.
 
-    A record that cannot be used is reported on standard error, the rest goes on, and the exit
+    A record that cannot be used is reported on standard error; reading continues, and the exit
     status is 1.
     """
     from slice_os.cli.render import complaint
     from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions, read
-    from slice_os.ingest.sources import Format, find_sources
+    from slice_os.ingest.readers import BadRecord, ReadOptions
+    from slice_os.ingest.reading import read
+    from slice_os.ingest.sources import find_sources
     from slice_os.scanning import scan as scan_documents
 
     encoder = chosen_encoder(model, engine, providers, threads)
@@ -186,7 +197,7 @@ def scan(
 
     def documents() -> Iterator[Document]:
         nonlocal bad
-        for source in find_sources(paths, Format(format_name) if format_name else None):
+        for source in find_sources(paths, format_name):
             for record in read(source, options):
                 if isinstance(record, BadRecord):
                     bad += 1
@@ -199,7 +210,7 @@ def scan(
 
 
 def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
-    """Write hits as they come: JSON lines into pipes, in context on terminals."""
+    """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
     if as_json or (as_json is None and not sys.stdout.isatty()):

@@ -14,7 +14,7 @@ from slice_os.cli.options import store_option
 @click.command()
 @store_option
 def info(store: str) -> None:
-    """Show what a store holds and the encoder it was made with."""
+    """Show the contents of a store, and the encoder it was made with."""
     from slice_os.corpus import Corpus
 
     with Corpus(store) as corpus:
@@ -34,7 +34,7 @@ def info(store: str) -> None:
 def delete(doc_ids: tuple[str, ...], store: str) -> int:
     """Delete documents from a store by id.
 
-    The exit status is 1 where one of them was not there.
+    The exit status is 1 if one of them was not found.
     """
     from slice_os.corpus import Corpus
 

@@ -14,9 +14,8 @@ from slice_os.cli.options import RenamedOption, report_option
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from slice_os.training.data.datasets import Loaded
-    from slice_os.training.estimate import Estimate
-    from slice_os.training.run import Summary, Tick
+    from slice_os.training import Estimate, Tick, TrainingSummary
+    from slice_os.training.data.datasets import Counts
 
 
 @click.command()
@@ -25,19 +24,23 @@ if TYPE_CHECKING:
     "--data",
     type=click.Path(file_okay=False),
     required=True,
-    help="Folder that the recipe's file names are relative to.",
+    help="Data folder; the recipe's file names are relative to it.",
 )
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for the model and its logs.")
-@click.option("--model", help="Encoder to begin with.  [default: the recipe's]")
+@click.option("--model", help="Encoder to start from.  [default: the recipe's]")
 @click.option(
     "--second-teacher",
     cls=RenamedOption,
     formerly="--guide",
-    help="Second teacher, where the recipe has one.  [default: the recipe's]",
+    help="Second teacher, if the recipe has one.  [default: the recipe's]",
 )
-@click.option("--seed", type=int, help="Of all that is drawn at random.  [default: the recipe's]")
+@click.option("--seed", type=int, help="Seed of all random choices.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
-@click.option("--dry-run", is_flag=True, help="Say what the run would take, and write nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Report the time and memory it would take; write nothing.",
+)
 @report_option
 def train(
     recipe: str,
@@ -52,9 +55,9 @@ def train(
 ) -> None:
     """Train an encoder by a RECIPE, a TOML file.
 
-    OUT becomes a Hugging Face folder for `slice-os export`, with log.jsonl and the model card
-    beside the weights. The same command goes on with a run that was stopped. On several GPUs:
-    accelerate launch -m slice_os.cli train …. Needs pip install 'slice-os[train]'.
+    OUT becomes a Hugging Face folder for `slice-os export`, with weights, model card and
+    log.jsonl. The same command resumes a run that was stopped. On several GPUs: accelerate
+    launch -m slice_os.cli train …. Needs pip install 'slice-os[train]'.
     """
     from slice_os.training import estimate, read_config
     from slice_os.training import train as carry_out
@@ -71,7 +74,8 @@ def train(
         )
     as_json = not sys.stdout.isatty() if as_json is None else as_json
     if dry_run:
-        expected = estimate(config, data)
+        with _Bar() as bar:
+            expected = estimate(config, data, bar.update)
         click.echo(_json(expected) if as_json else describe_estimate(expected))
         return
     if out is None:
@@ -82,19 +86,19 @@ def train(
 
 
 def describe_estimate(expected: Estimate) -> str:
-    """An estimate as a short table."""
+    """An estimate as a few lines of text."""
     lines = [*_counts(expected.datasets), f"on {expected.device}:"]
     for stage in expected.stages:
         lines.append(
             f"  {stage.name}: {stage.steps:,} steps of {stage.step_seconds:.2f} s, "
-            f"{stage.seconds / 60:.0f} min; {stage.parameters:,} numbers trained"
+            f"{stage.seconds / 60:.0f} min; {stage.parameters:,} parameters trained"
         )
     lines.append(f"  memory: {expected.memory_bytes / 2**30:.1f} GiB")
     return "\n".join(lines)
 
 
-def describe(summary: Summary) -> str:
-    """A summary as a short table."""
+def describe(summary: TrainingSummary) -> str:
+    """A summary as a few lines of text."""
     return "\n".join(
         [
             *_counts(summary.datasets),
@@ -106,50 +110,41 @@ def describe(summary: Summary) -> str:
     )
 
 
-def _counts(datasets: Mapping[str, Loaded]) -> list[str]:
+def _counts(datasets: Mapping[str, Counts]) -> list[str]:
     return [
-        f"{name}: {len(loaded.records):,} records, {loaded.contaminated:,} dropped with an "
-        f"evaluation sentence, {loaded.unfit:,} unfit"
-        for name, loaded in datasets.items()
+        f"{name}: {counts.records:,} records, {counts.contaminated:,} dropped with an "
+        f"evaluation sentence, {counts.unfit:,} unfit"
+        for name, counts in datasets.items()
     ]
 
 
-def _json(result: Estimate | Summary) -> str:
-    """A result with its data sets as counts."""
-    counts = {
-        name: {
-            "records": len(loaded.records),
-            "contaminated": loaded.contaminated,
-            "unfit": loaded.unfit,
-        }
-        for name, loaded in result.datasets.items()
-    }
-    values: dict[str, Any] = asdict(replace(result, datasets={})) | {"datasets": counts}
-    return orjson.dumps(values, default=str, option=orjson.OPT_INDENT_2).decode()
+def _json(result: Estimate | TrainingSummary) -> str:
+    return orjson.dumps(asdict(result), default=str, option=orjson.OPT_INDENT_2).decode()
 
 
 class _Bar:
-    """A bar for each stage on standard error, where that is a terminal."""
+    """A progress bar for each part of a run, on standard error if that is a terminal."""
 
     def __init__(self) -> None:
         self._bar: Any = None
-        self._stage = ""
+        self._part = ""
 
     def update(self, tick: Tick) -> None:
         from tqdm import tqdm
 
-        if tick.stage != self._stage:
+        if tick.part != self._part:
             self._close()
-            self._stage = tick.stage
+            self._part = tick.part
             self._bar = tqdm(
-                total=tick.steps,
-                desc=tick.stage,
-                initial=tick.step - 1,
+                total=tick.total,
+                desc=tick.part,
+                initial=max(0, tick.done - 1),
                 disable=not sys.stderr.isatty(),
                 dynamic_ncols=True,
             )
-        self._bar.set_postfix_str(f"loss {tick.loss:.3f}", refresh=False)
-        self._bar.update(tick.step - self._bar.n)
+        if tick.loss is not None:
+            self._bar.set_postfix_str(f"loss {tick.loss:.3f}", refresh=False)
+        self._bar.update(tick.done - self._bar.n)
 
     def _close(self) -> None:
         if self._bar is not None:

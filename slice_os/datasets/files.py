@@ -1,27 +1,34 @@
-"""Data files of the harnesses: read from a path, never bundled, and named when they fail."""
+"""Data files: read from a path, never bundled, with errors that say what was expected."""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import gzip
 import hashlib
+import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from slice_os.errors import InputError
 
+_GZIP = b"\x1f\x8b"
+
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file that figures were made from.
+    """A data file that figures were computed from.
 
     Attributes:
-        name: its name, without folders.
-        sha256: of its bytes as they lie there.
-        rows: what was used of it.
+        name: file name, without folders.
+        sha256: of its bytes on disk.
+        rows: number of rows used.
     """
 
     name: str
@@ -36,101 +43,237 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """What a data file holds and where it can be had, for messages.
+    """What a data file should hold and where to get it.
 
     Attributes:
         expected: what the file should be, as a phrase: "a table with columns …".
-        home: where it can be had: an address, or how to make it.
+        home: where to get it: an address, or how to make it; empty if there is no one place.
     """
 
     expected: str
-    home: str
+    home: str = ""
 
     def missing(self, path: Path) -> InputError:
-        """An error for a path where nothing is."""
-        return InputError(f"{path}: not found; expected {self.expected}; get it at {self.home}")
+        """The error for a path at which there is nothing."""
+        return InputError(f"{path}: not found; {self._wanted}")
 
     def malformed(self, path: Path, reason: str) -> InputError:
-        """An error for a file that is not what it should be."""
-        return InputError(f"{path}: {reason}; expected {self.expected}; get it at {self.home}")
+        """The error for a file with other content than expected."""
+        return InputError(f"{path}: {reason}; {self._wanted}")
+
+    @property
+    def _wanted(self) -> str:
+        return f"expected {self.expected}" + (f"; get it at {self.home}" if self.home else "")
 
     def read(self, path: Path) -> bytes:
-        """The bytes of a file, unpacked where its name ends in ``.gz``.
+        """The bytes of a file, unpacked if it is gzipped.
 
         Raises:
-            InputError: if it is missing, a folder, or not gzip inside.
+            InputError: if it is missing, a folder, unreadable, or damaged.
         """
         if not path.exists():
             raise self.missing(path)
         if path.is_dir():
             raise self.malformed(path, "is a folder")
-        content = path.read_bytes()
-        if path.suffix != ".gz":
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise self.malformed(path, f"cannot be read ({error.strerror})") from None
+        if path.suffix != ".gz" and not content.startswith(_GZIP):
             return content
         try:
             return gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise self.malformed(path, f"cannot be unpacked ({error})") from None
 
-    def text(self, path: Path, encoding: str = "utf-8") -> str:
-        """The text of a file, its line ends as they are.
+    def text(self, path: Path, fallback: str | None = None) -> str:
+        """The text of a UTF-8 file with its line ends unchanged, without a byte order mark.
+
+        Args:
+            path: the file.
+            fallback: encoding of a file that is not UTF-8; what it has no character for is
+                replaced.
 
         Raises:
-            InputError: as `read`, and where it is not of that encoding.
+            InputError: as for `read`, and if it is not UTF-8 and there is no fallback.
         """
+        content = self.read(path)
         try:
-            return self.read(path).decode(encoding)
+            return content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise self.malformed(path, f"not {encoding} at byte {error.start}") from None
+            if fallback is not None:
+                return content.decode(fallback, errors="replace")
+            raise self.malformed(path, f"not UTF-8 at byte {error.start}") from None
 
-    def json(self, path: Path) -> object:
-        """What a JSON file holds.
+    def json(self, path: Path) -> Any:
+        """The content of a JSON file.
 
         Raises:
-            InputError: as `read`, and where it is no JSON.
+            InputError: as for `read`, and if it is not JSON.
         """
         try:
             return orjson.loads(self.read(path))
         except orjson.JSONDecodeError as error:
             raise self.malformed(path, f"not valid JSON ({error})") from None
 
-    def json_lines(self, path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-        """The objects of a JSON-lines file, each with the number of its line.
+    def json_lines(self, path: Path) -> Iterator[Row]:
+        """The objects of a JSON Lines file; empty lines are skipped.
 
         Raises:
-            InputError: as `read`, and on a line that is no JSON object.
+            InputError: as for `read`, and if a line is not a JSON object.
         """
-        for number, line in enumerate(self.read(path).splitlines(), start=1):
+        lines = self.read(path).removeprefix(codecs.BOM_UTF8).split(b"\n")
+        for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise self.malformed(path, f"line {number} is not valid JSON ({error})") from None
+                reason = f"line {number}: not valid JSON ({error})"
+                raise self.malformed(path, reason) from None
             if not isinstance(record, dict):
-                raise self.malformed(path, f"line {number} is no JSON object")
-            yield number, record
+                raise self.malformed(path, f"line {number}: not a JSON object")
+            yield Row(self, path, number, record)
+
+    def json_records(self, path: Path) -> Iterator[Row]:
+        """The objects of JSON Lines (``.jsonl``), or of a JSON list, alone or under ``data``.
+
+        Raises:
+            InputError: as for `read`, and if the file holds neither.
+        """
+        if ".jsonl" in path.name:
+            yield from self.json_lines(path)
+            return
+        records = self.json(path)
+        if isinstance(records, dict):
+            records = records.get("data")
+        if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+            raise self.malformed(path, "not a list of objects, alone or under 'data'")
+        for number, record in enumerate(records, start=1):
+            yield Row(self, path, number, record, "row")
+
+    def table(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        *,
+        separator: str = ",",
+        quoted: bool = True,
+        header: bool = True,
+        fallback: str | None = None,
+    ) -> Iterator[Row]:
+        """The rows of a table with one line per row; empty lines are skipped.
+
+        Args:
+            path: the file.
+            columns: with a header, names that it must have; without one, names for the first
+                columns, and further ones are left out.
+            separator: between cells.
+            quoted: whether quotation marks enclose cells; otherwise they are plain characters.
+            header: whether the first line names the columns; every row then has as many cells.
+            fallback: as for `text`.
+
+        Raises:
+            InputError: as for `text`, if a column is missing, or a row has too few cells.
+        """
+        reader = csv.reader(
+            io.StringIO(self.text(path, fallback), newline=""),
+            delimiter=separator,
+            quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+            strict=quoted,
+        )
+        names = None if header else list(columns)
+        try:
+            for cells in filter(None, reader):
+                if names is None:
+                    names = self._header(path, cells, columns)
+                    continue
+                number = reader.line_num
+                if len(cells) < len(names) or (header and len(cells) > len(names)):
+                    reason = f"line {number}: {len(cells)} columns of {len(names)}"
+                    raise self.malformed(path, reason)
+                yield Row(self, path, number, dict(zip(names, cells, strict=False)))
+        except csv.Error as error:
+            reason = f"line {reader.line_num}: not a valid table ({error})"
+            raise self.malformed(path, reason) from None
+        if names is None:
+            raise self.malformed(path, "is empty")
+
+    def _header(self, path: Path, names: list[str], wanted: Sequence[str]) -> list[str]:
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise self.malformed(path, f"no column {', '.join(map(repr, missing))}")
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a data file that can say where it is.
+
+    Attributes:
+        source: what the file should hold.
+        path: the file.
+        number: of its line, or of the row in a JSON list, from 1.
+        values: by field or column.
+        unit: what ``number`` counts.
+    """
+
+    source: DataSource
+    path: Path
+    number: int
+    values: Mapping[str, Any]
+    unit: str = "line"
+
+    def text(self, name: str) -> str:
+        """A field that has to hold text.
+
+        Raises:
+            InputError: if it is absent, blank or not text.
+        """
+        value = self.values.get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise self.malformed(f"{name!r} is {value!r:.40}; text is needed")
+        return value
+
+    def score(self, name: str, least: float = -inf, most: float = inf) -> float:
+        """A field that has to hold a finite number within bounds.
+
+        Raises:
+            InputError: if it is absent, not a number, or out of bounds.
+        """
+        value = self.values.get(name)
+        try:
+            parsed = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            parsed = float("nan")
+        if not (least <= parsed <= most and abs(parsed) < inf):
+            bounds = f" from {least:g} to {most:g}" if abs(least) < inf or abs(most) < inf else ""
+            raise self.malformed(f"{name!r} is {value!r:.40}; a number{bounds} is needed")
+        return parsed
+
+    def malformed(self, reason: str) -> InputError:
+        """The error for a row with other content than expected."""
+        return self.source.malformed(self.path, f"{self.unit} {self.number}: {reason}")
 
 
 PASSAGES = DataSource(
-    "text, a passage a line, or JSON lines with a field 'text'",
+    "text with one passage a line, or JSON Lines with a field 'text'",
     "https://huggingface.co/datasets/Salesforce/wikitext, or write one",
 )
 
 
 def read_passages(path: Path) -> list[str]:
-    """The passages of a file: ``text`` of JSON lines (``.jsonl``), else the lines themselves.
+    """The passages of a file: ``text`` of JSON Lines (``.jsonl``), otherwise its lines.
 
     Raises:
         InputError: if the file is missing, malformed or has no passage.
     """
     if path.name.removesuffix(".gz").endswith(".jsonl"):
-        passages = []
-        for number, record in PASSAGES.json_lines(path):
-            text = record.get("text")
-            if not isinstance(text, str):
-                raise PASSAGES.malformed(path, f"line {number} has no field 'text'")
-            passages.append(text)
+        rows = list(PASSAGES.json_lines(path))
+        for row in rows:
+            if not isinstance(row.values.get("text"), str):
+                raise row.malformed("no field 'text'")
+        passages = [row.values["text"] for row in rows]
     else:
         passages = [line.strip() for line in PASSAGES.text(path).splitlines()]
     passages = [passage for passage in passages if passage.strip()]

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from slice_os.datasets.files import DataSource
 from slice_os.documents import Document
 
 Span: TypeAlias = tuple[int, int]
+"""Half-open code points of a text."""
 
 SPAN_SETS = DataSource(
     'a JSON object a line {"text", "queries": [{"query", "spans": [[start, end], ...]}]}, '
     "or CUAD, ContractNLI, QMSum, restaurant8k or SQuAD as published",
     "docs/evaluation.md#span-retrieval",
 )
+
+
+class DocumentSpan(NamedTuple):
+    """A span and the document that it is a part of; ``start`` and ``end`` as in `Span`."""
+
+    doc_id: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,29 @@
-"""Harnesses: what each one is, and where they are found."""
+"""What a harness is: an experiment, the options it takes, and how it reports progress."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import TypeAlias, TypeVar
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
 
-import click
-
-from slice_os.errors import MissingExtraError
+from slice_os.errors import InputError
 from slice_os.evaluation.results import Evaluation
 
 T = TypeVar("T")
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+Kind: TypeAlias = Literal["text", "number", "flag", "file", "folder", "path"]
 
 
 def quiet(label: str, done: int, total: int) -> None:
-    """The progress that says nothing."""
+    """A `Progress` that reports nothing."""
 
 
 def track(items: Iterable[T], label: str, total: int, progress: Progress) -> Iterator[T]:
-    """The same items, each reported when it has been dealt with."""
+    """The same items; each is reported once the caller is done with it."""
     progress(label, 0, total)
     for done, item in enumerate(items, start=1):
         yield item
@@ -32,51 +31,100 @@ def track(items: Iterable[T], label: str, total: int, progress: Progress) -> Ite
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """A run parameter of a harness, which the command line offers as an option.
+
+    Attributes:
+        name: of the parameter, such as ``max_sizes``.
+        help: one sentence for ``--help``.
+        kind: of its value; ``path`` may be a file or a folder.
+        multiple: whether it takes several values. The command line then repeats the option,
+            under the name without its final "s".
+        choices: the values it admits; any for none.
+        least: smallest number it admits.
+        most: largest number it admits.
+        required: whether it has to be given.
+        default: the value if it is not given.
+        metavar: what the value is called in ``--help``.
+    """
+
+    name: str
+    help: str
+    kind: Kind = "text"
+    multiple: bool = False
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    required: bool = False
+    default: str | int | bool | None = None
+    metavar: str | None = None
+
+    def accept(self, value: object) -> object:
+        """A value as `Harness.run` takes it: paths as `Path`, several values as a tuple.
+
+        Raises:
+            InputError: if the option does not admit the value.
+        """
+        if not self.multiple:
+            return None if value is None else self._one(value)
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            value = (value,)
+        return tuple(self._one(one) for one in value)
+
+    def _one(self, value: object) -> object:
+        if self.kind in ("file", "folder", "path") and isinstance(value, (str, Path)):
+            return Path(value)
+        if self.choices and value not in self.choices:
+            raise InputError(f"{self.name} {value!r}: choose from {', '.join(self.choices)}")
+        right = {"number": int, "flag": bool, "text": str}.get(self.kind)
+        if right is None or type(value) is not right:
+            raise InputError(f"{self.name} {value!r}: give a {self.kind}")
+        if isinstance(value, int):
+            if self.least is not None and value < self.least:
+                raise InputError(f"{self.name} {value}: give {self.least} or more")
+            if self.most is not None and value > self.most:
+                raise InputError(f"{self.name} {value}: give {self.most} or less")
+        return value
+
+
+def settings_option(settings: tuple[str, ...]) -> Option:
+    """The option ``settings`` of a harness that measures in several."""
+    described = "Only this one; repeatable.  [default: all]"
+    return Option("settings", described, multiple=True, choices=settings)
+
+
+@dataclass(frozen=True, slots=True)
 class Harness:
-    """An experiment: it loads its data, scores them by each encoder, and measures.
+    """An experiment: it loads its data, scores them with each encoder, and measures.
 
     Attributes:
         name: on the command line.
         description: for ``--help``: a first sentence, then what else there is to know.
         data: what ``--data`` takes, for ``--help``.
         run: called as ``run(data, encoders, progress=…, **options)`` with a path, a sequence of
-            `TextEncoder`, a `Progress`, and the options below by their parameter names;
-            ``settings`` is a tuple, empty if none were chosen, for a harness that has some.
-        settings: names that ``--setting`` takes, none where there is no such option.
-        options: further options of the command line.
+            `TextEncoder`, a `Progress`, and the options below by name.
+        options: what else ``run`` takes.
     """
 
     name: str
     description: str
     data: str
     run: Callable[..., Evaluation]
-    settings: tuple[str, ...] = ()
-    options: tuple[click.Option, ...] = ()
+    options: tuple[Option, ...] = ()
 
+    def accept(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Values of options as ``run`` takes them.
 
-# A new harness is a file and a line here.
-HARNESSES = {
-    "sts-b-context": "slice_os.evaluation.sts_b_context.harness:HARNESS",
-    "pic-ps": "slice_os.evaluation.pic.similarity:HARNESS",
-    "pic-pr": "slice_os.evaluation.pic.retrieval:PR",
-    "pic-psd": "slice_os.evaluation.pic.retrieval:PSD",
-    "pcpe": "slice_os.evaluation.pic.pcpe:HARNESS",
-    "span-retrieval": "slice_os.evaluation.span_retrieval.harness:HARNESS",
-    "phrase-similarity": "slice_os.evaluation.phrases.harness:HARNESS",
-    "index": "slice_os.evaluation.index_level.harness:HARNESS",
-    "calibration": "slice_os.evaluation.calibration.harness:HARNESS",
-}
-
-
-def load_harness(name: str) -> Harness:
-    """The harness of that name.
-
-    Raises:
-        KeyError: if there is none.
-        MissingExtraError: without the extra ``eval``.
-    """
-    if find_spec("scipy") is None:
-        raise MissingExtraError("slice-os eval", "eval")
-    module, _, attribute = HARNESSES[name].partition(":")
-    harness: Harness = getattr(importlib.import_module(module), attribute)
-    return harness
+        Raises:
+            InputError: on an option that it does not have, on a value that an option does not
+                admit, or if a required option is missing.
+        """
+        options = {option.name: option for option in self.options}
+        for name in values:
+            if name not in options:
+                known = ", ".join(options) or "none"
+                raise InputError(f"{self.name} has no option {name!r}; it has {known}")
+        for option in self.options:
+            if option.required and values.get(option.name) is None:
+                raise InputError(f"{self.name} needs the option {option.name!r}")
+        return {name: options[name].accept(value) for name, value in values.items()}

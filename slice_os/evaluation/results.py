@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 
 import orjson
 
-from slice_os import __version__
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
 from slice_os.evaluation.tables import (
@@ -24,6 +23,7 @@ from slice_os.evaluation.tables import (
     show,
     terminal_text,
 )
+from slice_os.version import __version__
 
 __all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]
 

@@ -1,14 +1,15 @@
-"""What every store can do, and the values that pass between stores and mining."""
+"""What every store can do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.candidates import ScoredCandidates
 from slice_os.documents import Document
 from slice_os.model import ModelCard
 from slice_os.passages import DocumentPart
@@ -17,18 +18,18 @@ from slice_os.query import Query
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """Counts of a store and what its passages were made with.
+    """Counts of a store, and the encoder it was made with.
 
     Attributes:
         location: folder or address.
-        schema_version: layout of the store.
-        encoder: card of the encoder whose vectors it holds.
-        max_pieces: word pieces that a passage holds.
-        documents: documents stored.
-        passages: passages stored.
-        words: words stored.
-        pieces: token vectors stored.
-        size_bytes: what the store takes.
+        schema_version: version of the stored format.
+        encoder: card of the encoder that made its vectors.
+        max_pieces: word pieces that a passage holds at most.
+        documents: number of documents.
+        passages: number of passages.
+        words: number of words.
+        pieces: number of token vectors.
+        size_bytes: disk space it takes.
     """
 
     location: str
@@ -44,7 +45,7 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What a store knows of a document besides its passages.
+    """What a store knows about a document besides its passages.
 
     Attributes:
         source: the file it came from, or empty.
@@ -57,14 +58,14 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A document that the store would not take, and why; nothing of it is stored."""
+    """A document that the store rejected, and why; nothing of it is stored."""
 
     document: Document
     reason: str
 
 
 class Writer(Protocol):
-    """Writes documents; what is complete stays, also when the process is stopped.
+    """Writes documents; complete ones stay, even if the process is stopped.
 
     Attributes:
         retries: requests that had to be sent again.
@@ -76,7 +77,7 @@ class Writer(Protocol):
         ...
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
-        """Store the next part of a document, replacing a former document of its id.
+        """Store the next part of a document, replacing an earlier document with its id.
 
         Returns:
             Documents that turned out to be rejected since the last call.
@@ -84,15 +85,15 @@ class Writer(Protocol):
         ...
 
     def flush(self) -> Sequence[Rejection]:
-        """Wait until all that was written is stored; returns what was rejected since."""
+        """Wait until everything written is stored; returns the documents rejected meanwhile."""
         ...
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents with all their passages; returns how many there were."""
+        """Delete documents with all their passages; returns how many were found."""
         ...
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note, once all that was written before is stored, that a source has been read.
+        """Note that a source has been read, as soon as everything written before is stored.
 
         The signature names the state that the source was in.
         """
@@ -100,15 +101,20 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """A place that passages are written to and evidence is read from."""
+    """A place to write passages to, and to read scored candidates from."""
 
     @property
     def exhaustive(self) -> bool:
-        """Whether `rank` gives evidence of every passage, whatever the depth."""
+        """Whether `rank` scores every passage, however few candidates are requested."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a store on this machine's disk; None for others."""
         ...
 
     def check_encoder(self, card: ModelCard) -> None:
-        """Refuse another encoder than the one that made the store's vectors.
+        """Refuse any encoder but the one that made the store's vectors.
 
         Raises:
             EncoderMismatchError: naming both.
@@ -132,34 +138,33 @@ class Store(Protocol):
         ...
 
     def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, if it was."""
+        """The signature under which a source was last read to its end, or None."""
         ...
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, or None if there is none of that id."""
+        """The text of a document exactly as given, or None if the id is unknown."""
         ...
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """Evidence of at least the ``num_candidates`` best passages by cosine and by BM25."""
+        """Score at least the ``num_candidates`` best passages by cosine and by BM25."""
         ...
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Evidence of passages with a span at or above the threshold, in stored order.
+        """Score passages, some at a time, and return those at or above a threshold.
 
         Args:
             query: what to look for.
-            threshold: least cosine.
-            exhaustive: score every passage, and so miss none; else those that an index of
-                spans proposes, where the store has one.
+            threshold: least cosine of a passage's best span, for any of the phrases.
+            exhaustive: score every passage, so that none is missed; otherwise only those that an
+                index of spans proposes, if the store has one.
+
+        Yields:
+            Candidates in stored order.
         """
         ...
 
-    def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages of these keys; one deleted meanwhile is left out."""
-        ...
-
     def close(self) -> None:
-        """Let go of files or connections."""
+        """Release files or connections."""
         ...
 
 
@@ -168,10 +173,10 @@ class FusingStore(Protocol):
     """A store that can also fuse cosine and BM25 by itself."""
 
     def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
-        """The ``num_candidates`` passages that its own fusion puts first, and its scores.
+        """The ``num_candidates`` passages that its own fusion ranks first, and its scores.
 
         Returns:
-            Evidence, and ``(n_phrases, n_passages)`` scores, ``-inf`` for those that the store
-            did not rank for a phrase.
+            Candidates, and ``(n_phrases, n_passages)`` scores, ``-inf`` for passages that the
+            store did not rank for a phrase.
         """
         ...

@@ -1,4 +1,4 @@
-"""Checkpoints: weights, optimizer and step, in safetensors and JSON, whole or not at all."""
+"""Checkpoints: weights, optimizer and step, in safetensors and JSON, written atomically."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from slice_os.training.backend import torch
 from slice_os.training.stage import StageRun
 
 _WEIGHTS = "weights.safetensors"
-_OPTIMISER = "optimizer.safetensors"
+_OPTIMIZER = "optimizer.safetensors"
 _PROGRESS = "progress.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StageState:
     """How far a stage has come.
 
     Attributes:
         step: steps taken.
-        best: the best dev score so far; below any at first.
-        since_best: evaluations since then.
+        best: best dev score so far; initially below any score.
+        since_best: evaluations since the best one.
     """
 
     step: int = 0
@@ -34,8 +34,8 @@ class Progress:
     since_best: int = 0
 
 
-def save_checkpoint(folder: Path, run: StageRun, progress: Progress) -> None:
-    """Write a checkpoint in the place of the one before it."""
+def save_checkpoint(folder: Path, run: StageRun, state: StageState) -> None:
+    """Write a checkpoint, replacing the one before it."""
     from safetensors.torch import save_file
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -43,26 +43,26 @@ def save_checkpoint(folder: Path, run: StageRun, progress: Progress) -> None:
         made = Path(scratch) / "made"
         made.mkdir()
         save_file(_weights(run), made / _WEIGHTS)
-        save_file(_moments(run), made / _OPTIMISER)
-        (made / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))
+        save_file(_moments(run), made / _OPTIMIZER)
+        (made / _PROGRESS).write_bytes(orjson.dumps(asdict(state)))
         if folder.exists():
             folder.rename(Path(scratch) / "before")
         made.rename(folder)
 
 
-def load_checkpoint(folder: Path, run: StageRun) -> Progress:
-    """Take a stage up where a checkpoint left it; from the beginning if there is none.
+def load_checkpoint(folder: Path, run: StageRun) -> StageState:
+    """Resume a stage from a checkpoint; without one it starts at the beginning.
 
     Raises:
-        InputError: if the checkpoint is damaged or of another network.
+        InputError: if the checkpoint is damaged or belongs to another network.
     """
     from safetensors.torch import load_file
 
     if not folder.is_dir():
-        return Progress()
+        return StageState()
     try:
-        progress = Progress(**orjson.loads((folder / _PROGRESS).read_bytes()))
-        weights, moments = load_file(folder / _WEIGHTS), load_file(folder / _OPTIMISER)
+        state = StageState(**orjson.loads((folder / _PROGRESS).read_bytes()))
+        weights, moments = load_file(folder / _WEIGHTS), load_file(folder / _OPTIMIZER)
         with torch.no_grad():
             for name, parameter in run.trained:
                 parameter.copy_(weights[name])
@@ -70,9 +70,9 @@ def load_checkpoint(folder: Path, run: StageRun) -> Progress:
     except Exception as error:  # the libraries raise many kinds
         reason = " ".join(str(error).split())[:150]
         raise InputError(
-            f"{folder}: damaged checkpoint ({reason}); delete it to begin anew"
+            f"{folder}: damaged checkpoint ({reason}); delete it to start the stage again"
         ) from None
-    return progress
+    return state
 
 
 def delete_checkpoint(folder: Path) -> None:

@@ -198,6 +198,11 @@ class Stage:
     freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
     save_every: int = 200
 
+    @property
+    def records(self) -> int:
+        """How many records its steps read in one process."""
+        return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
+
     def __post_init__(self) -> None:
         for name in ("steps", "accumulate"):
             at_least(name, getattr(self, name), 1)

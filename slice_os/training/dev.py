@@ -1,9 +1,10 @@
-"""What a run is watched by: correlation of the best span, and substitutes told apart."""
+"""Dev metrics of a run: correlation of the best span, and substitutes told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -11,21 +12,21 @@ import numpy as np
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
 from slice_os.training.data.datasets import Loaded
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.objectives.contextual import substitute
-from slice_os.training.objectives.distillation import covered_words
 from slice_os.training.records import Pair, Passage, Substitution
 from slice_os.training.spans import best_cosines, span_vectors, text_vectors
+from slice_os.words import touched_words
 
 _BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
 class DevResult:
-    """Dev metrics; 0 where there is no data for one.
+    """Dev metrics; 0 for one without data.
 
     Attributes:
-        pearson: of the best span's cosine (single forward pass) with the score of pairs.
+        pearson: correlation of the best span's cosine (single forward pass) with pairs' scores.
         auc: probability that a right substitute's cosine in context is above a wrong one's.
     """
 
@@ -34,39 +35,63 @@ class DevResult:
 
     @property
     def score(self) -> float:
-        """What early stopping goes by: the sum."""
+        """The sum, by which early stopping decides."""
         return self.pearson + self.auc
 
 
-def evaluate(config: DevConfig, datasets: Mapping[str, Loaded], encoder: TextEncoder) -> DevResult:
-    """Measure an encoder on the dev data of a recipe; the same records and places every time."""
+def evaluate(
+    config: DevConfig,
+    datasets: Mapping[str, Loaded],
+    encoder: TrainingEncoder,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> DevResult:
+    """Measure an encoder on the dev data of a recipe, with the same records and texts every time.
+
+    Args:
+        config: which data.
+        datasets: the recipe's data.
+        encoder: what to measure.
+        progress: called with the number of records done, and their total.
+    """
+    samples = [
+        datasets[name].sample(config.limit, Random("dev")) if name else []  # noqa: S311
+        for name in (config.pairs, config.substitutions)
+    ]
+    pairs = [record for record in samples[0] if isinstance(record, Pair)]
+    substitutions = [record for record in samples[1] if isinstance(record, Substitution)]
+    total = len(pairs) + len(substitutions)
     encoder.network.eval()
+    pearson = auc = 0.0
     with torch.no_grad():
-        pearson = auc = 0.0
-        if config.pairs:
-            records = datasets[config.pairs].sample(config.limit, Random("dev"))  # noqa: S311
-            pairs = [record for record in records if isinstance(record, Pair)]
-            cosines = _best(pairs, encoder, config.max_words)
+        if pairs:
+            tell = partial(_tell, progress, 0, total)
+            cosines = _best(pairs, encoder, config.max_words, tell)
             pearson = float(np.corrcoef(cosines, [pair.score for pair in pairs])[0, 1])
-        if config.substitutions:
-            records = datasets[config.substitutions].sample(config.limit, Random("dev"))  # noqa: S311
-            found = [record for record in records if isinstance(record, Substitution)]
-            auc = _auc(*_right_and_wrong(found, encoder))
+        if substitutions:
+            tell = partial(_tell, progress, len(pairs), total)
+            auc = _auc(*_right_and_wrong(substitutions, encoder, tell))
     return DevResult(pearson, auc)
 
 
-def _best(pairs: Sequence[Pair], encoder: TextEncoder, max_words: int) -> np.ndarray:
+def _tell(progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+def _best(
+    pairs: Sequence[Pair], encoder: TrainingEncoder, max_words: int, tell: Callable[[int], None]
+) -> np.ndarray:
     cosines = []
     for start in range(0, len(pairs), _BATCH):
         part = pairs[start : start + _BATCH]
         phrases = text_vectors(encoder.encode([pair.first for pair in part]))
         passages = encoder.encode([pair.passage.text for pair in part])
         cosines.append(best_cosines(passages, phrases[:, None], max_words)[:, 0].cpu().numpy())
+        tell(start + len(part))
     return np.concatenate(cosines)
 
 
 def _right_and_wrong(
-    records: Sequence[Substitution], encoder: TextEncoder
+    records: Sequence[Substitution], encoder: TrainingEncoder, tell: Callable[[int], None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines of words with one right and one wrong substitute each, in context."""
     rng = Random("dev")  # noqa: S311
@@ -77,12 +102,13 @@ def _right_and_wrong(
         for side, name in zip(sides, ("right", "wrong"), strict=True):
             replaced = [substitute(r, rng.choice(getattr(r, name))) for r in part]
             side.append((original * _vectors(replaced, encoder)).sum(axis=1))
+        tell(start + len(part))
     return np.concatenate(sides[0]), np.concatenate(sides[1])
 
 
-def _vectors(passages: Sequence[Passage], encoder: TextEncoder) -> np.ndarray:
+def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
     spans = [
-        (index, *covered_words(encoder.align(p.text).words, p.start, p.end))
+        (index, *touched_words(encoder.align(p.text).words, p.start, p.end))
         for index, p in enumerate(passages)
     ]
     vectors = span_vectors(encoder.encode([passage.text for passage in passages]), spans)

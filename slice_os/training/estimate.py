@@ -12,8 +12,9 @@ from pathlib import Path
 
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, TrainingConfig
-from slice_os.training.data.datasets import Loaded
-from slice_os.training.run import RunContext
+from slice_os.training.context import RunContext
+from slice_os.training.data.datasets import Counts
+from slice_os.training.progress import Report, silent, tracked
 
 _WARM = 1
 _TIMED = 3
@@ -25,10 +26,10 @@ class StageEstimate:
 
     Attributes:
         name: of the stage.
-        parameters: numbers that are trained.
-        steps: it has.
+        parameters: number of trained parameters.
+        steps: number of steps.
         step_seconds: mean of the steps tried, without the first.
-        seconds: all steps at that pace; evaluations come on top.
+        seconds: for all steps at that pace; evaluations come on top.
     """
 
     name: str
@@ -45,32 +46,34 @@ class Estimate:
     Attributes:
         device: where it would run.
         stages: each stage.
-        memory_bytes: most memory held while trying: of the GPU, else of the process.
+        memory_bytes: peak memory while trying, of the GPU or else of the process.
         datasets: what was read and what was dropped.
     """
 
     device: str
     stages: tuple[StageEstimate, ...]
     memory_bytes: int
-    datasets: Mapping[str, Loaded]
+    datasets: Mapping[str, Counts]
 
 
-def estimate(config: TrainingConfig, data: str | Path) -> Estimate:
+def estimate(config: TrainingConfig, data: str | Path, progress: Report = silent) -> Estimate:
     """Take a few steps of every stage from the recipe's model, and keep nothing.
 
     Args:
         config: the recipe.
         data: folder of the data files.
+        progress: receives a `Tick` as reading data and trying stages move on.
 
     Raises:
-        InputError: on data that are missing or malformed.
+        InputError: if data are missing or malformed.
         ModelError: if the model cannot be loaded.
+        MissingExtraError: without the extra ``train``.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        context = RunContext(config, Path(data), Path(scratch))
+        context = RunContext(config, Path(data), Path(scratch), progress)
         stages = []
-        for stage in config.stages:
-            # earlier stages have no result yet; the base model is of the same size
+        for stage in tracked(config.stages, "trying stages", len(config.stages), progress):
+            # Earlier stages have no result yet; the base model has the same size.
             run = context.stage(replace(stage, start=BASE, teacher=BASE))
             for step in range(_WARM):
                 run.step(step)
@@ -81,7 +84,8 @@ def estimate(config: TrainingConfig, data: str | Path) -> Estimate:
             count = sum(parameter.numel() for _, parameter in run.trained)
             stages.append(StageEstimate(stage.name, count, stage.steps, pace, pace * stage.steps))
         device = context.accelerator.device
-        return Estimate(str(device), tuple(stages), _memory(device.type), context.datasets)
+        counts = {name: loaded.counts for name, loaded in context.datasets.items()}
+        return Estimate(str(device), tuple(stages), _memory(device.type), counts)
 
 
 def _memory(device: str) -> int:

@@ -1,16 +1,16 @@
-"""The model card of a run: what the weights were made from and how."""
+"""The model card of a run: which data the weights were made from, and how."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from slice_os.training.config import TrainingConfig
-from slice_os.training.data.datasets import Loaded
+from slice_os.training.data.datasets import Counts
 from slice_os.training.dev import DevResult
 
 
 def model_card(
-    config: TrainingConfig, datasets: Mapping[str, Loaded], before: DevResult, after: DevResult
+    config: TrainingConfig, datasets: Mapping[str, Counts], before: DevResult, after: DevResult
 ) -> str:
     """A README.md with the license in its front matter, the data, the stages and dev metrics."""
     lines = [
@@ -31,11 +31,11 @@ def model_card(
         "| data set | records | dropped: evaluation sentence | dropped: unfit | license | source |",
         "|---|---|---|---|---|---|",
     ]
-    for name, loaded in datasets.items():
+    for name, counts in datasets.items():
         data = config.data[name]
         lines.append(
-            f"| {name} ({data.part}) | {len(loaded.records):,} | {loaded.contaminated:,} "
-            f"| {loaded.unfit:,} | {data.license} | {data.source} |"
+            f"| {name} ({data.part}) | {counts.records:,} | {counts.contaminated:,} "
+            f"| {counts.unfit:,} | {data.license} | {data.source} |"
         )
     lines += ["", "## Stages", ""]
     for stage in config.stages:
@@ -45,7 +45,7 @@ def model_card(
         )
         lines.append(
             f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
-            f"{stage.learning_rate:g}{', guided' if stage.two_teachers else ''}: {terms}"
+            f"{stage.learning_rate:g}{', two teachers' if stage.two_teachers else ''}: {terms}"
         )
     if config.soup:
         shares = [f"{share:g} of {name}" for name, share in config.soup.items()]

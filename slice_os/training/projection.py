@@ -1,22 +1,24 @@
-"""Axes for short vectors: those along which cosines of queries with spans are kept best."""
+"""The projection for short vectors: it keeps cosines of queries with their best spans."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.records import Pair, Record, Triple
 from slice_os.training.sampling import LONGEST, phrase, sample_span
 from slice_os.training.spans import span_cosines, span_vectors, text_vectors
 from slice_os.training.teachers import principal_directions
 
+RECORDS = 6000
+STEPS = 600
+
 _TEXTS = 40
 _OTHERS = 4
-_STEPS = 600
 _BATCH = 256
 _LEARNING_RATE = 1e-3
 _BEST_WEIGHT = 4.0
@@ -29,7 +31,7 @@ class QuerySpans:
     Attributes:
         queries: ``(n, dimension)``.
         best: ``(n, dimension)`` the nearest span of up to 20 words.
-        others: ``(n, spans, dimension)`` spans drawn at random.
+        others: ``(n, spans, dimension)`` spans sampled at random.
     """
 
     queries: Any
@@ -37,55 +39,65 @@ class QuerySpans:
     others: Any
 
 
-def learned_projection(encoder: TextEncoder, records: Sequence[Record], seed: str) -> Any:
-    """An orthonormal basis, of which the first sixth, third, half and two thirds keep cosines best.
+def learned_projection(
+    encoder: TrainingEncoder,
+    records: Sequence[Record],
+    seed: str,
+    steps: int = STEPS,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Any:
+    """An orthonormal basis whose first sixth, third, half and two thirds keep cosines best.
 
-    Principal axes keep as much as can be of the cosines of all vectors with each other; what is
-    searched for are those of queries with the nearest spans. From the principal axes of spans
-    on, those cosines at each of these numbers of axes are held to the ones at all of them by
-    gradient descent, the axes made orthonormal by a QR decomposition at each step. The axes after
-    these are the principal ones of what is left.
+    Principal directions keep, as far as possible, the cosines of all vectors with each other.
+    What a search needs are those of queries with the nearest spans. Gradient descent starts from
+    the principal directions of spans and holds the cosines at each of these lengths to the
+    cosines at full length; a QR decomposition keeps the basis orthonormal at each step. The
+    remaining rows are the principal directions of what is left.
 
     Args:
-        encoder: what reads queries and texts.
-        records: what is asked: of pairs and triples their first text, of others a phrase drawn
-            from the text.
-        seed: of all that is drawn at random.
+        encoder: reads queries and texts.
+        records: queries with texts: of pairs and triples the first text is the query, of others
+            a phrase sampled from the text. `RECORDS` are plenty.
+        seed: of all random sampling.
+        steps: of gradient descent.
+        progress: called with the number of records read and steps taken, and their total.
 
     Returns:
-        ``(dimension, dimension)``, an axis a row.
+        ``(dimension, dimension)``, a direction a row.
     """
     rng = Random(seed)  # noqa: S311
+
+    def tell(read: int, step: int = 0) -> None:
+        progress(read + step, len(records) + steps)
+
     with torch.no_grad():
-        asked = _ask(encoder, [_query_and_text(record, encoder, rng) for record in records], rng)
-    spans = asked.others.flatten(0, 1)
+        pairs = [_query_and_text(record, encoder, rng) for record in records]
+        found = _search(encoder, pairs, rng, tell)
+    spans = found.others.flatten(0, 1)
     dimension = spans.shape[1]
     kept = [-(-dimension * sixths // 6) for sixths in (1, 2, 3, 4)]
-    projection = _descend(asked, kept, principal_directions(spans)[: kept[-1]], rng)
-    rest = principal_directions(spans - (spans @ projection.T) @ projection)[: dimension - kept[-1]]
-    return _orthonormal(torch.cat([projection, rest]))
-
-
-def _descend(asked: QuerySpans, kept: Sequence[int], start: Any, rng: Random) -> Any:
-    basis = start.clone().requires_grad_()
+    basis = principal_directions(spans)[: kept[-1]].clone().requires_grad_()
     optimizer = torch.optim.Adam([basis], lr=_LEARNING_RATE)
-    count = len(asked.queries)
-    for step in range(_STEPS):
-        optimizer.param_groups[0]["lr"] = _LEARNING_RATE * (1 - step / _STEPS)
+    count = len(found.queries)
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = _LEARNING_RATE * (1 - step / steps)
         rows = rng.sample(range(count), min(_BATCH, count))
-        batch = QuerySpans(asked.queries[rows], asked.best[rows], asked.others[rows])
+        batch = QuerySpans(found.queries[rows], found.best[rows], found.others[rows])
         loss = _loss(batch, _orthonormal(basis), kept)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return _orthonormal(basis.detach())
+        tell(len(records), step + 1)
+    projection = _orthonormal(basis.detach())
+    rest = principal_directions(spans - (spans @ projection.T) @ projection)[: dimension - kept[-1]]
+    return _orthonormal(torch.cat([projection, rest]))
 
 
-def _loss(asked: QuerySpans, projection: Any, kept: Sequence[int]) -> Any:
+def _loss(found: QuerySpans, projection: Any, kept: Sequence[int]) -> Any:
     """Squared differences of cosines: each query's best span, and all spans of the batch."""
-    spans = torch.cat([asked.best, asked.others.flatten(0, 1)])
-    whole = asked.queries @ spans.T
-    short_queries, short_spans = asked.queries @ projection.T, spans @ projection.T
+    spans = torch.cat([found.best, found.others.flatten(0, 1)])
+    whole = found.queries @ spans.T
+    short_queries, short_spans = found.queries @ projection.T, spans @ projection.T
     losses = []
     for count in kept:
         queries = torch.nn.functional.normalize(short_queries[:, :count], dim=1)
@@ -100,13 +112,19 @@ def _orthonormal(rows: Any) -> Any:
     return torch.linalg.qr(rows.T)[0].T
 
 
-def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) -> QuerySpans:
+def _search(
+    encoder: TrainingEncoder,
+    pairs: Sequence[tuple[str, str]],
+    rng: Random,
+    tell: Callable[[int], None],
+) -> QuerySpans:
+    """The best span for each query in its text, and some others."""
     parts = []
     for begin in range(0, len(pairs), _TEXTS):
         queries, texts = zip(*pairs[begin : begin + _TEXTS], strict=True)
-        asked = text_vectors(encoder.encode(queries))
+        vectors = text_vectors(encoder.encode(queries))
         states = encoder.encode(texts)
-        cosines = span_cosines(states, asked[:, None], LONGEST)[:, 0]
+        cosines = span_cosines(states, vectors[:, None], LONGEST)[:, 0]
         lengths = cosines.shape[2]
         nearest = cosines.flatten(1).argmax(dim=1).tolist()
         best = [
@@ -118,12 +136,13 @@ def _ask(encoder: TextEncoder, pairs: Sequence[tuple[str, str]], rng: Random) ->
             for text, count in enumerate(states.n_words)
             for _ in range(_OTHERS)
         ]
-        parts.append((asked, span_vectors(states, best), span_vectors(states, others)))
+        parts.append((vectors, span_vectors(states, best), span_vectors(states, others)))
+        tell(begin + len(queries))
     queries, best, others = (torch.cat(column) for column in zip(*parts, strict=True))
     return QuerySpans(queries, best, others.view(len(queries), _OTHERS, -1))
 
 
-def _query_and_text(record: Record, encoder: TextEncoder, rng: Random) -> tuple[str, str]:
+def _query_and_text(record: Record, encoder: TrainingEncoder, rng: Random) -> tuple[str, str]:
     if isinstance(record, Pair):
         return record.first, record.passage.text
     if isinstance(record, Triple):

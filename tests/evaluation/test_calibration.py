@@ -17,12 +17,13 @@ from slice_os.calibration import (
     fit_calibration,
     read_calibration,
 )
-from slice_os.evaluation.calibration.harness import (
-    answers,
+from slice_os.datasets.span_sets import DocumentSpan
+from slice_os.evaluation.calibration.measures import (
     brier_score,
     expected_calibration_error,
     reliability,
 )
+from slice_os.evaluation.span_retrieval.measures import halves_overlap
 
 from .commands import run_harness
 
@@ -178,10 +179,10 @@ class TestMeasures:
 
     def test_a_hit_is_right_where_half_lies_in_the_answer(self) -> None:
         gold = {"a": [(10, 20)]}
-        assert answers("a", 15, 25, gold)
-        assert answers("a", 0, 40, gold)
-        assert not answers("a", 16, 36, gold)
-        assert not answers("b", 10, 20, gold)
+        assert halves_overlap(DocumentSpan("a", 15, 25), gold)
+        assert halves_overlap(DocumentSpan("a", 0, 40), gold)
+        assert not halves_overlap(DocumentSpan("a", 16, 36), gold)
+        assert not halves_overlap(DocumentSpan("b", 10, 20), gold)
 
 
 class TestHarness:
@@ -219,7 +220,7 @@ class TestHarness:
         path.write_text('{"text": "one two", "queries": [{"query": "one", "spans": [[0, 3]]}]}')
         with pytest.raises(InputError, match="training documents are among those measured"):
             evaluate("--data", str(path), "--train", str(path))
-        with pytest.raises(InputError, match="give one encoder, and a training set"):
+        with pytest.raises(InputError, match="give one encoder and a training set"):
             evaluate("--data", str(path), "--fit", str(tmp_path / "out.json"))
 
 

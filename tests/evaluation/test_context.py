@@ -15,12 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
+from slice_os.datasets.sts_b import SentencePair, read_sts_b
 from slice_os.errors import InputError, SliceError
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.sts_b_context.builder import (
-    SentencePair,
     generate,
-    load_pairs,
     place_in_text,
 )
 from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
@@ -175,10 +175,16 @@ def test_the_published_encoding_and_quoting_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("line\tpassage\n", "no column paraphrase, goldsim"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n", "the row of 'a' has no phrase"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "the row of 'a' has no phrase"),
-        ("line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n", "not a table"),
+        ("line\tpassage\n", "no column 'paraphrase', 'goldsim'"),
+        (
+            "line\tparaphrase\tpassage\tgoldsim\na\tb\tc\tmuch\n",
+            "line 2: 'goldsim' is 'much'",
+        ),
+        ("line\tparaphrase\tpassage\tgoldsim\na\tb\n", "line 2: 2 columns of 4"),
+        (
+            "line\tparaphrase\tpassage\tgoldsim\na\tb\t" + "c" * 200_000 + "\t1\n",
+            "line 2: not a valid",
+        ),
         ("line\tparaphrase\tpassage\tgoldsim\na\tb\tc\t1\n", "fewer than two rows"),
     ],
 )
@@ -247,7 +253,7 @@ def test_two_encoders_need_two_names(table: Path) -> None:
         "sts-b-context", "--data", table, "--encoder", "default", "--encoder", "default"
     )
     assert isinstance(answer.exception, InputError)
-    assert "--encoder NAME=ENCODER" in str(answer.exception)
+    assert "name them: NAME=ENCODER" in str(answer.exception)
 
 
 def test_sentences_are_placed_word_for_word_and_found_again(
@@ -275,12 +281,12 @@ def test_text_without_a_short_sentence_is_refused() -> None:
 def test_pairs_are_read_with_or_without_titles(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text('first,second,score\n"One, two.",Three.,2.5\n', encoding="utf-8")
-    assert load_pairs(path) == (SentencePair("One, two.", "Three.", 2.5),)
+    assert read_sts_b(path) == (SentencePair("One, two.", "Three.", 2.5),)
     path.write_text("a,b,1\nc,d\n")
-    with pytest.raises(InputError, match="row 2 is no pair"):
-        load_pairs(path)
+    with pytest.raises(InputError, match="line 2: 2 columns of 3"):
+        read_sts_b(path)
     with pytest.raises(InputError, match=r"not found; expected comma-separated rows.*get it at"):
-        load_pairs(tmp_path / "none.csv")
+        read_sts_b(tmp_path / "none.csv")
 
 
 class _Chat(BaseHTTPRequestHandler):
@@ -332,7 +338,7 @@ def test_a_language_model_writes_context_by_the_papers_prompt(
     out = tmp_path / "made.tsv"
     answer = invoke("build-context", pairs, out, "--endpoint", url, "--model", "tiny")
     assert answer.exit_code == 0, answer.output
-    assert answer.output == f"{out}: 3 rows; 1 left out\n"
+    assert answer.output == f"{out}: 3 rows; 1 skipped\n"
     made = load_rows(out)
     assert [row.query for row in made] == [PAIRS[0].first, PAIRS[2].first, PAIRS[3].first]
     assert made[0].passage == "Now, a man eats some food, it seems."

@@ -5,12 +5,13 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.evaluation.harness import HARNESSES, load_harness
-from slice_os.evaluation.results import Evaluation
+from slice_os.cli.evaluate import evaluate as eval_group
+from slice_os.evaluation import HARNESSES, Evaluation, load_harness
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = REPOSITORY / "docs" / "evaluation.md"
@@ -39,3 +40,7 @@ def test_every_harness_is_a_command(name: str) -> None:
     answer = CliRunner().invoke(cli, ["eval", name, "--help"])
     assert answer.exit_code == 0, answer.output
     assert "--data" in answer.output
+    command = eval_group.get_command(click.Context(eval_group), name)
+    assert command is not None
+    names = [parameter.name for parameter in command.params]
+    assert len(names) == len(set(names))

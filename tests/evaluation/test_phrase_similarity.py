@@ -121,11 +121,16 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path: Path, folder: Path) ->
 @pytest.mark.parametrize(
     ("name", "file", "content", "complaint"),
     [
-        ("bird", "bird.txt", "a\tb\n", "has no column 'term1'"),
-        ("bird", "bird.txt", BIRD + "x\ty\n", "line 6 has 2 columns"),
-        ("patent", "train.csv", PATENT.replace("0.5", "half"), "line 2 has the score 'half'"),
-        ("sts-b", "stsb.csv", "one,two\n", "line 1 has 2 columns"),
-        ("turney", "turney.txt", "a | b\n", "line 1 has 2 fields"),
+        ("bird", "bird.txt", "a\tb\n", "no column 'term1'"),
+        ("bird", "bird.txt", BIRD + "x\ty\n", "line 6: 2 columns of 5"),
+        (
+            "patent",
+            "train.csv",
+            PATENT.replace("0.5", "half"),
+            "line 2: 'score' is 'half'",
+        ),
+        ("sts-b", "stsb.csv", "one,two\n", "line 1: 2 columns of 3"),
+        ("turney", "turney.txt", "a | b\n", "line 1: 2 fields"),
     ],
 )
 def test_malformed_sets_are_named_in_one_line(

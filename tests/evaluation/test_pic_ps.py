@@ -122,7 +122,7 @@ def test_pairs_whose_phrase_is_not_in_its_sentence_are_left_out_and_counted(fold
 
 
 def test_the_context_changes_a_vector_and_the_phrase_alone_does_not_see_it() -> None:
-    from slice_os.evaluation.encoders.base import open_encoder
+    from slice_os.evaluation.encoders.opening import open_encoder
 
     encoder = open_encoder()
     path = DATA / "ps_dev.json"
@@ -162,11 +162,11 @@ def test_published_splits_are_read_as_they_are() -> None:
     ("content", "complaint"),
     [
         ("{", "not valid JSON"),
-        ('{"rows": []}', "no list of objects"),
-        ('[{"phrase1": "a"}]', "row 1 has no text under 'sentence1'"),
+        ('{"rows": []}', "not a list of objects"),
+        ('[{"phrase1": "a"}]', "row 1: 'sentence1' is None; text is needed"),
         (
             '[{"phrase1": "a", "sentence1": "a", "phrase2": "b", "sentence2": "b", "label": 7}]',
-            "row 1 has the label '7'",
+            "row 1: the label is '7'",
         ),
     ],
 )

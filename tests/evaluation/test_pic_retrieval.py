@@ -11,7 +11,8 @@ from hypothesis import given
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.pic.answer_scores import normalise, score_answer, token_f1
 from slice_os.evaluation.pic.data import PhraseQuestion, load_questions
 from slice_os.evaluation.pic.ngrams import find_candidates, find_sentences, find_tokens, widen
@@ -211,12 +212,12 @@ def test_published_samples_are_read_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [
-        ({"query": "a", "context": "b"}, "row 1 lacks fields"),
+        ({"query": "a", "context": "b"}, "row 1: lacks fields"),
         (
             {"query": "a", "context": "b", "answers": {"text": ["c"], "answer_start": [0]}},
-            "row 1 has no answer at 0",
+            "row 1: no answer at 0",
         ),
-        ({"query": "a", "passages": [], "gold_passage": 1}, "row 1 lacks fields"),
+        ({"query": "a", "passages": [], "gold_passage": 1}, "row 1: lacks fields"),
     ],
 )
 def test_malformed_questions_are_named(tmp_path: Path, row: dict[str, Any], complaint: str) -> None:

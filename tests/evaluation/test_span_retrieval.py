@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from slice_os import Corpus, InputError
 from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import Span, SpanSet
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
-from slice_os.evaluation.harness import load_harness, quiet
+from slice_os.evaluation import load_harness
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
+from slice_os.evaluation.harness import quiet
 from slice_os.evaluation.span_retrieval.measures import (
     SpanCounts,
     answering,
@@ -27,7 +29,7 @@ from slice_os.evaluation.span_retrieval.measures import (
     iou,
     ranking_scores,
 )
-from slice_os.evaluation.span_retrieval.ranking import SYSTEMS, SpanIndex, questions
+from slice_os.evaluation.span_retrieval.ranking import SYSTEMS, SpanIndex, ranking_tasks
 from slice_os.evaluation.span_retrieval.systems import Fit, answer, relevant
 from slice_os.fusion import BM25_WEIGHT
 
@@ -91,11 +93,10 @@ class TestMeasures:
         gold = {"a": [(0, 10), (20, 30)], "b": [(0, 5)]}
         counts = count_spans([("a", 0, 8), ("a", 18, 40), ("c", 0, 4)], gold)
         assert counts == SpanCounts(3, 1, 3, 1, 34, 18, 25)
-        scores = counts.scores()
-        assert scores["span_precision"] == scores["span_recall"] == pytest.approx(1 / 3)
-        assert scores["character_precision"] == pytest.approx(18 / 34)
-        assert scores["character_recall"] == pytest.approx(18 / 25)
-        assert SpanCounts().scores()["span_f1"] == 0
+        assert counts.span_precision == counts.span_recall == pytest.approx(1 / 3)
+        assert counts.character_precision == pytest.approx(18 / 34)
+        assert counts.character_recall == pytest.approx(18 / 25)
+        assert SpanCounts().span_f1 == 0
 
     @given(
         st.lists(st.tuples(st.integers(0, 40), st.integers(1, 15))),
@@ -159,7 +160,7 @@ class TestMeasures:
         def f1(threshold: float) -> float:
             kept = [c for s, c in zip(scores, counts, strict=True) if s >= threshold]
             total = sum(kept, SpanCounts(gold_characters=gold))
-            return total.scores()["character_f1"]
+            return total.character_f1
 
         assert f1(best_cut(scores, counts, gold)) == pytest.approx(max(map(f1, [*scores, np.inf])))
 
@@ -169,32 +170,32 @@ class TestSystems:
     def test_answer_what_a_search_answers(self, index: Any, system: str, fusion: str) -> None:
         data, corpus, indexed = index
         for setting in ("document", "corpus"):
-            asked = questions(data, setting)
-            answers = answer(indexed, asked, [system], {}, "", quiet)[system]
-            for one in asked:
+            tasks = ranking_tasks(data, setting)
+            answers = answer(indexed, tasks, [system], {}, "", quiet)[system]
+            for one in tasks:
                 where = None if one.doc_id is None else {"call": one.doc_id}
                 hits = corpus.search(one.query, top_k=10, fusion=fusion, where=where)
                 page = answers.pages[one.id][: len(hits)]
-                assert [hit.place for hit in page] == [(h.doc_id, h.start, h.end) for h in hits]
+                assert [hit.span for hit in page] == [(h.doc_id, h.start, h.end) for h in hits]
                 np.testing.assert_allclose(
                     [hit.score for hit in page], [hit.score for hit in hits], atol=1e-6
                 )
 
     def test_find_what_is_said_in_other_words(self, index: Any) -> None:
         data, _, indexed = index
-        asked = questions(data, "corpus")
-        answers = answer(indexed, asked, SYSTEMS, {}, "", quiet)
-        for one in asked:
-            assert first_overlap([answers["dense"].pages[one.id][0].place], one.gold) == 1
-            assert answers["passage"].pages[one.id][0].place[0] in one.gold
+        tasks = ranking_tasks(data, "corpus")
+        answers = answer(indexed, tasks, SYSTEMS, {}, "", quiet)
+        for one in tasks:
+            assert first_overlap([answers["dense"].pages[one.id][0].span], one.gold) == 1
+            assert answers["passage"].pages[one.id][0].span[0] in one.gold
 
     def test_may_give_whole_sentences(self, index: Any, shipped: TextEncoder) -> None:
         data, corpus, _ = index
         widened = SpanIndex(corpus, shipped, data, quiet, sentences=True)
         texts = {document.id: document.text for document in data.documents}
-        asked = questions(data, "corpus")
-        answers = answer(widened, asked, ["dense"], {}, "", quiet)["dense"]
-        given = [answers.pages[one.id][0].place for one in asked]
+        tasks = ranking_tasks(data, "corpus")
+        answers = answer(widened, tasks, ["dense"], {}, "", quiet)["dense"]
+        given = [answers.pages[one.id][0].span for one in tasks]
         assert [texts[doc_id][start:end] for doc_id, start, end in given] == [
             "I want to cancel my subscription today.",
             "I would like my money back, please.",
@@ -203,27 +204,26 @@ class TestSystems:
 
     def test_bm25_ranks_no_passage_without_a_term(self, index: Any) -> None:
         data, _, indexed = index
-        asked = questions(SpanSet("", data.documents, data.questions), "corpus")
-        answers = answer(indexed, asked, ["bm25"], {}, "", quiet)["bm25"]
+        tasks = ranking_tasks(SpanSet("", data.documents, data.questions), "corpus")
+        answers = answer(indexed, tasks, ["bm25"], {}, "", quiet)["bm25"]
         assert all(hit.score > 0 for page in answers.pages.values() for hit in page)
 
     def test_weights_of_nothing_and_all_are_the_parts(self, index: Any) -> None:
         data, _, indexed = index
-        for known in indexed.known(questions(data, "document")):
-            np.testing.assert_allclose(known.scores("hybrid", 0.0), known.scores("dense"))
-            assert not np.allclose(known.scores("hybrid", BM25_WEIGHT), known.scores("dense")) or (
-                known.bm25.max() == 0
-            )
+        for scored in indexed.score(ranking_tasks(data, "document")):
+            hybrid, dense = scored.scores("hybrid", BM25_WEIGHT), scored.scores("dense")
+            np.testing.assert_allclose(scored.scores("hybrid", 0.0), dense)
+            assert not np.allclose(hybrid, dense) or scored.bm25.max() == 0
 
     def test_a_threshold_cuts_what_is_given(self, index: Any) -> None:
         data, _, indexed = index
-        asked = questions(data, "document")
-        answers = answer(indexed, asked, ["dense"], {"dense": Fit()}, "", quiet)["dense"]
-        one = asked[0].id
+        tasks = ranking_tasks(data, "document")
+        answers = answer(indexed, tasks, ["dense"], {"dense": Fit()}, "", quiet)["dense"]
+        one = tasks[0].id
         least = answers.pages[one][2].score
         assert len(answers.given(one, None)) == 1
         assert len(answers.given(one, least)) == 3
-        assert relevant(indexed, asked).keys() == {a.id for a in asked if a.gold}
+        assert relevant(indexed, tasks).keys() == {a.id for a in tasks if a.gold}
 
 
 def evaluate(*arguments: str) -> dict[str, Any]:

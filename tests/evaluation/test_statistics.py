@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slice_os.evaluation.statistics import (
+from slice_os.evaluation.stats import (
     bootstrap_interval,
     holm,
     mean_interval,

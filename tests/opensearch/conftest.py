@@ -1,4 +1,4 @@
-"""Fixtures that give a real OpenSearch node, or say in one line what is missing."""
+"""Fixtures for a real OpenSearch node; if one cannot run, one line says what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .runtime import Runtime, RuntimeMissingError, find_runtime
 
 @pytest.fixture(scope="session")
 def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
-    """The JDK and the jars; skips where they cannot be had, and fails under CI=true."""
+    """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
 
     def report(line: str) -> None:
@@ -43,7 +43,7 @@ def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
 def opensearch_url(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one of our own."""
+    """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here."""
     if url := os.environ.get("OPENSEARCH_URL"):
         yield url
         return
@@ -63,7 +63,7 @@ def opensearch(opensearch_url: str) -> Iterator[OpenSearch]:
 
 @pytest.fixture
 def index_name(opensearch: OpenSearch) -> Iterator[str]:
-    """A name of this test's own; indices and templates that begin with it are deleted after."""
+    """A name for this test alone; indices and templates beginning with it are deleted after."""
     name = f"test-{uuid.uuid4().hex[:12]}"
     yield name
     for index in opensearch.indices.get(index=f"{name}*", expand_wildcards="all"):
@@ -76,7 +76,7 @@ def index_name(opensearch: OpenSearch) -> Iterator[str]:
 def tight_node(
     opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Node]:
-    """A node that tests may stop, if they start it again, and that is soon too busy."""
+    """A node that tests may stop, if they start it again, and that is easily too busy."""
     home = tmp_path_factory.mktemp("tight-node")
     settings = {"thread_pool.write.size": 1, "thread_pool.write.queue_size": 1}
     with Node(opensearch_runtime, home, heap="512m", settings=settings) as node:
@@ -106,6 +106,6 @@ def small_requests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def quick_lease(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that is silent soon counts as gone."""
+    """A writer that is silent for a moment counts as gone."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.2)
     monkeypatch.setattr(lease, "SILENCE_SECONDS", 2.0)

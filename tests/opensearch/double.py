@@ -1,4 +1,4 @@
-"""A server that answers as it is told, for what no real node does on demand."""
+"""A fake server with scripted answers, for what no real node does on demand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = tuple[int, bytes]
 
 @dataclass
 class Double:
-    """What a server notes, and how it answers.
+    """What a fake server records, and how it answers.
 
     Attributes:
         answer: status and body for the body of a request; by default that it knows no index.
@@ -34,7 +34,7 @@ class Double:
 
 @contextmanager
 def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[Double]:
-    """Run the server, with TLS where there is a context."""
+    """Run the server, with TLS if there is a context."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -46,7 +46,7 @@ class NodeError(Exception):
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on.
+    """A free port of this machine.
 
     It lies below the range that systems take for outgoing connections, so that none of those
     takes it while a node is stopped.
@@ -63,7 +63,7 @@ def free_port() -> int:
 
 @dataclass(slots=True)
 class Node:
-    """One node in a JVM of its own; a restart keeps its folder, ports and data.
+    """One node in its own JVM; a restart keeps its folder, ports and data.
 
     Attributes:
         runtime: the JDK and the class path.
@@ -103,7 +103,7 @@ class Node:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start the node and wait until its primary shards are there.
+        """Start the node and wait until its primary shards are active.
 
         Raises:
             NodeError: if it ends or does not answer in time.
@@ -145,7 +145,7 @@ class Node:
             )
 
     def wait(self, nodes: int = 1) -> None:
-        """Wait until the cluster has so many nodes and every primary shard is active.
+        """Wait until the cluster has that many nodes and every primary shard is active.
 
         Raises:
             NodeError: if the node ends or does not get there in time.
@@ -170,7 +170,7 @@ class Node:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End the node as a power failure does; its data stays as it is on the disk."""
+        """Kill the node, as a power failure would; its data stays on the disk."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> None:
@@ -227,7 +227,7 @@ class Node:
 
 
 class Cluster:
-    """Several nodes, each in a JVM of its own; any but the first can be stopped alone.
+    """Several nodes, each in its own JVM; any but the first can be stopped alone.
 
     Attributes:
         nodes: the first is the cluster manager.

@@ -32,7 +32,7 @@ _OTHERWISE = "or set OPENSEARCH_URL to a running node with the k-NN plugin"
 
 
 class RuntimeMissingError(Exception):
-    """Something that a node needs is not on this machine; one line says what to install or set."""
+    """Something that a node needs is missing here; one line says what to install or set."""
 
 
 @dataclass(frozen=True, slots=True)

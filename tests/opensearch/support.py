@@ -1,4 +1,4 @@
-"""What the tests of loading share: small corpora, and everything that lies in an index."""
+"""What the tests of loading share: small corpora, and the whole contents of an index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ main()
 
 
 def dialogues(count: int, first: int = 0) -> list[dict[str, Any]]:
-    """Demo dialogues as JSON lines have them."""
+    """Demo dialogues, as in the JSON lines file."""
     with (DEMO / "dialogues.jsonl").open(encoding="utf-8") as stream:
         return [json.loads(line) for line in islice(stream, first, first + count)]
 
@@ -42,7 +42,7 @@ def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
 
 
 def documents(count: int, words: int = 30) -> list[Document]:
-    """Documents of one passage each, every one with a word of its own."""
+    """Documents of one passage each, all with a unique word."""
     return [
         Document(f"doc-{number:03}", f"number{number} " + "please cancel my order " * (words // 4))
         for number in range(count)
@@ -56,7 +56,7 @@ def concrete(client: OpenSearch, alias: str) -> str:
 
 
 def contents(client: OpenSearch, index: str) -> dict[str, Any]:
-    """Everything that a load wrote, by id: sources, token vectors and where the spans lie."""
+    """Everything that a load wrote, by id: sources, token vectors and offsets of spans."""
     client.indices.refresh(index=index)
     query = {
         "query": {"terms": {"kind": ["passage", "document", "source"]}},
@@ -82,14 +82,14 @@ def live_settings(client: OpenSearch, index: str) -> tuple[str | None, str]:
 
 
 def meta(client: OpenSearch, index: str) -> dict[str, Any]:
-    """What the mapping says of the index."""
+    """What the mapping says about the index."""
     mappings = client.indices.get_mapping(index=index)[index]["mappings"]
     found: dict[str, Any] = mappings["_meta"][META]
     return found
 
 
 def start_cli(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[str]:
-    """`slice-os` with small requests, in a process of its own."""
+    """`slice-os` with small requests, in its own process."""
     return subprocess.Popen(
         [sys.executable, "-c", SMALL_REQUESTS, *map(str, arguments)],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""The asyncio client gives what the other one gives, and leaves the event loop alone."""
+"""The asyncio corpus returns what the other one returns, and does not block the event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
-from slice_os.mining import NUM_CANDIDATES
+from slice_os.search_options import NUM_CANDIDATES
 from slice_os.stores.opensearch import search_bodies
 
 from .texts import index_of
@@ -73,7 +73,7 @@ def test_beyond_the_nearest(
     assert asyncio.run(ask()) == list(calls.mine(PHRASES, threshold=0.4, exhaustive=False))
 
 
-def test_a_client_of_ones_own_and_the_model_of_the_index(calls: Corpus, location: str) -> None:
+def test_your_own_client_and_the_model_of_the_index(calls: Corpus, location: str) -> None:
     from opensearchpy import AsyncOpenSearch
 
     url, _, name = location.rpartition("/")
@@ -88,7 +88,7 @@ def test_a_client_of_ones_own_and_the_model_of_the_index(calls: Corpus, location
     assert asyncio.run(ask()) == calls.search(PHRASES)
 
 
-def test_leaving_early_leaves_no_point_in_time(location: str, encoder: SpanEncoder) -> None:
+def test_stopping_early_leaves_no_point_in_time(location: str, encoder: SpanEncoder) -> None:
     from opensearchpy import AsyncOpenSearch
 
     url, _, name = location.rpartition("/")
@@ -146,7 +146,7 @@ def test_errors_are_the_same(
     assert str(ours.value) == str(theirs.value)
 
 
-def test_indices_that_cannot_be_asked(
+def test_indices_that_cannot_be_searched(
     opensearch_url: str, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def ask(store: str) -> None:

@@ -1,4 +1,4 @@
-"""What is sent to be let in, and that no secret turns up anywhere else."""
+"""What is sent to log in, and that no secret appears anywhere else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SliceError, SpanEncoder, StoreError
-from slice_os.stores import store_exists
 from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.registry import store_exists
 
 from .double import Double, serving
 from .support import call_cli, contents, documents
@@ -59,7 +59,7 @@ def with_user(url: str, user: str = "me") -> str:
     return url.replace("://", f"://{user}@") + "/calls"
 
 
-def test_nothing_is_sent_unless_asked(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_secret_is_sent_by_default(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
     assert not store_exists(f"{double.url}/calls")
     assert "authorization" not in double.headers[0]
@@ -136,7 +136,7 @@ def test_aws_without_credentials(
 
 @dataclass(frozen=True)
 class Certificates:
-    """Files of a certificate authority, and of a client that it vouches for."""
+    """Files of a certificate authority, and of a client certificate that it signed."""
 
     authority: str
     client: str
@@ -159,7 +159,7 @@ def certificates(tmp_path: Path) -> Certificates:
     return Certificates(*files, server=context)
 
 
-def test_tls_with_an_authority_of_its_own(
+def test_tls_with_a_private_authority(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
@@ -189,7 +189,7 @@ def test_tls_with_a_client_certificate(
 
 
 @pytest.mark.parametrize("name", ["CA_CERTS", "CLIENT_CERT", "CLIENT_KEY"])
-def test_certificates_that_are_not_there(
+def test_missing_certificates(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     monkeypatch.setenv("SLICE_OS_CA_CERTS", certificates.authority)
@@ -206,7 +206,7 @@ def test_certificates_that_are_not_there(
 
 @pytest.mark.parametrize("status", [401, 403, 500, 502])
 @pytest.mark.parametrize("answer", ["echo", "page", "json", "aws"])
-def test_no_error_tells_a_secret(
+def test_no_error_shows_a_secret(
     double: Double,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -244,7 +244,7 @@ def test_tokens_that_no_header_can_carry(token: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(token, encoding="utf-8")
     for environ in ({"SLICE_OS_TOKEN": token}, {"SLICE_OS_TOKEN_FILE": str(file)}):
-        with pytest.raises(StoreError, match="has characters that no token has") as caught:
+        with pytest.raises(StoreError, match="has characters that a token cannot have") as caught:
             parse_location("http://host/calls", environ)
         assert token not in str(caught.value)
 
@@ -252,7 +252,7 @@ def test_tokens_that_no_header_can_carry(token: str, tmp_path: Path) -> None:
 def test_secret_files_that_cannot_be_read(tmp_path: Path) -> None:
     binary = tmp_path / "binary"
     binary.write_bytes(b"s3ntinel\xff\xfe")
-    for file, reason in ((tmp_path / "missing", "No such file"), (binary, "no UTF-8")):
+    for file, reason in ((tmp_path / "missing", "No such file"), (binary, "not UTF-8")):
         environ = {"SLICE_OS_PASSWORD_FILE": str(file)}
         with pytest.raises(StoreError, match=f"SLICE_OS_PASSWORD_FILE: .*{reason}") as caught:
             parse_location("http://me@host/calls", environ)
@@ -291,7 +291,7 @@ def test_no_secret_is_stored(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
-def test_the_password_is_asked_for_on_a_terminal(double: Double, tmp_path: Path) -> None:
+def test_a_terminal_prompts_for_the_password(double: Double, tmp_path: Path) -> None:
     location = with_user(double.url)
     status, shown = type_into(["info", "--store", location], f"{SECRET}\n", tmp_path)
     assert os.waitstatus_to_exitcode(status) == 1
@@ -302,7 +302,7 @@ def test_the_password_is_asked_for_on_a_terminal(double: Double, tmp_path: Path)
 
 
 def type_into(arguments: list[str], typed: str, folder: Path) -> tuple[int, str]:
-    """Run the command line on a terminal of its own; wait status and all that it shows."""
+    """Run the command line on a pseudo-terminal; returns the wait status and everything shown."""
     import pty
 
     command = [sys.executable, "-c", "from slice_os.cli import main; main()", *arguments]

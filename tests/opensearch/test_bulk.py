@@ -18,6 +18,7 @@ from slice_os import StoreError
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, delete_action, index_action
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import LONGEST_PAUSE_SECONDS, pauses, retrying
 
 from .double import Double, serving
@@ -34,7 +35,7 @@ UNFIT = {
 def sending(
     answer: Callable[[list[dict[str, Any]]], Any], limit: float = 60
 ) -> Iterator[tuple[BulkSender, list[list[str]]]]:
-    """A sender whose server is told the items of a request, and the ids of every request."""
+    """A sender, whose server answers the items of a request, and the ids of every request."""
     asked: list[list[str]] = []
 
     def respond(body: bytes) -> tuple[int, bytes]:
@@ -49,7 +50,7 @@ def sending(
     with (
         serving(Double(respond)) as double,
         OpenSearch(double.url, max_retries=0) as client,
-        closing(BulkSender(client, "calls", "there/calls", limit)) as sender,
+        closing(BulkSender(IndexHandle(client, "calls", "there/calls"), limit)) as sender,
     ):
         yield sender, asked
 
@@ -94,7 +95,7 @@ def test_a_request_that_failed_is_sent_again(status: int) -> None:
     assert sender.retries == 2
 
 
-def test_what_does_not_fit_is_an_outcome() -> None:
+def test_a_rejected_document_is_an_outcome() -> None:
     def answer(items: list[dict[str, Any]]) -> Any:
         return [done(items[0], 400, error=UNFIT), done(items[1]), done(items[2], 404)]
 
@@ -112,7 +113,7 @@ def test_what_does_not_fit_is_an_outcome() -> None:
 @pytest.mark.parametrize(
     ("refusal", "message"),
     [
-        (401, r"not let in \(401\)"),
+        (401, r"login refused \(401\)"),
         (403, r"not allowed \(403\)"),
         (413, "says 413 Request Entity Too Large"),
         ((403, "cluster_block_exception", "blocked by: [FORBIDDEN/8/write]"), "is read-only"),
@@ -122,7 +123,7 @@ def test_what_does_not_fit_is_an_outcome() -> None:
         ((400, "index_closed_exception", "closed"), "closed"),
     ],
 )
-def test_what_would_meet_every_document_is_an_error(refusal: Any, message: str) -> None:
+def test_what_every_document_would_meet_is_an_error(refusal: Any, message: str) -> None:
     def answer(items: list[dict[str, Any]]) -> Any:
         if isinstance(refusal, int):
             return refusal
@@ -154,7 +155,7 @@ def test_a_cluster_that_is_starting_is_not_read_only() -> None:
     assert sender.retries == 1
 
 
-def test_patience_comes_to_an_end() -> None:
+def test_retrying_ends_at_the_limit() -> None:
     def answer(items: list[dict[str, Any]]) -> Any:
         return [done(item, 429, error=BUSY) for item in items]
 
@@ -165,7 +166,7 @@ def test_patience_comes_to_an_end() -> None:
     assert len(asked) > 1
 
 
-def test_closing_does_not_wait_for_the_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_does_not_wait_for_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     with sending(lambda items: 503, limit=3_600) as (sender, asked):
         monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 1)
         sender.add(index_action(1, "a", {}))
@@ -173,7 +174,7 @@ def test_closing_does_not_wait_for_the_patience(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0.01)
 
 
-def test_little_is_held_while_the_server_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_chunks_are_in_flight_while_the_server_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bulk, "CHUNK_ACTIONS", 10)
     going = Event()
     added = 0
@@ -207,7 +208,7 @@ def test_pauses_double_vary_and_are_bounded(limit: float) -> None:
     assert all(0.05 * 2**step <= pause for step, pause in enumerate(found[:6]) if limit > 10)
 
 
-def test_patient_calls_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retrying_calls_again(monkeypatch: pytest.MonkeyPatch) -> None:
     troubles = [UnavailableError("busy"), UnavailableError("away")]
 
     @retrying

@@ -1,4 +1,4 @@
-"""How deep a search goes, what mining by candidates finds, and stores of one's own making."""
+"""How many candidates a search has, what mining by candidates finds, and opened stores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
         yield corpus
 
 
-def test_pages_of_one_depth_never_repeat(calls: Corpus) -> None:
+def test_pages_of_equal_candidates_never_repeat(calls: Corpus) -> None:
     whole = calls.search(PHRASES, top_k=30, num_candidates=30)
     pages = [calls.search(PHRASES, top_k=7, offset=o, num_candidates=30) for o in (0, 7, 14, 21)]
     together = [hit for page in pages for hit in page]
@@ -48,14 +48,14 @@ def test_pages_of_one_depth_never_repeat(calls: Corpus) -> None:
     assert len({(hit.doc_id, hit.context.start) for hit in together}) == 28
 
 
-def test_a_page_beyond_the_depth_is_refused(calls: Corpus) -> None:
+def test_a_page_beyond_the_candidates_is_refused(calls: Corpus) -> None:
     with pytest.raises(InputError, match=r"hits 25 to 34 .* num_candidates 34 or more"):
         calls.search(PHRASES, top_k=10, offset=24, num_candidates=30)
     with pytest.raises(InputError, match="1 to 10,000"):
         calls.search(PHRASES, num_candidates=10_001)
 
 
-def test_a_folder_knows_every_passage(encoder: SpanEncoder, tmp_path: Path) -> None:
+def test_a_local_store_scores_every_passage(encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "calls.slice", encoder) as corpus:
         corpus.add(dialogues(12))
         assert len(corpus.search(PHRASES, top_k=12, num_candidates=1)) == 12
@@ -64,7 +64,7 @@ def test_a_folder_knows_every_passage(encoder: SpanEncoder, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7])
-def test_candidates_are_hits_of_the_walk(calls: Corpus, threshold: float) -> None:
+def test_candidates_are_hits_of_the_exhaustive_scan(calls: Corpus, threshold: float) -> None:
     walked = list(calls.mine(PHRASES, threshold=threshold))
     proposed = list(calls.mine(PHRASES, threshold=threshold, exhaustive=False))
     assert walked
@@ -81,7 +81,7 @@ def test_candidates_obey_filters(calls: Corpus) -> None:
 
 
 def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where more lie above the threshold than one search may give, nothing is cut off."""
+    """If more passages are above the threshold than one search can return, none is lost."""
     walked = list(calls.mine(PHRASES, threshold=0.5))
     monkeypatch.setattr(search_bodies, "GRAPH_WIDTH", 5)
     proposed = list(calls.mine(PHRASES, threshold=0.5, exhaustive=False))
@@ -89,13 +89,15 @@ def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.Monkey
     assert len({(hit.doc_id, hit.context.start) for hit in proposed}) > 10
 
 
-def test_evidence_comes_in_several_answers(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_candidates_are_fetched_in_several_answers(
+    calls: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = calls.search(PHRASES, top_k=30)
     monkeypatch.setattr(search_bodies, "FETCHED_PASSAGES", 7)
     assert calls.search(PHRASES, top_k=30) == whole
 
 
-def test_a_client_of_ones_own(
+def test_your_own_client(
     calls: Corpus, location: str, opensearch: OpenSearch, encoder: SpanEncoder
 ) -> None:
     store = OpenSearchStore(opensearch, location.rpartition("/")[2])
@@ -130,7 +132,7 @@ def test_another_encoder_is_refused(
         Corpus(store, encoder).search(PHRASES)
 
 
-def test_a_folder_of_ones_own(encoder: SpanEncoder, tmp_path: Path) -> None:
+def test_your_own_local_store(encoder: SpanEncoder, tmp_path: Path) -> None:
     store = LocalStore.create(tmp_path / "mine.slice", encoder.card, 64)
     with Corpus(store, encoder) as corpus:
         corpus.add([Document("1", "Please change my seat.")])

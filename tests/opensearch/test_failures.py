@@ -1,4 +1,4 @@
-"""Loads that are killed, or meet a server that goes away, is full, busy or disagrees."""
+"""Loads that are killed, or meet a server that is down, full or busy, or that rejects them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from opensearchpy import OpenSearch, exceptions
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Summary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.store import OpenSearchStore
@@ -41,10 +42,10 @@ KILLS = 10
 
 
 def assert_as_if_in_one_go(client: OpenSearch, alias: str, anew: str) -> None:
-    """The two indices hold the same, and nothing is left of what went wrong."""
+    """The two indices have equal contents, and nothing remains of what went wrong."""
     index = concrete(client, alias)
     assert contents(client, index) == contents(client, concrete(client, anew))
-    assert not list(find_faults(client, index, alias))
+    assert not list(find_faults(IndexHandle(client, index, alias)))
     assert "restore" not in meta(client, index)
 
 
@@ -54,7 +55,7 @@ def operations(client: OpenSearch, alias: str) -> int:
     return int(stats["index_total"] + stats["delete_total"])
 
 
-def test_killed_at_any_moment_a_load_goes_on(
+def test_a_load_killed_at_any_moment_resumes(
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,
@@ -105,7 +106,7 @@ def test_a_node_that_stops_and_starts_again(
     letters = tmp_path / "letters.jsonl"
     with (
         OpenSearch(tight_node.url) as client,
-        closing(BulkSender(client, "plain", "plain")) as sender,
+        closing(BulkSender(IndexHandle(client, "plain", "plain"))) as sender,
         ThreadPoolExecutor() as executor,
         Corpus(f"{tight_node.url}/stopped", encoder) as corpus,
         Corpus(f"{tight_node.url}/anew", encoder) as anew,
@@ -113,7 +114,7 @@ def test_a_node_that_stops_and_starts_again(
         client.indices.create(index="plain")
         began: list[Future[list[Outcome]]] = []
 
-        def stop_and_start(summary: Summary) -> None:
+        def stop_and_start(summary: IngestSummary) -> None:
             if summary.documents < 8 or began:
                 return
             tight_node.stop()
@@ -136,7 +137,7 @@ def test_a_node_that_stops_and_starts_again(
 
 
 @pytest.mark.usefixtures("small_requests", "quick_lease")
-def test_a_node_that_stays_away(
+def test_a_node_that_stays_down(
     tight_node: Node,
     encoder: SpanEncoder,
     tmp_path: Path,
@@ -147,7 +148,7 @@ def test_a_node_that_stays_away(
     letters, location = tmp_path / "letters.jsonl", f"{tight_node.url}/away"
     command = ["ingest", path, "--store", location, "--dead-letters", letters]
 
-    def stop(summary: Summary) -> None:
+    def stop(summary: IngestSummary) -> None:
         if summary.documents == 6:
             tight_node.stop()
 
@@ -231,7 +232,7 @@ def test_an_index_that_becomes_read_only(
 
     request.addfinalizer(lambda: set_block(None))
 
-    def fill_the_disk(summary: Summary) -> None:
+    def fill_the_disk(summary: IngestSummary) -> None:
         if summary.documents == 5:
             set_block(True)
 
@@ -296,4 +297,6 @@ def test_documents_that_do_not_fit_the_mapping(
                 encoder,
             )
         )
-    assert not list(find_faults(opensearch, concrete(opensearch, index_name), location))
+    assert not list(
+        find_faults(IndexHandle(opensearch, concrete(opensearch, index_name), location))
+    )

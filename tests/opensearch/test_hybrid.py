@@ -1,4 +1,4 @@
-"""Fusion on the server, as far as a node without the neural-search plugin lets it be tested."""
+"""Fusion on the server, as far as it can be tested without the neural-search plugin."""
 
 from __future__ import annotations
 
@@ -59,27 +59,27 @@ def test_with_the_plugin_the_server_ranks(calls: Corpus, opensearch: OpenSearch)
     assert all(hit.cosine == exact[hit.context].cosine for hit in found if hit.context in exact)
 
 
-def test_without_the_plugin_a_node_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:
-    """The query and the processor are refused by name, so the rest of the body was understood."""
+def test_a_node_without_the_plugin_knows_neither(calls: Corpus, opensearch: OpenSearch) -> None:
+    """Query and processor are refused by name, so the rest of the body is valid."""
     if has_plugin(opensearch):
         pytest.skip("this node has the neural-search plugin")
     (body,) = bodies(calls, PHRASES[:1])
     with pytest.raises(exceptions.RequestError, match="hybrid"):
-        opensearch.search(index=calls.store.name, body={"query": body["query"]})  # type: ignore[attr-defined]
+        opensearch.search(index=calls.store.handle.name, body={"query": body["query"]})  # type: ignore[attr-defined]
     with pytest.raises(exceptions.RequestError, match="normalization-processor"):
         opensearch.search(
-            index=calls.store.name,  # type: ignore[attr-defined]
+            index=calls.store.handle.name,  # type: ignore[attr-defined]
             body={"search_pipeline": body["search_pipeline"]},
         )
 
 
-def test_its_parts_are_searches_of_their_own(calls: Corpus, opensearch: OpenSearch) -> None:
+def test_its_parts_work_as_searches(calls: Corpus, opensearch: OpenSearch) -> None:
     for body in bodies(calls, PHRASES):
         parts = body["query"]["hybrid"]["queries"]
         assert len(parts) == 2
         for part in parts:
             answer = opensearch.search(
-                index=calls.store.name,  # type: ignore[attr-defined]
+                index=calls.store.handle.name,  # type: ignore[attr-defined]
                 body={"query": part, "size": body["size"], "_source": False},
             )
             assert answer["hits"]["hits"]
@@ -92,7 +92,7 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
     """From answers of the form that the plugin's documentation shows."""
     query = make_query(calls.encoder, PHRASES)
     candidates = calls.store.rank(query, 5)
-    first, second, third = [key.key for key in candidates.keys[:3]]  # type: ignore[attr-defined]
+    first, second, third = candidates.keys[:3]
     answers = [
         {"hits": {"hits": [{"_id": second, "_score": 0.9}, {"_id": first, "_score": 0.2}]}},
         {"hits": {"hits": [{"_id": third, "_score": 1.0}]}},
@@ -104,9 +104,7 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
         [-np.inf, -np.inf, 1.0],
     ]
     assert np.isneginf(scores[:, 3:]).all()
-    page = best_hits(
-        candidates, scores, query, calls.store.load, top_k=10, offset=0, threshold=None
-    )
+    page = best_hits(candidates, scores, query, top_k=10, offset=0, threshold=None)
     assert [hit.score for hit in page] == pytest.approx([1.0, 0.9, 0.2])
     assert [hit.phrase for hit in page] == [PHRASES[1], PHRASES[0], PHRASES[0]]
 

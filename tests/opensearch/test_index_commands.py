@@ -13,6 +13,7 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import main
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.records import passage_key
 from slice_os.stores.opensearch.reindexing import reindex
 
@@ -71,7 +72,9 @@ def mined(store: str, encoder: SpanEncoder) -> list[Any]:
         return [hit.to_dict() for hit in corpus.mine(PHRASES, threshold=0.5)]
 
 
-def test_ingest_makes_the_index_as_chosen(run: Run, store: str, tmp_path: Path) -> None:
+def test_ingest_makes_the_index_with_the_given_options(
+    run: Run, store: str, tmp_path: Path
+) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
     chosen = ["--policy=grid:4", "--vectors=float", "--dimensions=96", "--analyzer=standard"]
     chosen += ["--shards=2", "--replicas=0", "--field=number=integer", "--field=when=date"]
@@ -109,7 +112,7 @@ def test_ingest_makes_the_index_as_chosen(run: Run, store: str, tmp_path: Path) 
         ("--replicas=2", "replicas 0, not 2"),
     ],
 )
-def test_another_choice_for_an_index_is_refused(
+def test_other_options_for_an_existing_index_are_refused(
     run: Run, kept: str, option: str, says: str, tmp_path: Path
 ) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", 1)
@@ -138,7 +141,7 @@ def test_index_options_are_not_for_folders(run: Run, tmp_path: Path, option: str
         ("--dimensions=385", "385 dimensions; the encoder has 384"),
     ],
 )
-def test_choices_that_no_index_has_are_refused(
+def test_impossible_options_are_refused(
     run: Run, store: str, opensearch: OpenSearch, tmp_path: Path, option: str, says: str
 ) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", 1)
@@ -148,7 +151,7 @@ def test_choices_that_no_index_has_are_refused(
     assert not opensearch.indices.exists(index=store.rpartition("/")[2])
 
 
-def test_verify_finds_and_mends(
+def test_verify_finds_and_repairs(
     run: Run, store: str, opensearch: OpenSearch, index_name: str, tmp_path: Path
 ) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
@@ -208,7 +211,7 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
 
 
 def test_reindexed_vectors_are_those_of_an_ingest(
-    run: Run, calls: Corpus, store: str, encoder: SpanEncoder, opensearch: OpenSearch
+    run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
 ) -> None:
     run("index", "reindex", "--store", store)
     lines = run("query", *PHRASES, "--store", store, "--msearch").out.splitlines()
@@ -216,25 +219,25 @@ def test_reindexed_vectors_are_those_of_an_ingest(
     for version in ("000001", "000002"):
         body = [json.loads(line) for line in lines]
         for header in body[::2]:
-            header["index"] = f"{calls.store.name}-{version}"  # type: ignore[attr-defined]
+            header["index"] = f"{index_name}-{version}"
         found = opensearch.msearch(body=body)["responses"]
         answers.append([{h["_id"]: h["_score"] for h in one["hits"]["hits"]} for one in found])
     assert answers[0] == answers[1]
 
 
-def test_a_reindex_that_was_cut_off_is_begun_again(
+def test_an_interrupted_reindex_starts_again(
     run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
 ) -> None:
-    class CutOffError(Exception):
+    class InterruptedReindexError(Exception):
         pass
 
-    def cut_off(done: int, total: int) -> None:
+    def interrupt(done: int, total: int) -> None:
         assert total == COUNT
         if done == COUNT // 2:
-            raise CutOffError
+            raise InterruptedReindexError
 
-    with pytest.raises(CutOffError):
-        reindex(opensearch, index_name, store, {}, progress=cut_off)
+    with pytest.raises(InterruptedReindexError):
+        reindex(IndexHandle(opensearch, index_name, store), {}, on_passage=interrupt)
     versions = run("index", "info", "--store", store).json()["versions"]
     assert [version["unfinished"] for version in versions] == [False, True]
     assert [version["current"] for version in versions] == [True, False]
@@ -257,9 +260,9 @@ def test_nobody_writes_while_a_reindex_runs(
                 calls.add([Document("late", "Please change my seat.")])
             assert calls.search(PHRASES[0])
 
-    reindex(opensearch, index_name, store, {}, progress=write)
+    reindex(IndexHandle(opensearch, index_name, store), {}, on_passage=write)
     with calls.store.writer(), pytest.raises(StoreError, match="another process is writing"):
-        reindex(opensearch, index_name, store, {})
+        reindex(IndexHandle(opensearch, index_name, store), {})
     versions = run("index", "info", "--store", store).json()["versions"]
     assert [version["unfinished"] for version in versions] == [False, False]
 

@@ -1,4 +1,4 @@
-"""What goes into an index comes out again, and as a local store has it."""
+"""What goes into an index comes out again, and equals what a local store returns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
 from slice_os.stores.opensearch import bulk
 from slice_os.stores.opensearch import writer as writing
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 
 from .support import (
@@ -199,7 +200,7 @@ def test_a_long_document_in_several_parts(
         assert corpus.info().documents == 3
 
 
-def test_a_second_run_does_nothing_and_changes_are_taken_over(
+def test_a_second_run_does_nothing_and_changes_are_stored(
     opensearch: OpenSearch,
     opensearch_url: str,
     index_name: str,
@@ -227,7 +228,7 @@ def test_a_second_run_does_nothing_and_changes_are_taken_over(
         changed = corpus.ingest(paths, dead_letters=letters)
         assert (first.documents, changed.documents, changed.documents_unchanged) == (13, 4, 8)
         assert changed.documents_deleted == 2
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
     with Corpus(f"{opensearch_url}/{index_name}-anew", encoder) as anew:
         anew.ingest(paths, dead_letters=letters)
     assert contents(opensearch, f"{index_name}-anew-000001") == contents(opensearch, index)
@@ -250,7 +251,7 @@ def test_a_replaced_document_leaves_nothing_behind(
         corpus.add(versions)
         assert corpus.text("one") == versions[-1].text
         index = concrete(opensearch, index_name)
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
         assert corpus.info().passages == 1
         assert corpus.delete(["one", "never there"]) == 1
         assert not contents(opensearch, index)["records"]
@@ -318,7 +319,7 @@ def test_an_id_too_long_for_the_index_is_refused(
     opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
-        with pytest.raises(StoreError, match=r"1 of 2 documents not taken.*8191 are possible"):
+        with pytest.raises(StoreError, match=r"1 of 2 documents rejected.*8191 are possible"):
             corpus.add([Document("x" * 8192, "Cancel my order."), *documents(1)])
         longest = Document("x" * 8191, "Cancel my order.")
         corpus.add([longest])

@@ -44,7 +44,7 @@ def fill(client: OpenSearch, index: str) -> None:
 
 
 def nearest(client: OpenSearch, index: str, vector: list[float]) -> dict[str, float]:
-    """Cosine of each document's best span, in the order that the node gives."""
+    """Cosine of each document's best span, in the order of the node's answer."""
     knn = {"spans.vec": {"vector": vector, "k": 3}}
     query = {"nested": {"path": "spans", "score_mode": "max", "query": {"knn": knn}}}
     answer = client.search(index=index, body={"query": query, "_source": False})

@@ -1,4 +1,4 @@
-"""`slice-os query`, and what docs/another-language.md says an application does with it."""
+"""`slice-os query`, and how docs/another-language.md says to use it in an application."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def query(location: str) -> Callable[..., str]:
 def test_an_application_ranks_as_search_does(
     calls: Corpus, query: Callable[..., str], opensearch: OpenSearch
 ) -> None:
-    """By the documentation's own code: exact cosines, spans, and the fused score."""
+    """With the code of the documentation: exact cosines, spans, and the fused score."""
     program: dict[str, Any] = {}
     for block in blocks("python"):
         if block.startswith(("import math", "def score")):
@@ -121,7 +121,7 @@ def test_the_example_with_curl_runs(location: str) -> None:
     assert bm25["hits"]["hits"]
 
 
-def test_the_lines_are_those_of_the_object(query: Callable[..., str]) -> None:
+def test_the_lines_equal_those_of_the_object(query: Callable[..., str]) -> None:
     lines = query(PHRASE, "--msearch").splitlines()
     assert [json.loads(line) for line in lines] == json.loads(query(PHRASE))["msearch"]["lines"]
 

@@ -1,4 +1,4 @@
-"""Without what a node needs, its tests skip, or fail under CI, and say why in one line."""
+"""If a node lacks something, its tests skip, or fail under CI, and say why in one line."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_another_schema_is_refused(opensearch: OpenSearch, corpus: Corpus, index
         corpus.search("cancel my order")
 
 
-def test_an_index_of_somebody_else_is_refused(
+def test_a_foreign_index_is_refused(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     opensearch.indices.create(index=index_name)
@@ -136,7 +136,7 @@ def test_an_alias_of_two_indices_is_refused(
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "inf", "nan"])
-def test_a_patience_that_is_none(
+def test_a_retry_limit_that_is_not_a_number(
     corpus: Corpus, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, "SLICE_OS_RETRY_SECONDS", text)

@@ -1,4 +1,4 @@
-"""Writers: one at a time, what one leaves behind, and what it makes of the index's settings."""
+"""Writers: one at a time, what one leaves behind, and how it changes the index's settings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.passages import DocumentPart
 from slice_os.stores.opensearch import lease
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -26,7 +27,7 @@ from .support import (
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_the_first_error_is_the_one_that_is_heard(
+def test_the_first_error_is_the_one_that_is_raised(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     def set_block(value: bool | None) -> None:
@@ -52,7 +53,7 @@ def test_the_first_error_is_the_one_that_is_heard(
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
+def test_the_next_load_deletes_what_an_error_left_behind(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     (part,) = encode_documents([Document("cut", "Please cancel my order. " * 400)], encoder)
@@ -72,10 +73,10 @@ def test_what_an_error_leaves_unfinished_goes_with_the_next_load(
         assert live_settings(opensearch, index) == (None, "1")
         # Half of it does not count, and the former version neither: it is overwritten.
         assert not corpus.store.documents(["cut"])
-        (fault,) = find_faults(opensearch, index, index_name)
+        (fault,) = find_faults(IndexHandle(opensearch, index, index_name))
         assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
         corpus.add(documents(3))
-        assert not list(find_faults(opensearch, index, index_name))
+        assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
         assert set(corpus.store.documents(["cut", "doc-002"])) == {"doc-002"}
         assert "restore" not in meta(opensearch, index)
 
@@ -101,7 +102,7 @@ def test_one_writer_at_a_time(
 
 
 @pytest.mark.usefixtures("quick_lease")
-def test_a_writer_that_was_taken_for_dead_stops(
+def test_a_writer_that_seemed_dead_stops(
     opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
 ) -> None:
     (part,) = encode_documents(documents(1), encoder)

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
-from slice_os.errors import InputError
-from slice_os.training.config import DataConfig, TrainingConfig, read_config
-from slice_os.training.data.datasets import load_datasets
-from slice_os.training.data.decontamination import (
+from slice_os.datasets.decontamination import (
     Decontamination,
     read_hashes,
     sentence_hash,
 )
+from slice_os.errors import InputError
+from slice_os.training.config import DataConfig, TrainingConfig, read_config
+from slice_os.training.data.datasets import load_datasets
 from slice_os.training.data.formats import FORMATS, read_files
 from slice_os.training.data.negatives import mine_negatives
 from slice_os.training.data.placement import context_sentences, place
@@ -111,10 +111,10 @@ def test_only_formats_with_splits_take_one():
     ("name", "text", "message"),
     [
         ("texts-jsonl", "{", "line 1: not valid JSON"),
-        ("texts-jsonl", '{"text": 3}', "line 1: 'text' is 3; expected text"),
-        ("sts-csv", "a,b\n", "line 1: 2 columns of 3; expected two sentences"),
-        ("sts-csv", "a,b,7\n", "'7' is no number from 0 to 5"),
-        ("triples-jsonl", '{"query":"q","positive":"p"}', "'negatives' is no list of texts"),
+        ("texts-jsonl", '{"text": 3}', "line 1: 'text' is 3; text is needed"),
+        ("sts-csv", "a,b\n", "line 1: 2 columns of 3; expected comma-separated rows"),
+        ("sts-csv", "a,b,7\n", "'score' is '7'; a number from 0 to 5"),
+        ("triples-jsonl", '{"query":"q","positive":"p"}', "'negatives' is not a list of texts"),
         ("pairs-jsonl", '{"first":"a","second":"b","passage":"c"}', "does not contain 'b'"),
         ("swords", "{}", "expected SWORDS v1.1 as JSON"),
     ],
@@ -211,7 +211,7 @@ def test_hashes_are_those_of_the_file_format():
 def test_a_file_of_hashes_is_checked(tmp_path):
     with pytest.raises(InputError, match="expected sha1 hashes"):
         read_hashes(tmp_path / "none")
-    with pytest.raises(InputError, match="line 1: 'nonsense' is no sha1"):
+    with pytest.raises(InputError, match="line 1: 'nonsense' is not a sha1"):
         read_hashes(write(tmp_path / "hashes", "nonsense\n"))
 
 
@@ -222,24 +222,24 @@ def test_records_with_evaluation_sentences_are_dropped_and_counted(recipe, data)
     from dataclasses import replace
 
     cleaned = load(replace(config, hashes="hashes"), data)["sts"]
-    assert (cleaned.contaminated, len(cleaned.records)) == (1, 23)
+    assert (cleaned.counts.contaminated, len(cleaned.records)) == (1, 23)
     assert first not in cleaned.records
 
 
 def test_epochs_hold_every_record_once_and_draws_repeat(recipe, data):
     triples = load(read_config(recipe()), data)["triples"]
-    drawn = [record for position in range(4) for record in triples.draw(position, 3, "seed")]
-    assert Counter(drawn) == Counter(triples.records)
-    assert triples.draw(2, 3, "seed") == drawn[6:9]
-    assert triples.draw(0, 12, "seed") != triples.draw(1, 12, "seed")
+    read = [record for position in range(4) for record in triples.batch(position, 3, "seed")]
+    assert Counter(read) == Counter(triples.records)
+    assert triples.batch(2, 3, "seed") == read[6:9]
+    assert triples.batch(0, 12, "seed") != triples.batch(1, 12, "seed")
 
 
 def test_pairs_are_placed_anew_at_each_draw(recipe, data):
     pairs = load(read_config(recipe()), data)["sts"]
-    epochs = [pairs.draw(epoch, 24, "seed") for epoch in (0, 1)]
+    epochs = [pairs.batch(epoch, 24, "seed") for epoch in (0, 1)]
     texts = [{pair.first: pair.passage.text for pair in epoch} for epoch in epochs]
     assert texts[0] != texts[1]
-    assert pairs.draw(0, 24, "seed") == epochs[0]
+    assert pairs.batch(0, 24, "seed") == epochs[0]
 
 
 @settings(max_examples=30)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 
 from slice_os.training.objectives import OBJECTIVES  # noqa: E402
 from slice_os.training.objectives.contextual import Contextual, Senses, substitute  # noqa: E402
-from slice_os.training.objectives.distillation import SpanDistillation, covered_words  # noqa: E402
+from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
 from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases  # noqa: E402
 from slice_os.training.objectives.matryoshka import at_dimensions  # noqa: E402
 from slice_os.training.objectives.ranking import contrast, cosent  # noqa: E402
@@ -18,6 +18,7 @@ from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # no
 from slice_os.training.records import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.spans import best_cosines, span_cosines, text_vectors  # noqa: E402
 from slice_os.training.teachers import OneTeacher  # noqa: E402
+from slice_os.words import touched_words  # noqa: E402
 
 TRIPLES = [
     Triple("the cat", "a big cat, sleeping on the mat.", ("a dog running", "piano and guitar")),
@@ -193,7 +194,7 @@ def test_senses_are_told_apart_by_cross_entropy(encoder):
     definitions = text_vectors(encoder.encode(candidates))
     for index, sense in enumerate(SENSES):
         aligned = encoder.align(sense.text)
-        begin, end = covered_words(aligned.words, sense.start, sense.end)
+        begin, end = touched_words(aligned.words, sense.start, sense.end)
         vectors = encoder.encode([sense.text]).vectors[0]
         word = vectors[aligned.words[begin, 2] : aligned.words[end - 1, 3]].mean(dim=0)
         cosines = torch.nn.functional.cosine_similarity(definitions, word, dim=1)
@@ -281,7 +282,7 @@ def test_matryoshka_is_the_mean_over_dimensions(encoder, objective, batch):
     assert float(one[0].detach()) == pytest.approx(float(plain.detach()), abs=1e-5)
 
 
-def test_covered_words(encoder):
+def test_touched_words(encoder):
     words = encoder.align("the red, red piano").words
-    assert covered_words(words, 4, 12) == (1, 3)
-    assert covered_words(words, 9, 18) == (2, 4)
+    assert touched_words(words, 4, 12) == (1, 3)
+    assert touched_words(words, 9, 18) == (2, 4)

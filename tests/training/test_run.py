@@ -1,4 +1,4 @@
-"""Whole runs: trained, stopped and gone on with, watched, exported."""
+"""Whole runs: trained, stopped and resumed, watched, exported."""
 
 from __future__ import annotations
 
@@ -63,22 +63,54 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
 
 
 @pytest.mark.parametrize("stage", ["", "accumulate = 2\nchunk = 40"])
-def test_a_run_that_was_stopped_goes_on_to_the_same_weights(recipe, data, tmp_path, stage):
+def test_a_resumed_run_ends_with_the_same_weights(recipe, data, tmp_path, stage):
     config = read_config(recipe(6, stage))
     whole = train(config, data, tmp_path / "whole").folder
 
     def stop(tick):
-        if tick.step == 5:
+        if (tick.part, tick.done) == ("first", 5):
             raise KeyboardInterrupt
 
     out = tmp_path / "parts"
     with pytest.raises(KeyboardInterrupt):
         train(config, data, out, progress=stop)
     seen = []
-    train(config, data, out, progress=lambda tick: seen.append(tick.step))
-    assert seen == [4, 5, 6]
+    train(config, data, out, progress=seen.append)
+    assert [tick.done for tick in seen if tick.loss is not None] == [4, 5, 6]
+    parts = list(dict.fromkeys(tick.part for tick in seen))
+    assert parts == [
+        "reading data",
+        "dev metrics before",
+        "first",
+        "dev metrics after",
+        "projection",
+    ]
+    last = {tick.part: tick for tick in seen}
+    assert all(last[part].done == last[part].total for part in parts)
     assert same(weights(whole), weights(out))
-    train(config, data, out, progress=lambda tick: pytest.fail("nothing is left to do"))
+
+
+def test_a_finished_run_does_nothing_twice(finished, recipe, data):
+    summary, out = finished
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    config = read_config(recipe())
+    again = train(config, data, out, progress=lambda tick: pytest.fail("nothing is left to do"))
+    assert again == summary
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    (out / "summary.json").write_text("{}")
+    with pytest.raises(InputError, match=r"summary.json: damaged .*; delete it to finish"):
+        train(config, data, out)
+
+
+def test_a_run_that_lacks_its_summary_is_finished_again(finished, recipe, data):
+    summary, out = finished
+    trained = weights(out)
+    (out / "summary.json").unlink()
+    parts = []
+    again = train(read_config(recipe()), data, out, progress=lambda tick: parts.append(tick.part))
+    assert "first" not in parts
+    assert (again.before, again.after) == (summary.before, summary.after)
+    assert same(weights(out), trained)
 
 
 def test_another_recipe_does_not_take_over_the_folder(finished, recipe, data):
@@ -132,7 +164,7 @@ def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path,
     assert f"Weights: 0.5 of first + 0.25 of second + 0.25 of {tiny_model}." in card
 
 
-def test_a_guide_teaches_where_a_stage_is_guided(recipe, data, tmp_path, tiny_model):
+def test_a_second_teacher_teaches_stages_with_two_teachers(recipe, data, tmp_path, tiny_model):
     def run(two_teachers: bool, out: str):
         path = recipe(2, f"guided = {str(two_teachers).lower()}")
         second_teacher = f'[second_teacher]\nmodel = "{tiny_model}"\nlicence = "MIT"\n'
@@ -150,13 +182,13 @@ def test_a_dry_run_estimates_time_and_memory(recipe, data):
     assert stage.seconds == pytest.approx(1000 * stage.step_seconds)
     assert stage.parameters > 1000
     assert expected.memory_bytes > 2**20
-    assert len(expected.datasets["texts"].records) == 20
+    assert expected.datasets["texts"].records == 20
 
 
 def test_a_missing_model_is_one_line(recipe, data, tmp_path):
     from dataclasses import replace
 
     config = replace(read_config(recipe()), model=str(tmp_path / "nothing"))
-    with pytest.raises(ModelError, match="cannot load") as caught:
+    with pytest.raises(ModelError, match="no folder") as caught:
         train(config, data, tmp_path / "out")
     assert "\n" not in str(caught.value)

@@ -1,1 +1,1 @@
-"""Calibration: how well the probability of a hit holds."""
+"""Calibration: how far the probabilities of hits can be trusted."""

@@ -1,47 +1,38 @@
-"""Vectors kept on disk, by what was encoded and by which encoder."""
+"""An encoder that keeps its vectors on disk."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
 from slice_os.encoder import SpanEncoder
 from slice_os.evaluation.encoders.base import Cost, Representation, TextEncoder
+from slice_os.evaluation.encoders.vector_cache import Arrays, VectorCache
 
-# Part of every key: count it up when what is stored changes its meaning.
+# Part of every key: increment it when the meaning of stored vectors changes.
 FORMAT = "1"
 PHRASES_A_FILE = 4_096
 TEXTS_A_FILE = 256
 
 
-def default_cache() -> Path:
-    """Where vectors are kept unless told: in the user's folder for caches."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(home) if home else Path.home() / ".cache") / "slice-os" / "vectors"
-
-
 class CachedEncoder:
-    """An encoder that keeps its vectors; the same texts again are read from disk.
+    """An encoder that keeps its vectors: the same texts are read from disk the next time.
 
-    Vectors lie in blocks of consecutive texts, a ``.npz`` file a block, each with what it cost,
-    so that `cost` says what the vectors took to make and not to read.
+    Consecutive texts are stored in blocks, each with what it cost to encode, so that `cost` is
+    the same whether vectors are computed or read.
 
     Args:
-        encoder: makes the vectors that are missing.
-        folder: where they are kept; made if missing, and safe to delete.
+        encoder: computes the vectors that are missing.
+        cache: where the vectors are kept.
     """
 
-    def __init__(self, encoder: TextEncoder, folder: Path) -> None:
+    def __init__(self, encoder: TextEncoder, cache: VectorCache) -> None:
         self._encoder = encoder
-        self._folder = folder / encoder.identity
+        self._cache = cache
         self._read = Cost()
 
     @property
@@ -66,7 +57,7 @@ class CachedEncoder:
 
     @property
     def cost(self) -> Cost:
-        """What all vectors that were asked for took, when they were made."""
+        """What all requested vectors took when they were computed."""
         return self._encoder.cost + self._read
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
@@ -80,12 +71,12 @@ class CachedEncoder:
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """See `TextEncoder.tokens`."""
         for block in _blocks(texts, TEXTS_A_FILE):
-            file = self._file("tokens", block)
-            stored = self._load(file)
+            key = _key("tokens", block)
+            stored = self._load(key)
             if stored is None:
                 before = self._encoder.cost
                 items = list(self._encoder.tokens(block))
-                _store(file, self._encoder.cost - before, **_pack(items))
+                self._store(key, self._encoder.cost - before, _pack(items))
             else:
                 items = _unpack(block, stored)
             yield from items
@@ -93,34 +84,38 @@ class CachedEncoder:
     def _whole(
         self, kind: str, encode: Callable[[Sequence[str]], FloatArray], texts: Sequence[str]
     ) -> FloatArray:
-        """Vectors of whole texts, a block after the other."""
+        """Vectors of whole texts, block by block."""
         blocks = []
         for block in _blocks(texts, PHRASES_A_FILE):
-            file = self._file(kind, block)
-            stored = self._load(file)
+            key = _key(kind, block)
+            stored = self._load(key)
             if stored is None:
                 before = self._encoder.cost
                 blocks.append(encode(block))
-                _store(file, self._encoder.cost - before, vectors=blocks[-1])
+                self._store(key, self._encoder.cost - before, {"vectors": blocks[-1]})
             else:
                 blocks.append(stored["vectors"].astype(np.float32, copy=False))
         return np.concatenate(blocks) if blocks else encode(texts)
 
-    def _file(self, kind: str, texts: Sequence[str]) -> Path:
-        digest = hashlib.sha256(f"{FORMAT} {kind}".encode())
-        for text in texts:
-            content = text.encode("utf-8", "surrogatepass")
-            digest.update(b"%d " % len(content) + content)
-        return self._folder / f"{digest.hexdigest()[:32]}.npz"
-
-    def _load(self, file: Path) -> dict[str, npt.NDArray[np.generic]] | None:
-        if not file.is_file():
-            return None
-        with np.load(file, allow_pickle=False) as archive:
-            stored = {name: archive[name] for name in archive.files}
-        passes, tokens, seconds = stored.pop("cost").tolist()
-        self._read += Cost(int(passes), int(tokens), seconds)
+    def _load(self, key: str) -> Arrays | None:
+        stored = self._cache.load(self._encoder.identity, key)
+        if stored is not None:
+            passes, tokens, seconds = stored.pop("cost").tolist()
+            self._read += Cost(int(passes), int(tokens), seconds)
         return stored
+
+    def _store(self, key: str, cost: Cost, arrays: Arrays) -> None:
+        numbers = np.array([cost.passes, cost.tokens, cost.seconds], dtype=np.float64)
+        encoder = self._encoder
+        self._cache.store(encoder.identity, key, encoder.name, {"cost": numbers, **arrays})
+
+
+def _key(kind: str, texts: Sequence[str]) -> str:
+    digest = hashlib.sha256(f"{FORMAT} {kind}".encode())
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(b"%d " % len(content) + content)
+    return digest.hexdigest()[:32]
 
 
 def _blocks(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
@@ -128,7 +123,7 @@ def _blocks(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield texts[start : start + size]
 
 
-def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> dict[str, npt.NDArray[np.generic]]:
+def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> Arrays:
     return {
         "ids": np.concatenate([aligned.piece_ids for aligned, _ in items]),
         "words": np.concatenate([aligned.words for aligned, _ in items]),
@@ -138,9 +133,7 @@ def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> dict[str, npt.NDAr
     }
 
 
-def _unpack(
-    texts: Sequence[str], stored: dict[str, npt.NDArray[np.generic]]
-) -> list[tuple[AlignedText, FloatArray]]:
+def _unpack(texts: Sequence[str], stored: Arrays) -> list[tuple[AlignedText, FloatArray]]:
     at_word = np.cumsum(stored["n_words"])[:-1]
     at_piece = np.cumsum(stored["n_pieces"])[:-1]
     parts = zip(
@@ -151,17 +144,3 @@ def _unpack(
         strict=True,
     )
     return [(AlignedText(text, ids, words), vectors) for text, ids, words, vectors in parts]
-
-
-def _store(file: Path, cost: Cost, **arrays: npt.NDArray[np.generic]) -> None:
-    """Write a block so that it appears whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            numbers = np.array([cost.passes, cost.tokens, cost.seconds], dtype=np.float64)
-            np.savez(stream, allow_pickle=False, cost=numbers, **arrays)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

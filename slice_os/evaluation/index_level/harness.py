@@ -1,4 +1,4 @@
-"""Index level: what a store finds of what there is, how fast, and how much room it takes."""
+"""Index level: how much a store finds, how fast, and how many bytes it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
 import numpy as np
 
 from slice_os.arrays import FloatArray
@@ -19,21 +18,23 @@ from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Summary
-from slice_os.ingest.readers import BadRecord, ReadOptions, read
+from slice_os.ingest.pipeline import IngestSummary
+from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
-from slice_os.mining import NUM_CANDIDATES, make_query
+from slice_os.mining import make_query
 from slice_os.results import Hits
-from slice_os.scoring import best_cosines
+from slice_os.scoring import PassageScorer
+from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
 
 CUTOFFS = (1, 10, 100)
 TOP_K = max(CUTOFFS)
 SHOWN = 10
-# Between scores by float and by quantised vectors that are meant to be equal.
+# Largest difference of scores that count as equal: of float and of quantised vectors.
 TIE = 1e-6
 LOCAL = "local"
 
@@ -81,17 +82,17 @@ def run(
 
     Args:
         data: documents, as `Corpus.ingest` takes them.
-        encoders: those that a store takes.
-        progress: told of documents and phrases.
-        phrases: a file with a phrase a line, or JSON lines with ``text``.
-        stores: folders or addresses of stores, made and filled where they are not; none means
-            a local one that is thrown away. They hold these documents and no others.
+        encoders: encoders that a store accepts.
+        progress: reports documents and phrases.
+        phrases: a file with one phrase a line, or JSON lines with ``text``.
+        stores: folders or addresses of stores, created and filled if they do not exist; a
+            temporary local one for none. They may hold these documents only.
         num_candidates: passages that an index proposes; see `slice_os.mining.search`.
 
     Raises:
-        InputError: on no document, on phrases that cannot be used, or a store with others.
+        InputError: if there is no document or no phrase, or if a store holds other documents.
     """
-    asked = list(dict.fromkeys(read_passages(phrases)))
+    wanted = list(dict.fromkeys(read_passages(phrases)))
     rows: list[Row] = []
     documents = 0
     for encoder in encoders:
@@ -106,19 +107,19 @@ def run(
                     if max_pieces not in exhaustive:
                         label = f"{encoder.name}: every span"
                         exhaustive[max_pieces] = score_all(
-                            data, spans, asked, max_pieces, label, progress
+                            data, spans, wanted, max_pieces, label, progress
                         )
                     truth = exhaustive[max_pieces]
                     documents = len(truth.documents)
                     _check(corpus, truth)
                     label = f"{encoder.name}: {store}"
                     loaded = _load(corpus, data, Path(scratch), label, progress)
-                    row = _measure(corpus, asked, truth, num_candidates, label, progress)
+                    row = _measure(corpus, wanted, truth, num_candidates, label, progress)
                     rows.append({"encoder": encoder.name, "store": store, **row, **loaded})
     return Evaluation(
         "index",
         tuple(rows),
-        (_file(data, documents), DataFile.of(phrases, len(asked))),
+        (_file(data, documents), DataFile.of(phrases, len(wanted))),
         {"num_candidates": num_candidates},
         (
             "Recall is of the best passages by cosine over every span, scored with the vectors "
@@ -144,7 +145,7 @@ def score_all(
         phrases: what is looked for.
         max_pieces: word pieces that a passage holds.
         label: of the progress.
-        progress: told of the passages scored.
+        progress: reports the passages scored.
 
     Raises:
         InputError: if there is no document with a word.
@@ -155,10 +156,12 @@ def score_all(
     for part in encode_documents(_documents(data), encoder, max_pieces):
         documents.add(part.document.id)
         for passage in part.passages:
-            cosines[part.document.id, passage.start] = best_cosines(passage, query)
+            cosines[part.document.id, passage.start] = PassageScorer(passage, query).best_cosines()
         progress(label, len(cosines), 0)
     if not cosines:
-        raise InputError(f"{data}: no document with a word; expected what `slice-os ingest` takes")
+        raise InputError(
+            f"{data}: no document with a word; expected what `slice-os ingest` accepts"
+        )
     matrix = np.sort(np.stack(list(cosines.values())), axis=0)[::-1]
     last = [min(cutoff, len(matrix)) - 1 for cutoff in CUTOFFS]
     return Exhaustive(frozenset(documents), cosines, matrix[last].T)
@@ -169,7 +172,7 @@ def _load(
 ) -> dict[str, Cell]:
     total = sum(source.path.stat().st_size for source in find_sources([data]) if source.path)
 
-    def tell(summary: Summary) -> None:
+    def tell(summary: IngestSummary) -> None:
         progress(f"{label}: bytes", summary.bytes, total)
 
     summary = corpus.ingest([data], dead_letters=scratch / "dead-letters.jsonl", progress=tell)
@@ -186,13 +189,13 @@ def _load(
 
 
 def _check(corpus: Corpus, truth: Exhaustive) -> None:
-    """Refuse a store with documents of its own before anything is written to it."""
+    """Refuse a store that holds other documents before anything is written to it."""
     info = corpus.info()
     others = info.documents - len(corpus.store.documents(truth.documents))
     if others:
         raise InputError(
             f"{info.location}: holds {others} documents that are not in the data; "
-            "give a store of its own"
+            "use a separate store"
         )
 
 
@@ -232,7 +235,7 @@ def _milliseconds(
 
 
 def _documents(data: Path) -> Iterator[Document]:
-    """The documents that an ingest would store: of those with one id, the first."""
+    """The documents that an ingest would store: the first of each id."""
     seen = set()
     for source in find_sources([data]):
         for found in read(source, ReadOptions()):
@@ -251,30 +254,31 @@ def _file(data: Path, documents: int) -> DataFile:
 
 HARNESS = Harness(
     "index",
-    "Recall of stores against exhaustive search over every span, milliseconds a search, and "
-    "bytes a token, on documents and phrases of your own.",
-    "Documents: a file or folder as `slice-os ingest` takes it.",
+    "Recall of stores against exhaustive search over every span, milliseconds per search, and "
+    "bytes per token, on your own documents and phrases.",
+    "Documents: a file or folder that `slice-os ingest` accepts.",
     run,
     options=(
-        click.Option(
-            ["--phrases"],
+        Option(
+            "phrases",
+            "Phrases to search for: one a line, or JSON lines with a field 'text'.",
+            "path",
             required=True,
-            type=click.Path(path_type=Path),
-            help="A phrase a line, or JSON lines with a field 'text'.",
         ),
-        click.Option(
-            ["--store", "stores"],
+        Option(
+            "stores",
+            "Folder or http(s)://host:port/index, created and filled if it does not exist; "
+            "repeatable.  [default: a temporary local store]",
             multiple=True,
             metavar="STORE",
-            help="Folder or http(s)://host:port/index, made and filled if there is none; "
-            "repeatable.  [default: a local store that is thrown away]",
         ),
-        click.Option(
-            ["--num-candidates"],
-            type=click.IntRange(1, 10_000),
+        Option(
+            "num_candidates",
+            "Passages that an index in OpenSearch proposes.",
+            "number",
+            least=1,
+            most=MAX_CANDIDATES,
             default=NUM_CANDIDATES,
-            show_default=True,
-            help="Passages that an index in OpenSearch proposes.",
         ),
     ),
 )

@@ -1,1 +1,1 @@
-"""Similarity of phrases by themselves, against what people say."""
+"""Similarity of phrases by themselves, against judgements by people."""

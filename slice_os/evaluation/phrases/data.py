@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from slice_os.datasets.files import DataSource
+from slice_os.datasets.patents import PATENT, read_patents
+from slice_os.datasets.sts_b import STS_B, read_sts_b
 from slice_os.errors import InputError
 
 BIRD = DataSource(
     "BiRD, a tab-separated table with columns term1, term2 and relatedness score (bird.txt)",
     "http://saifmohammad.com/WebPages/BiRD.html",
 )
-PATENT = DataSource(
-    "U.S. patent phrases, a CSV with columns anchor, target, context and score (train.csv)",
-    "https://www.kaggle.com/c/us-patent-phrase-to-phrase-matching",
-)
 TITLES = DataSource(
     'titles of patent classes by their symbols, {"A47": "…"} (cpc_titles.json)',
     "https://www.cooperativepatentclassification.org",
-)
-STS_B = DataSource(
-    "STS-B, a CSV without header: sentence, sentence, score from 0 to 5 (stsb-en-dev.csv)",
-    "https://github.com/PhilipMay/stsb-multi-mt",
 )
 TURNEY = DataSource(
     "Turney's set, a line each: bigram | right word | its words | other words (turney*.txt)",
     "https://jair.org/index.php/jair/article/view/10778",
 )
-
-
-class _Tabs(csv.excel_tab):
-    """Cells between tabs, in which a quotation mark means itself."""
-
-    quoting = csv.QUOTE_NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,36 +72,30 @@ class PhraseSet:
 
 def read_bird(path: Path) -> PhraseSet:
     """BiRD (Asaadi et al., 2019): relatedness of bigrams, from 0 to 1."""
-    names = ("term1", "term2", "relatedness score")
-    rows = _table(path, BIRD, names, _Tabs)
+    columns = ("term1", "term2", "relatedness score")
     pairs = tuple(
-        GradedPair(first, second, _number(score, path, line, BIRD))
-        for line, (first, second, score) in rows
+        GradedPair(row.text("term1"), row.text("term2"), row.score("relatedness score", 0, 1))
+        for row in BIRD.table(path, columns, separator="\t", quoted=False)
     )
     return PhraseSet("bird", path, pairs)
 
 
 def read_patent(path: Path) -> PhraseSet:
-    """Patent phrases (Aslanyan and Wetherbee, 2022), with titles of classes beside if there."""
+    """Patent phrases, with the titles of patent classes if their file is in the same folder."""
     titles = _titles(path.with_name("cpc_titles.json"))
     pairs = []
-    for line, (first, second, symbol, score) in _table(
-        path, PATENT, ("anchor", "target", "context", "score"), csv.excel
-    ):
-        if titles and symbol not in titles:
-            raise PATENT.malformed(path, f"line {line} is of class {symbol!r}, which has no title")
-        field = titles[symbol] if titles else ""
-        pairs.append(GradedPair(first, second, _number(score, path, line, PATENT), field))
+    for pair in read_patents(path):
+        if titles and pair.symbol not in titles:
+            reason = f"line {pair.line}: class {pair.symbol!r} has no title"
+            raise PATENT.malformed(path, reason)
+        field = titles[pair.symbol] if titles else ""
+        pairs.append(GradedPair(pair.anchor, pair.target, pair.score, field))
     return PhraseSet("patent", path, tuple(pairs))
 
 
-def read_sts_b(path: Path) -> PhraseSet:
+def read_stsb_pairs(path: Path) -> PhraseSet:
     """STS-B (Cer et al., 2017): pairs of sentences, from 0 to 5."""
-    pairs = []
-    for line, row in _csv(path, STS_B, csv.excel):
-        if len(row) != 3:
-            raise STS_B.malformed(path, f"line {line} has {len(row)} columns")
-        pairs.append(GradedPair(row[0], row[1], _number(row[2], path, line, STS_B)))
+    pairs = (GradedPair(pair.first, pair.second, pair.gold) for pair in read_sts_b(path))
     return PhraseSet("sts-b", path, tuple(pairs))
 
 
@@ -126,7 +106,7 @@ def read_turney(path: Path) -> PhraseSet:
         if text.strip():
             cells = [cell.strip() for cell in text.split("|")]
             if len(cells) < 5 or not all(cells):
-                raise TURNEY.malformed(path, f"line {line} has {len(cells)} fields, some empty")
+                raise TURNEY.malformed(path, f"line {line}: {len(cells)} fields, some empty")
             phrase, answer, *others = cells
             parts = tuple(word for word in others if word in phrase.split())
             rest = tuple(word for word in others if word not in parts)
@@ -140,7 +120,7 @@ Reader: TypeAlias = Callable[[Path], PhraseSet]
 SETS: dict[str, tuple[str, Reader, DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
-    "sts-b": ("stsb*.csv", read_sts_b, STS_B),
+    "sts-b": ("stsb*.csv", read_stsb_pairs, STS_B),
     "turney": ("turney*.txt", read_turney, TURNEY),
 }
 
@@ -189,38 +169,3 @@ def _titles(path: Path) -> dict[str, str]:
     if not isinstance(titles, dict) or not all(isinstance(one, str) for one in titles.values()):
         raise TITLES.malformed(path, "not an object of texts")
     return titles
-
-
-def _table(
-    path: Path, source: DataSource, names: tuple[str, ...], dialect: type[csv.Dialect]
-) -> Iterator[tuple[int, list[str]]]:
-    """Some columns of a table with a header, each row with its line."""
-    rows = _csv(path, source, dialect)
-    _, header = next(rows, (0, []))
-    missing = [name for name in names if name not in header]
-    if missing:
-        raise source.malformed(path, f"has no column {missing[0]!r}")
-    columns = [header.index(name) for name in names]
-    for line, row in rows:
-        if len(row) != len(header):
-            raise source.malformed(path, f"line {line} has {len(row)} columns")
-        yield line, [row[column] for column in columns]
-
-
-def _csv(
-    path: Path, source: DataSource, dialect: type[csv.Dialect]
-) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(source.text(path), newline=""), dialect)
-    try:
-        for row in reader:
-            if row:
-                yield reader.line_num, row
-    except csv.Error as error:
-        raise source.malformed(path, f"line {reader.line_num}: {error}") from None
-
-
-def _number(cell: str, path: Path, line: int, source: DataSource) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        raise source.malformed(path, f"line {line} has the score {cell!r:.20}") from None

@@ -1,4 +1,4 @@
-"""Similarity of phrases without a text around them, against what people say."""
+"""Similarity of phrases without surrounding text, against judgements by people."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import click
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.phrases.data import (
     SETS,
     Choice,
@@ -23,18 +22,18 @@ from slice_os.evaluation.phrases.data import (
     PhraseSet,
     load_sets,
 )
-from slice_os.evaluation.results import Cell, Evaluation, Figure, Row, Series
-from slice_os.evaluation.statistics import (
-    mean_interval,
-    pearson,
-    pearson_interval,
-    spearman,
-    spearman_interval,
-)
+from slice_os.evaluation.results import Evaluation, Figure, Row, Series
+from slice_os.evaluation.stats import Numbers
 
 PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"
 SEVEN, FIVE = "7-choices", "5-choices"
 PLOTTED = 2_000
+
+PAIR_MEASURES: tuple[Measure[Graded], ...] = (
+    *CORRELATIONS,
+    Measure("pairs", lambda one: len(one.gold)),
+)
+CHOICE_MEASURES: tuple[Measure[Numbers], ...] = (ACCURACY, Measure("pairs", len))
 
 
 def run(
@@ -48,11 +47,11 @@ def run(
     """Correlation with graded similarity, and accuracy of choices.
 
     Args:
-        data: a folder with some of the sets, or the file of one.
+        data: a folder with one or more of the sets, or the file of one.
         encoders: what to measure.
-        progress: told of each encoder and set.
-        sets: some of the names of sets; all that are there for none.
-        limit: of each set, a random sample of so many pairs or choices (the same each time).
+        progress: reports each encoder and set.
+        sets: names of sets; all sets found if empty.
+        limit: use a random sample of this many pairs or choices of each set, always the same.
 
     Raises:
         InputError: if a set is missing or malformed.
@@ -64,10 +63,11 @@ def run(
     for encoder, one, setting in track(work, "encoders and sets", len(work), progress):
         before = encoder.cost
         if one.choices:
-            measures = _accuracy(choose(encoder, one.choices, setting))
+            cells = measured(CHOICE_MEASURES, choose(encoder, one.choices, setting))
         else:
             scores = score_pairs(encoder, one.pairs, setting)
-            measures = _correlations(one.pairs, scores)
+            gold = [pair.score for pair in one.pairs]
+            cells = measured(PAIR_MEASURES, Graded(gold, scores))
             title = f"{encoder.name}, {one.path.name}, {setting}"
             figures.append(_scatter(title, one.pairs, scores))
         cost = encoder.cost - before
@@ -77,10 +77,8 @@ def run(
                 "set": one.name,
                 "file": one.path.name,
                 "setting": setting,
-                **measures,
-                "passes": cost.passes,
-                "tokens": cost.tokens,
-                "seconds": cost.seconds,
+                **cells,
+                **measured(COST, cost),
             }
         )
     return Evaluation(
@@ -92,17 +90,15 @@ def run(
     )
 
 
-def score_pairs(
-    encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str
-) -> npt.NDArray[np.floating]:
+def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str) -> Numbers:
     """Cosines of pairs.
 
     Args:
         encoder: any one.
         pairs: the pairs.
-        setting: ``phrase``: each phrase by itself, as the model makes the vector of a
-            sentence; ``phrase-in-context``: its tokens after the title of its field, from one
-            pass over "title: phrase".
+        setting: ``phrase``: each phrase by itself, encoded like a sentence;
+            ``phrase-in-context``: the tokens of the phrase, from one pass over
+            "title of its field: phrase".
 
     Returns:
         ``(n,)``.
@@ -118,19 +114,17 @@ def score_pairs(
     return cosines(vectors[: len(pairs)], vectors[len(pairs) :])
 
 
-def choose(
-    encoder: TextEncoder, choices: Sequence[Choice], setting: str
-) -> npt.NDArray[np.float64]:
-    """Whether the word most like each phrase is the right one.
+def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Numbers:
+    """Whether the word most similar to each phrase is the right one.
 
     Args:
         encoder: any one.
-        choices: the phrases and what is offered.
+        choices: the phrases and their candidate words.
         setting: ``7-choices``: all words; ``5-choices``: without those of the phrase itself, as
-            later work has it (Yu and Ettinger, 2020).
+            in Yu and Ettinger (2020).
 
     Returns:
-        ``(n,)`` 1 where it is, 0 where not, and a share where several are equally like.
+        ``(n,)`` 1 if it is, 0 if not; a fraction if several words are equally similar.
     """
     offered = [
         (choice.answer, *(choice.parts if setting == SEVEN else ()), *choice.others)
@@ -165,31 +159,7 @@ def _unique_vectors(encoder: TextEncoder, phrases: Sequence[str]) -> FloatArray:
     return encoder.sentences(list(unique))[[unique[phrase] for phrase in phrases]]
 
 
-def _correlations(pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> dict[str, Cell]:
-    gold = [pair.score for pair in pairs]
-    linear, ranked = pearson_interval(gold, scores), spearman_interval(gold, scores)
-    return {
-        "pearson": pearson(gold, scores),
-        "pearson_low": linear.low,
-        "pearson_high": linear.high,
-        "spearman": spearman(gold, scores),
-        "spearman_low": ranked.low,
-        "spearman_high": ranked.high,
-        "pairs": len(pairs),
-    }
-
-
-def _accuracy(right: npt.NDArray[np.float64]) -> dict[str, Cell]:
-    interval = mean_interval(right)
-    return {
-        "accuracy": float(right.mean()),
-        "accuracy_low": interval.low,
-        "accuracy_high": interval.high,
-        "pairs": len(right),
-    }
-
-
-def _scatter(title: str, pairs: Sequence[GradedPair], scores: npt.NDArray[np.floating]) -> Figure:
+def _scatter(title: str, pairs: Sequence[GradedPair], scores: Numbers) -> Figure:
     rows = np.random.default_rng(0).permutation(len(pairs))[:PLOTTED]
     points = Series("pairs", tuple(pairs[row].score for row in rows), tuple(scores[rows].tolist()))
     return Figure("scatter", title, "similarity by people", "cosine", (points,))
@@ -198,22 +168,23 @@ def _scatter(title: str, pairs: Sequence[GradedPair], scores: npt.NDArray[np.flo
 HARNESS = Harness(
     "phrase-similarity",
     "Phrases by themselves: BiRD, patent phrases, STS-B and Turney's bigrams.\n\n"
-    "Correlation of cosines with graded similarity, patent phrases also after the title of "
-    "their class; accuracy of choosing the word that means the same as a bigram.",
+    "Correlation of cosines with graded similarity (of patent phrases also with the title of "
+    "their class before them), and accuracy of choosing the word that means the same as a bigram.",
     "Folder with the sets (bird*.txt, train.csv of patent phrases, stsb*.csv, turney*.txt), "
     "or the file of one.",
     run,
     options=(
-        click.Option(
-            ["--set", "sets"],
+        Option(
+            "sets",
+            "Only this one; repeatable.  [default: all sets found]",
             multiple=True,
-            type=click.Choice(list(SETS)),
-            help="Only this one; repeatable.  [default: all that are there]",
+            choices=tuple(SETS),
         ),
-        click.Option(
-            ["--limit"],
-            type=click.IntRange(min=3),
-            help="A random sample of so many pairs of each set, the same each time.",
+        Option(
+            "limit",
+            "A random sample of N pairs of each set, the same each time.",
+            "number",
+            least=3,
         ),
     ),
 )

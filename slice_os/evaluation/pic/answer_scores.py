@@ -7,6 +7,8 @@ import string
 from collections import Counter
 from dataclasses import dataclass
 
+from slice_os.datasets.span_sets import Span
+
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -16,10 +18,10 @@ class AnswerScore:
     """How good an answer is.
 
     Attributes:
-        em: 1 where it says the same as the gold answer, else 0.
-        f1: of its words, against those of the gold answer.
-        em_loc: ``em``, but 0 where it does not overlap the gold answer's place (PiC, note 2).
-        f1_loc: ``f1``, in the same way.
+        em: 1 if it has the same words as the gold answer, else 0.
+        f1: F1 of its words against those of the gold answer.
+        em_loc: ``em``, but 0 if it does not overlap the gold answer in the text (PiC, note 2).
+        f1_loc: ``f1``, likewise.
     """
 
     em: float
@@ -28,8 +30,8 @@ class AnswerScore:
     f1_loc: float
 
 
-def score_answer(text: str, found: tuple[int, int], gold: tuple[int, int]) -> AnswerScore:
-    """Compare the answer found with the gold one, as places of one text."""
+def score_answer(text: str, found: Span, gold: Span) -> AnswerScore:
+    """Compare the found span of a text with the gold span."""
     said, right = text[slice(*found)], text[slice(*gold)]
     em, f1 = float(normalise(said) == normalise(right)), token_f1(said, right)
     located = found[0] < gold[1] and gold[0] < found[1]
@@ -43,7 +45,7 @@ def normalise(answer: str) -> str:
 
 
 def token_f1(answer: str, gold: str) -> float:
-    """F1 of the words of two answers, normalised; 1 where both have none."""
+    """F1 of the normalised words of two answers; 1 if neither has any."""
     said, right = normalise(answer).split(), normalise(gold).split()
     if not said or not right:
         return float(said == right)

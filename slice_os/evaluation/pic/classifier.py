@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import MissingExtraError
-
-Labels = npt.NDArray[np.bool_]
+from slice_os.evaluation.stats import Labels
 
 HIDDEN = 256
 BATCH = 200
@@ -25,8 +23,8 @@ class PairClassifier:
     """A trained classifier.
 
     Attributes:
-        network: a torch module, one logit a row.
-        epochs: how many were trained.
+        network: a torch module that gives one logit per row.
+        epochs: how many epochs it was trained.
         dev_accuracy: the best accuracy on the examples that stopped the training.
     """
 
@@ -55,18 +53,18 @@ def train_classifier(
 
     A layer of 256 units with ReLU and one output with a sigmoid over the two vectors side by
     side; cross-entropy, Adam (1e-4), batches of 200, at most 100 epochs, stopped when accuracy
-    on the dev examples has not risen for 10. The encoder itself stays as it is, as in the
-    authors' code; unlike there, the epoch that was best on dev is kept.
+    on the dev examples has not risen for 10. As in the authors' code, the encoder itself is not
+    trained; unlike there, the weights of the best epoch on dev are kept.
 
     Args:
         pairs: ``(n, 2 · dimension)``.
         labels: ``(n,)`` whether each pair is similar.
-        dev_pairs: the same, to stop by.
-        dev_labels: the same, to stop by.
-        seed: of the first weights and the order of examples.
+        dev_pairs: the same for the dev examples, which decide when to stop.
+        dev_labels: the same for the dev examples.
+        seed: for the initial weights and the order of examples.
 
     Raises:
-        MissingExtraError: without torch.
+        MissingExtraError: if torch is not installed.
     """
     try:
         import torch

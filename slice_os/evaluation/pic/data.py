@@ -110,14 +110,13 @@ def load_pairs(path: Path) -> tuple[PhrasePair, ...]:
         InputError: on a missing file or a row that lacks a field, naming it.
     """
     pairs = []
-    for number, row in _rows(path, PAIRS):
+    for row in PAIRS.json_records(path):
         phrase1, sentence1, phrase2, sentence2 = (
-            _text(path, number, row, name, PAIRS)
-            for name in ("phrase1", "sentence1", "phrase2", "sentence2")
+            row.text(name) for name in ("phrase1", "sentence1", "phrase2", "sentence2")
         )
-        label = str(row.get("label"))
+        label = str(row.values.get("label"))
         if label not in _LABELS:
-            raise PAIRS.malformed(path, f"row {number} has the label {label!r:.40}")
+            raise row.malformed(f"the label is {label!r:.40}")
         pairs.append(PhrasePair(phrase1, sentence1, phrase2, sentence2, _LABELS[label]))
     return tuple(pairs)
 
@@ -135,16 +134,15 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
             the row says.
     """
     questions = []
-    for number, row in _rows(path, QUESTIONS):
+    for row in QUESTIONS.json_records(path):
+        subset = str(row.values.get("config", ""))
         try:
-            for query, context, answer, start in _questions(row):
+            for query, context, answer, start in _questions(row.values):
                 if context[start : start + len(answer)] != answer or not answer:
-                    raise QUESTIONS.malformed(path, f"row {number} has no answer at {start}")
-                questions.append(
-                    PhraseQuestion(query, context, answer, start, str(row.get("config", "")))
-                )
+                    raise row.malformed(f"no answer at {start}")
+                questions.append(PhraseQuestion(query, context, answer, start, subset))
         except (LookupError, TypeError) as error:
-            raise QUESTIONS.malformed(path, f"row {number} lacks fields ({error})") from None
+            raise row.malformed(f"lacks fields ({error})") from None
     return tuple(questions)
 
 
@@ -157,25 +155,6 @@ def find_phrase(phrase: str, text: str) -> tuple[int, int] | None:
     whole = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)
     start = whole.start() if whole else text.find(phrase)
     return (start, start + len(phrase)) if start >= 0 else None
-
-
-def _rows(path: Path, source: DataSource) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    if ".jsonl" in path.name:
-        yield from source.json_lines(path)
-        return
-    rows = source.json(path)
-    if isinstance(rows, dict):
-        rows = rows.get("data")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise source.malformed(path, "no list of objects, alone or under 'data'")
-    yield from enumerate(rows, start=1)
-
-
-def _text(path: Path, number: int, row: Mapping[str, Any], name: str, source: DataSource) -> str:
-    value = row.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise source.malformed(path, f"row {number} has no text under {name!r}")
-    return value
 
 
 def _questions(row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, int]]:

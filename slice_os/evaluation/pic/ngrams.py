@@ -1,7 +1,7 @@
 """Candidate phrases of a document: n-grams of tokens within its sentences (PiC, section 5.3).
 
 Tokens follow the conventions of the Penn Treebank, as NLTK's word tokenizer does: punctuation
-stands alone, contractions are cut (``do n't``, ``bank 's``), hyphens and inner full stops stay.
+is separate, contractions are split (``do n't``, ``bank 's``), hyphens and inner full stops stay.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import regex
 
-from slice_os.arrays import IntArray
+from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError
 from slice_os.sentences import sentence_ends
-from slice_os.words import find_words
+from slice_os.words import find_words, touched_words
 
 _TOKEN = regex.compile(
     r"""
@@ -52,8 +51,8 @@ class Candidate:
     sentence_end: int
 
 
-def find_tokens(sentence: str) -> list[tuple[int, int]]:
-    """Offsets of the tokens of one sentence; its final full stop stands alone."""
+def find_tokens(sentence: str) -> list[Span]:
+    """Offsets of the tokens of one sentence; its final full stop is a token."""
     tokens = [match.span() for match in _TOKEN.finditer(sentence)]
     for index in reversed(range(len(tokens))):
         start, end = tokens[index]
@@ -64,7 +63,7 @@ def find_tokens(sentence: str) -> list[tuple[int, int]]:
     return tokens
 
 
-def find_sentences(text: str) -> list[tuple[int, int]]:
+def find_sentences(text: str) -> list[Span]:
     """Offsets of the sentences of a text, without the white space around them."""
     starts = [0, *(ends := sentence_ends(text))]
     sentences = []
@@ -77,14 +76,13 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def find_candidates(
-    text: str, golds: Iterable[tuple[int, int]] = (), sizes: tuple[int, ...] = (2, 3)
+    text: str, golds: Iterable[Span] = (), sizes: tuple[int, ...] = (2, 3)
 ) -> list[Candidate]:
-    """The n-grams of a document and its gold phrases, each place once, in order.
+    """The n-grams of a document and its gold phrases, in order and without repetition.
 
-    Each is widened to the whole words that it touches, as spans are made of words; n-grams that
-    begin or end with punctuation, or are only one word then ("bank 's"), are left out. A gold
-    phrase that crosses what is taken for the end of a sentence counts with all the sentences
-    that it touches.
+    Each is widened to whole words, since spans consist of words. N-grams that begin or end with
+    punctuation, or that are only one word once widened ("bank 's"), are skipped. A gold phrase
+    that crosses a sentence end belongs to all the sentences that it touches.
 
     Args:
         text: the document.
@@ -92,16 +90,16 @@ def find_candidates(
         sizes: how many tokens an n-gram has.
 
     Raises:
-        InputError: if a gold phrase has no word.
+        InputError: if a gold phrase contains no word.
     """
     words = find_words(text)
     sentences = find_sentences(text)
     found = {}
     for sentence in sentences:
         for start, end in _ngrams(text, sentence, sizes):
-            first, last = _touched(words, start, end)
-            if last > first:
-                place = int(words[first, 0]), int(words[last, 1])
+            first, behind = touched_words(words, start, end)
+            if behind - first > 1:
+                place = int(words[first, 0]), int(words[behind - 1, 1])
                 found[place] = Candidate(*place, *sentence)
     for start, end in golds:
         place = widen(text, start, end)
@@ -110,29 +108,20 @@ def find_candidates(
     return [found[place] for place in sorted(found)]
 
 
-def widen(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place of all the words that some characters touch, from the first to the last.
+def widen(text: str, start: int, end: int) -> Span:
+    """The span of the words that some characters touch, from the first to the last.
 
     Raises:
-        InputError: if they touch none.
+        InputError: if they touch no word.
     """
     words = find_words(text)
-    first, last = _touched(words, start, end)
-    if last < first:
+    first, behind = touched_words(words, start, end)
+    if behind == first:
         raise InputError(f"the phrase {text[start:end]!r} has no word")
-    return int(words[first, 0]), int(words[last, 1])
+    return int(words[first, 0]), int(words[behind - 1, 1])
 
 
-def _touched(words: IntArray, start: int, end: int) -> tuple[int, int]:
-    """The first and the last word that some characters touch; the last before it for none."""
-    first = np.searchsorted(words[:, 1], start, side="right")
-    last = np.searchsorted(words[:, 0], end, side="left") - 1
-    return int(first), int(last)
-
-
-def _ngrams(
-    text: str, sentence: tuple[int, int], sizes: tuple[int, ...]
-) -> Iterator[tuple[int, int]]:
+def _ngrams(text: str, sentence: Span, sizes: tuple[int, ...]) -> Iterator[Span]:
     origin = sentence[0]
     tokens = [
         (origin + start, origin + end, bool(len(find_words(text[origin + start : origin + end]))))

@@ -5,30 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.in_context import Place, phrases_in_context
+from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PAIRS, PhrasePair, find_phrase, find_splits, load_pairs
-
-Labels: TypeAlias = npt.NDArray[np.bool_]
+from slice_os.evaluation.stats import Labels, Numbers
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedPair:
-    """A pair, and where its phrases stand in their sentences."""
+    """A pair, and the spans of its phrases in their sentences."""
 
     pair: PhrasePair
-    place1: Place
-    place2: Place
+    place1: Span
+    place2: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class PairSplits:
     Attributes:
         split: the one that is reported.
         pairs: of each split, the pairs whose phrases were found verbatim.
-        not_found: of each split, how many others there were, which are left out.
-        files: the train file and the reported one, and dev where there is one.
+        not_found: of each split, how many other pairs there were; they are skipped.
+        files: the train file, the reported one, and dev if there is one.
     """
 
     split: str
@@ -49,11 +47,11 @@ class PairSplits:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence on the pairs left out, if there are any."""
+        """A sentence on the skipped pairs, if there are any."""
         counts = [f"{count} of {name}" for name, count in self.not_found.items() if count]
         if not counts:
             return ()
-        return (f"Left out, as a phrase is not verbatim in its sentence: {', '.join(counts)}.",)
+        return (f"Skipped, since a phrase is not verbatim in its sentence: {', '.join(counts)}.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class PairVectors:
     similar: Labels
 
     @property
-    def cosines(self) -> npt.NDArray[np.float64]:
+    def cosines(self) -> Numbers:
         """``(n,)`` similarity of each pair."""
         return cosines(self.first, self.second)
 
@@ -90,7 +88,7 @@ def load_splits(data: Path, split: str | None = None) -> PairSplits:
 
     Args:
         data: a folder of PiC PS, or a file in it, which then is the split to report.
-        split: the one to report; for None the test split, or dev where there is no test.
+        split: the one to report; test for None, or dev if there is no test.
 
     Raises:
         InputError: if train or the split to report is missing, malformed or empty.
@@ -108,15 +106,15 @@ def load_splits(data: Path, split: str | None = None) -> PairSplits:
         not_found[name] = len(loaded) - len(pairs[name])
         files.append(DataFile.of(path, len(pairs[name])))
         if {placed.pair.similar for placed in pairs[name]} != {True, False}:
-            raise PAIRS.malformed(path, "has not both positive and negative pairs")
+            raise PAIRS.malformed(path, "needs both positive and negative pairs")
     return PairSplits(split, pairs, not_found, tuple(files))
 
 
 def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str) -> PairVectors:
-    """Vectors of the phrases of pairs, each different phrase or sentence encoded once.
+    """Vectors of the phrases of pairs; each distinct phrase or sentence is encoded once.
 
     Args:
-        encoder: any one.
+        encoder: any encoder.
         pairs: the pairs.
         setting: ``phrase``: each phrase by itself; ``phrase-in-context``: the phrase's tokens
             from one pass over its sentence.
@@ -139,12 +137,12 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
 
 
 def hold_out(pairs: Sequence[PlacedPair], fraction: float = 0.1, seed: int = 0) -> Labels:
-    """Which pairs to hold out, so that no first sentence is on both sides.
+    """Choose pairs to hold out, so that no first sentence is on both sides.
 
     Args:
         pairs: the pairs.
         fraction: of the different first sentences.
-        seed: of the choice.
+        seed: for the choice.
 
     Returns:
         ``(n,)`` whether each pair is held out.

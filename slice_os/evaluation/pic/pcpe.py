@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-import numpy as np
-
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
 from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
 from slice_os.evaluation.pic.thresholds import fit_discriminant
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.statistics import mean_interval
+from slice_os.evaluation.stats import Labels
+
+MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 
 
 def run(
@@ -30,16 +30,16 @@ def run(
 
     Args:
         data: a folder of PiC PS with the train split and the one to report.
-        encoders: measured beside, by themselves and in context.
-        progress: told of each encoder and prompt.
+        encoders: encoders to measure as well, on phrases by themselves and in context.
+        progress: reports each encoder and prompt.
         models: causal language models, each measured with the three prompts.
-        split: ``dev`` or ``test``; for None test, or dev where there is no test.
-        limit: of each split, the first so many pairs, as language models take long.
+        split: ``dev`` or ``test``; test for None, or dev if there is no test.
+        limit: only the first pairs of each split, since language models are slow.
 
     Raises:
         InputError: if a split is missing or malformed.
         ModelError: if a model cannot be loaded or is not causal.
-        MissingExtraError: if a model is given and torch is not installed.
+        MissingExtraError: if a model is given but torch is not installed.
     """
     splits = load_splits(data, split)
     train, tested = (splits.pairs[name][:limit] for name in ("train", splits.split))
@@ -62,20 +62,15 @@ def run(
         cost = encoder.cost - before
         discriminant = fit_discriminant(fitted_on.cosines, fitted_on.similar)
         right = discriminant.predict(vectors.cosines) == vectors.similar
-        interval = mean_interval(right)
         rows.append(
             {
                 "encoder": encoder.name,
                 "setting": setting,
                 "prompt": prompt,
-                "accuracy": float(np.mean(right)),
-                "accuracy_low": interval.low,
-                "accuracy_high": interval.high,
+                **measured(MEASURES, right),
                 "threshold": discriminant.threshold,
                 "pairs": len(tested),
-                "passes": cost.passes,
-                "tokens": cost.tokens,
-                "seconds": cost.seconds,
+                **measured(COST, cost),
             }
         )
     return Evaluation(
@@ -96,21 +91,17 @@ HARNESS = Harness(
     "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
     run,
     options=(
-        click.Option(
-            ["--model", "models"],
+        Option(
+            "models",
+            "Causal language model, a Hugging Face name or folder; repeatable.",
             multiple=True,
             metavar="MODEL",
-            help="Causal language model, a Hugging Face name or folder; repeatable.",
         ),
-        click.Option(
-            ["--split"],
-            type=click.Choice(["dev", "test"]),
-            help="What to report.  [default: test, or dev where there is no test]",
+        Option(
+            "split",
+            "The split to report.  [default: test, or dev if there is no test]",
+            choices=("dev", "test"),
         ),
-        click.Option(
-            ["--limit"],
-            type=click.IntRange(min=2),
-            help="Only the first so many pairs of each split.",
-        ),
+        Option("limit", "Only the first N pairs of each split.", "number", least=2),
     ),
 )

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.in_context import phrases_in_context
 from slice_os.evaluation.encoders.representations import cosines
 from slice_os.evaluation.pic.data import PhraseQuestion
 from slice_os.evaluation.pic.ngrams import Candidate, find_candidates, widen
+from slice_os.evaluation.stats import Numbers
 
 PHRASE, IN_CONTEXT, SINGLE_PASS = SETTINGS = ("phrase", "phrase-in-context", "single-pass")
 
@@ -24,13 +25,13 @@ class RankedPhrases:
     """The candidates of a question, best first.
 
     Attributes:
-        candidates: places in the document; by setting ``phrase``, one of each wording.
+        candidates: spans of the document; with setting ``phrase``, one of each wording.
         scores: ``(n,)`` their cosines with the query.
         rank: of the first candidate worded as the answer, from 1.
     """
 
     candidates: tuple[Candidate, ...]
-    scores: npt.NDArray[np.float64]
+    scores: Numbers
     rank: int
 
 
@@ -38,15 +39,15 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     """Rank the n-grams of 2 and 3 words and the answer itself.
 
     Args:
-        encoder: any one.
+        encoder: any encoder.
         question: the query phrase and its document.
         setting: ``phrase``: query and candidates each by themselves. ``phrase-in-context``:
-            each candidate in its sentence, and the query in its place there, as the authors'
-            code does; a pass a candidate. ``single-pass``: candidates from one pass over the
-            document, the query by itself.
+            each candidate in its sentence, and the query in its place there, as in the
+            authors' code; one pass per candidate. ``single-pass``: candidates from one pass over
+            the document, the query by itself.
 
     Raises:
-        InputError: if a phrase has no word, or the encoder cannot do it.
+        InputError: if a phrase has no word, or the encoder has no token vectors.
     """
     text = question.context
     gold = widen(text, question.start, question.end)
@@ -67,15 +68,15 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     scores = cosines(np.broadcast_to(queries, spans.shape), spans)
     order = np.argsort(-scores, kind="stable")
     ranked = tuple(candidates[index] for index in order)
-    says_it = (_fold(text[one.start : one.end]) == wording for one in ranked)
-    rank = next(rank for rank, hit in enumerate(says_it, start=1) if hit)
+    matches = (_fold(text[one.start : one.end]) == wording for one in ranked)
+    rank = next(rank for rank, hit in enumerate(matches, start=1) if hit)
     return RankedPhrases(ranked, scores[order], rank)
 
 
 def _in_sentences(
     encoder: TextEncoder, question: PhraseQuestion, candidates: Sequence[Candidate]
 ) -> tuple[FloatArray, FloatArray]:
-    """Of each candidate, the query's vector in its place, and its own."""
+    """For each candidate, the vector of the query in its place, and its own vector."""
     texts, places = [], []
     for one in candidates:
         texts.append(question.context[one.sentence_start : one.sentence_end])
@@ -87,8 +88,8 @@ def _in_sentences(
     return vectors[len(candidates) :], vectors[: len(candidates)]
 
 
-def _occurrences(question: PhraseQuestion) -> list[tuple[int, int]]:
-    """All places where the answer stands as whole words, as it stands twice in PSD."""
+def _occurrences(question: PhraseQuestion) -> list[Span]:
+    """All occurrences of the answer as whole words; in PSD there are two."""
     pattern = rf"(?<!\w){re.escape(question.answer)}(?!\w)"
     return [match.span() for match in re.finditer(pattern, question.context)]
 

@@ -1,4 +1,4 @@
-"""PiC phrase retrieval and sense disambiguation: where does a document say a phrase?
+"""PiC phrase retrieval and sense disambiguation: where is a paraphrase in a document?
 
 Ranking of candidate phrases (PiC, section 5.3) for every encoder, and span selection by a head
 that is fine-tuned (sections 5.4 and 5.5) for Hugging Face models.
@@ -11,14 +11,21 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import click
 import numpy as np
 
 from slice_os.datasets.files import DataFile
-from slice_os.evaluation.encoders.base import Cost, TextEncoder
-from slice_os.evaluation.encoders.in_context import Place
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
-from slice_os.evaluation.pic.answer_scores import score_answer
+from slice_os.datasets.span_sets import Span
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.harness import (
+    Harness,
+    Option,
+    Progress,
+    quiet,
+    settings_option,
+    track,
+)
+from slice_os.evaluation.measures import COST, Measure, measured
+from slice_os.evaluation.pic.answer_scores import AnswerScore, score_answer
 from slice_os.evaluation.pic.data import QUESTIONS, PhraseQuestion, find_splits, load_questions
 from slice_os.evaluation.pic.ranking import (
     IN_CONTEXT,
@@ -29,13 +36,36 @@ from slice_os.evaluation.pic.ranking import (
 )
 from slice_os.evaluation.pic.span_head import SpanSelector, without
 from slice_os.evaluation.results import Cell, Evaluation, Example, Row
-from slice_os.evaluation.statistics import mean_interval, mean_reciprocal_rank
+from slice_os.evaluation.stats import mean_interval, mean_reciprocal_rank
 
 RANKING, SPAN_SELECTION = "ranking", "span-selection"
-# A phrase by itself is the same at both places of PSD.
+# By itself, the phrase is the same at both places of PSD.
 IN_TEXT = (IN_CONTEXT, SINGLE_PASS)
-TOPS = (1, 3, 5)
 EXAMPLES = 5
+
+# PiC, section 5.3.
+RANKING_MEASURES: tuple[Measure[Sequence[RankedPhrases]], ...] = (
+    Measure(
+        "top1", lambda ranked: _top(ranked, 1), lambda ranked: mean_interval(_within(ranked, 1))
+    ),
+    Measure("top3", lambda ranked: _top(ranked, 3)),
+    Measure("top5", lambda ranked: _top(ranked, 5)),
+    Measure("mrr5", lambda ranked: mean_reciprocal_rank([one.rank for one in ranked], cutoff=5)),
+    Measure("questions", len),
+    Measure("candidates", lambda ranked: float(np.mean([len(one.candidates) for one in ranked]))),
+)
+# By wording alone, and only if the place is right, too.
+ANSWER_MEASURES: tuple[Measure[Sequence[AnswerScore]], ...] = (
+    Measure("em", lambda scores: float(np.mean([one.em for one in scores]))),
+    Measure("f1", lambda scores: float(np.mean([one.f1 for one in scores]))),
+    Measure(
+        "em_loc",
+        lambda scores: float(np.mean([one.em_loc for one in scores])),
+        lambda scores: mean_interval([one.em_loc for one in scores]),
+    ),
+    Measure("f1_loc", lambda scores: float(np.mean([one.f1_loc for one in scores]))),
+    Measure("questions", len),
+)
 
 
 def run(
@@ -49,21 +79,21 @@ def run(
     train: Path | None = None,
     limit: int | None = None,
 ) -> Evaluation:
-    """Rank by each encoder, and select spans by each model that is to be fine-tuned.
+    """Rank with each encoder, and select spans with each span model, once fine-tuned.
 
     Args:
         task: ``pr`` or ``psd``.
         data: a file of questions, or a folder with a test split of them.
-        encoders: what ranks.
-        progress: told of each question.
-        settings: some of `phrase_ranking.SETTINGS`; all that the task has for none.
+        encoders: encoders to rank with.
+        progress: reports each question.
+        settings: some of `pic.ranking.SETTINGS`; all of the task's if empty.
         span_models: Hugging Face names or folders to fine-tune for span selection.
-        train: a file of questions to fine-tune on; the folder's train split for None.
-        limit: of the questions, the first so many.
+        train: a file of questions to fine-tune on; the train split of the folder for None.
+        limit: only the first questions.
 
     Raises:
         InputError: if a file is missing or malformed, or there is nothing to train on.
-        MissingExtraError: for span selection without torch.
+        MissingExtraError: if span models are given but torch is not installed.
     """
     splits = find_splits(data, task) if data.is_dir() else {"test": data}
     if "test" not in splits:
@@ -95,72 +125,56 @@ def run(
                     rank_phrases(encoder, question, setting)
                     for question in track(part, label, len(part), progress)
                 ]
-                measures = _ranks(ranked) if task == "pr" else _places(part, _best(ranked))
-                row = _row(encoder.name, setting, RANKING, subset, measures)
-                rows.append(row | _cost(encoder.cost - before))
+                figures = (
+                    measured(RANKING_MEASURES, ranked)
+                    if task == "pr"
+                    else measured(ANSWER_MEASURES, _scores(part, _best(ranked)))
+                )
+                row = _row(encoder.name, setting, RANKING, subset, figures)
+                rows.append(row | measured(COST, encoder.cost - before))
                 examples.extend(_misses(label, part, _best(ranked)))
     for model in span_models:
         selector = SpanSelector(model)
         selector.train(training, dev, progress=progress)
         for subset, part in parts.items():
             found = selector.answer(part, progress)
-            rows.append(_row(selector.name, None, SPAN_SELECTION, subset, _places(part, found)))
+            figures = measured(ANSWER_MEASURES, _scores(part, found))
+            rows.append(_row(selector.name, None, SPAN_SELECTION, subset, figures))
             examples.extend(_misses(f"{selector.name}, span selection", part, found))
     return Evaluation(f"pic-{task}", tuple(rows), tuple(files), examples=tuple(examples))
 
 
 def _row(
-    encoder: str, setting: str | None, method: str, subset: str, measures: dict[str, Cell]
+    encoder: str, setting: str | None, method: str, subset: str, figures: dict[str, Cell]
 ) -> dict[str, Cell]:
     row: dict[str, Cell] = {"encoder": encoder, "setting": setting, "method": method}
-    return row | ({"subset": subset} if subset else {}) | measures
+    return row | ({"subset": subset} if subset else {}) | figures
 
 
-def _ranks(ranked: Sequence[RankedPhrases]) -> dict[str, Cell]:
-    """Top-k accuracies and MRR@5 (PiC, section 5.3)."""
-    ranks = [one.rank for one in ranked]
-    first = np.array(ranks) == 1
-    interval = mean_interval(first)
-    return {
-        **{f"top{k}": float(np.mean([rank <= k for rank in ranks])) for k in TOPS},
-        "mrr5": mean_reciprocal_rank(ranks, cutoff=5),
-        "top1_low": interval.low,
-        "top1_high": interval.high,
-        "questions": len(ranks),
-        "candidates": float(np.mean([len(one.candidates) for one in ranked])),
-    }
+def _within(ranked: Sequence[RankedPhrases], k: int) -> list[float]:
+    """For each question, 1 if an answer is among the first k candidates."""
+    return [float(one.rank <= k) for one in ranked]
 
 
-def _best(ranked: Sequence[RankedPhrases]) -> list[Place]:
+def _top(ranked: Sequence[RankedPhrases], k: int) -> float:
+    return float(np.mean(_within(ranked, k)))
+
+
+def _best(ranked: Sequence[RankedPhrases]) -> list[Span]:
     return [(one.candidates[0].start, one.candidates[0].end) for one in ranked]
 
 
-def _places(questions: Sequence[PhraseQuestion], found: Sequence[Place]) -> dict[str, Cell]:
-    """Means of EM and F1, by wording alone and where the place is right, too."""
-    scores = [
+def _scores(questions: Sequence[PhraseQuestion], found: Sequence[Span]) -> list[AnswerScore]:
+    return [
         score_answer(question.context, place, (question.start, question.end))
         for question, place in zip(questions, found, strict=True)
     ]
-    interval = mean_interval([score.em_loc for score in scores])
-    return {
-        "em": float(np.mean([score.em for score in scores])),
-        "f1": float(np.mean([score.f1 for score in scores])),
-        "em_loc": float(np.mean([score.em_loc for score in scores])),
-        "f1_loc": float(np.mean([score.f1_loc for score in scores])),
-        "em_loc_low": interval.low,
-        "em_loc_high": interval.high,
-        "questions": len(scores),
-    }
-
-
-def _cost(cost: Cost) -> dict[str, Cell]:
-    return {"passes": cost.passes, "tokens": cost.tokens, "seconds": cost.seconds}
 
 
 def _misses(
-    label: str, questions: Sequence[PhraseQuestion], found: Sequence[Place]
+    label: str, questions: Sequence[PhraseQuestion], found: Sequence[Span]
 ) -> Iterator[Example]:
-    """The first few answers that are not the gold one."""
+    """The first few wrong answers."""
     misses = (
         Example(f"{label}: misses", question.query, question.context, place, gold, "")
         for question, place in zip(questions, found, strict=True)
@@ -176,22 +190,16 @@ def _harness(task: str, description: str, settings: tuple[str, ...]) -> Harness:
         "cosine with the query. --span-model fine-tunes a model's start and end head as well.",
         f"File of PiC {task.upper()}, or a folder with its splits.",
         partial(run, task),
-        settings=settings,
         options=(
-            click.Option(
-                ["--span-model", "span_models"],
+            settings_option(settings),
+            Option(
+                "span_models",
+                "Hugging Face name or folder to fine-tune for span selection; repeatable.",
                 multiple=True,
                 metavar="MODEL",
-                help="Hugging Face name or folder to fine-tune for span selection; repeatable.",
             ),
-            click.Option(
-                ["--train"],
-                type=click.Path(dir_okay=False, path_type=Path),
-                help="What to fine-tune on.  [default: the folder's train split]",
-            ),
-            click.Option(
-                ["--limit"], type=click.IntRange(min=1), help="Only the first so many questions."
-            ),
+            Option("train", "What to fine-tune on.  [default: the folder's train split]", "file"),
+            Option("limit", "Only the first N questions.", "number", least=1),
         ),
     )
 

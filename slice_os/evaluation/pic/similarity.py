@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import click
 import numpy as np
 
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet, track
+from slice_os.evaluation.harness import (
+    Harness,
+    Option,
+    Progress,
+    quiet,
+    settings_option,
+    track,
+)
+from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
 from slice_os.evaluation.pic.classifier import train_classifier
 from slice_os.evaluation.pic.pairs import (
     SETTINGS,
-    Labels,
     PairSplits,
     PairVectors,
     PlacedPair,
@@ -23,9 +29,10 @@ from slice_os.evaluation.pic.pairs import (
 )
 from slice_os.evaluation.pic.thresholds import best_threshold
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
-from slice_os.evaluation.statistics import mean_interval
+from slice_os.evaluation.stats import Labels
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
+MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 SEEDS = 3
 EXAMPLES = 4
 
@@ -59,19 +66,19 @@ def run(
     split: str | None = None,
     methods: Sequence[str] = (),
 ) -> Evaluation:
-    """Accuracy by a threshold on cosines, and by the paper's classifier.
+    """Measure accuracy with a threshold on cosines, and with the classifier of the paper.
 
     Args:
         data: a folder with the train split and the one to report.
-        encoders: what to measure.
-        progress: told of each encoder and setting.
-        settings: some of `SETTINGS`; all for none.
-        split: ``dev`` or ``test``; for None test, or dev where there is no test.
-        methods: some of `METHODS`; only cosine for none.
+        encoders: encoders to measure.
+        progress: reports each encoder and setting.
+        settings: some of `SETTINGS`; all if empty.
+        split: ``dev`` or ``test``; test for None, or dev if there is no test.
+        methods: some of `METHODS`; only cosine if empty.
 
     Raises:
         InputError: if a split is missing or malformed.
-        MissingExtraError: if a classifier is asked for and torch is not installed.
+        MissingExtraError: if a classifier is requested but torch is not installed.
     """
     splits = load_splits(data, split)
     rows: list[Row] = []
@@ -117,11 +124,11 @@ def _classify(
     train: PairVectors,
     tested: PairVectors,
 ) -> tuple[Labels, dict[str, float]]:
-    """Train with several seeds; which pairs were right, ``(SEEDS, n)``, and what was found."""
+    """Train with several seeds; which pairs are right, ``(SEEDS, n)``, and cells for the row."""
     if splits.split != "dev" and "dev" in splits.pairs:
         dev = encode_pairs(encoder, splits.pairs["dev"], setting)
     else:
-        # What is reported must not stop the training.
+        # The reported split must not decide when training stops.
         held = hold_out(splits.pairs["train"])
         train, dev = train.select(~held), train.select(held)
     trained = [
@@ -147,21 +154,16 @@ def _row(
     cost: Cost,
     found: dict[str, float],
 ) -> Row:
-    interval = mean_interval(np.atleast_2d(right).mean(axis=0))
     return {
         "encoder": encoder,
         "setting": setting,
         "method": method,
         "source": "measured",
-        "accuracy": float(right.mean()),
-        "accuracy_low": interval.low,
-        "accuracy_high": interval.high,
+        **measured(MEASURES, right),
         **found,
         "pairs": right.shape[-1],
         "not_found": splits.not_found[splits.split],
-        "passes": cost.passes,
-        "tokens": cost.tokens,
-        "seconds": cost.seconds,
+        **measured(COST, cost),
     }
 
 
@@ -195,7 +197,7 @@ def _examples(
     right: Labels,
     threshold: float,
 ) -> Iterator[Example]:
-    """The pairs that are most clearly wrong, on either side."""
+    """The pairs furthest on the wrong side of the threshold."""
     values = tested.cosines
     for kind, rows in (
         ("too high", np.flatnonzero(~right & ~tested.similar)),
@@ -220,18 +222,18 @@ HARNESS = Harness(
     "split. The phrases are encoded by themselves and in their sentence.",
     "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
     run,
-    settings=SETTINGS,
     options=(
-        click.Option(
-            ["--split"],
-            type=click.Choice(["dev", "test"]),
-            help="What to report.  [default: test, or dev where there is no test]",
+        settings_option(SETTINGS),
+        Option(
+            "split",
+            "The split to report.  [default: test, or dev if there is no test]",
+            choices=("dev", "test"),
         ),
-        click.Option(
-            ["--method", "methods"],
+        Option(
+            "methods",
+            "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
             multiple=True,
-            type=click.Choice(METHODS),
-            help="The classifier needs torch; repeatable.  [default: cosine]",
+            choices=METHODS,
         ),
     ),
 )

@@ -10,17 +10,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from slice_os.arrays import IntArray
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError, MissingExtraError, ModelError
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.data import PhraseQuestion
-
-Place: TypeAlias = tuple[int, int]
+from slice_os.hugging_face import find_folder
 
 EPOCHS, BATCH, LEARNING_RATE = 2, 8, 3e-5
 MAX_LENGTH, LONGEST, STRIDE = 512, 4_096, 128
@@ -29,14 +28,14 @@ MAX_ANSWER_TOKENS = 30
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A query and a part of its document, as the model reads them.
+    """A query and a part of its document: one input of the model.
 
     Attributes:
-        question: which question it belongs to.
-        inputs: what the tokenizer gave, by name, each ``(length,)``.
-        offsets: ``(length, 2)`` code points in the document; start -1 where a token is not of
+        question: number of the question.
+        inputs: output of the tokenizer by name, each ``(length,)``.
+        offsets: ``(length, 2)`` code points in the document; start is -1 for a token outside
             the document.
-        target: first and last token of the answer; (0, 0) where the window has not all of it.
+        target: first and last token of the answer; (0, 0) if the window lacks a part of it.
     """
 
     question: int
@@ -50,14 +49,14 @@ class SpanSelector:
 
     Args:
         model: a name or folder.
-        seed: of the head's first weights, and of dropout and order in training.
+        seed: for the initial weights of the head, dropout, and the order in training.
 
     Attributes:
         name: for tables.
 
     Raises:
-        MissingExtraError: without torch and transformers.
-        ModelError: if there is no such model or it can have no such head.
+        MissingExtraError: if torch or transformers is not installed.
+        ModelError: if there is no such model, or it cannot have such a head.
     """
 
     def __init__(self, model: str, seed: int = 0) -> None:
@@ -67,13 +66,14 @@ class SpanSelector:
             from transformers.utils import logging
         except ImportError:
             raise MissingExtraError("Span selection", "train") from None
+        folder = find_folder(model)
         torch.manual_seed(seed)
-        # It would warn that the head is new, which is the point.
+        # transformers would warn that the head is untrained, which is intended.
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()
         try:
-            network = AutoModelForQuestionAnswering.from_pretrained(model, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(model)
+            network = AutoModelForQuestionAnswering.from_pretrained(folder, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
         except Exception as error:  # the library raises many kinds
             reason = " ".join(str(error).split())[:200]
             raise ModelError(f"cannot load {model!r} with a start and end head: {reason}") from None
@@ -99,9 +99,9 @@ class SpanSelector:
 
         Args:
             questions: with their answers.
-            dev: where given, the epoch with the least loss on them is kept.
-            epochs: how many times to go through the questions.
-            progress: told of each batch.
+            dev: if given, the epoch with the least loss on them is kept.
+            epochs: passes over the questions.
+            progress: reports each batch.
         """
         torch = self._torch
         windows, dev_windows = self._windows(questions), self._windows(dev)
@@ -125,17 +125,15 @@ class SpanSelector:
         if best is not None:
             self._network.load_state_dict(best[1])
 
-    def answer(
-        self, questions: Sequence[PhraseQuestion], progress: Progress = quiet
-    ) -> list[Place]:
-        """The place with the highest sum of start and end score, of at most 30 tokens.
+    def answer(self, questions: Sequence[PhraseQuestion], progress: Progress = quiet) -> list[Span]:
+        """The span of at most 30 tokens with the highest sum of start and end score.
 
         Returns:
             Start and end in the document of each question, in code points.
         """
         self._network.eval()
         windows = self._windows(questions)
-        best: list[tuple[float, Place]] = [(-np.inf, (0, 0))] * len(questions)
+        best: list[tuple[float, Span]] = [(-np.inf, (0, 0))] * len(questions)
         for first in range(0, len(windows), BATCH):
             batch = windows[first : first + BATCH]
             with self._torch.inference_mode():
@@ -194,10 +192,10 @@ class SpanSelector:
 def without(
     questions: Sequence[PhraseQuestion], tested: Sequence[PhraseQuestion]
 ) -> list[PhraseQuestion]:
-    """The questions that are not among those tested, for training.
+    """The questions to train on: all that are not tested.
 
     Raises:
-        InputError: if none is left.
+        InputError: if no question is left.
     """
     seen = {(one.query, one.context) for one in tested}
     left = [one for one in questions if (one.query, one.context) not in seen]
@@ -220,9 +218,7 @@ def _target(offsets: IntArray, question: PhraseQuestion) -> tuple[int, int]:
     return (first, last) if whole else (0, 0)
 
 
-def _best_place(
-    offsets: IntArray, start: npt.NDArray[np.float32], end: npt.NDArray[np.float32]
-) -> tuple[float, Place]:
+def _best_place(offsets: IntArray, start: FloatArray, end: FloatArray) -> tuple[float, Span]:
     tokens = np.flatnonzero((offsets[: len(start), 0] >= 0) & (offsets[: len(start), 1] > 0))
     sums = start[tokens][:, None] + end[tokens][None, :]
     gaps = tokens[None, :] - tokens[:, None]

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Scores = npt.NDArray[np.floating]
-Labels = npt.NDArray[np.bool_]
+from slice_os.evaluation.stats import Labels, Numbers
 
 
-def best_threshold(scores: Scores, labels: Labels) -> float:
-    """The score from which on "similar" is right most often on these examples.
+def best_threshold(scores: Numbers, labels: Labels) -> float:
+    """The threshold that classifies these examples best.
 
-    As PiC tunes it (section 5.1): every score is tried, and yes is said from it on. Of equally
-    good ones the lowest is taken.
+    As in PiC (section 5.1), every score is tried; a pair is similar if its score is at least the
+    threshold. The lowest of equally good thresholds wins.
 
     Args:
         scores: ``(n,)`` similarities.
@@ -37,7 +35,7 @@ class Discriminant:
 
     Attributes:
         slope: of the score.
-        offset: where the score is 0.
+        offset: its value at score 0.
     """
 
     slope: float
@@ -45,20 +43,19 @@ class Discriminant:
 
     @property
     def threshold(self) -> float:
-        """The score at which it changes sides; nan where it never does."""
+        """The score at which it changes sign; nan if it never does."""
         return -self.offset / self.slope if self.slope else float("nan")
 
-    def predict(self, scores: Scores) -> Labels:
+    def predict(self, scores: Numbers) -> Labels:
         """Whether each is similar, ``(n,)``."""
         return self.slope * np.asarray(scores, dtype=np.float64) + self.offset >= 0
 
 
-def fit_discriminant(scores: Scores, labels: Labels) -> Discriminant:
+def fit_discriminant(scores: Numbers, labels: Labels) -> Discriminant:
     """The linear discriminant of one score, PCPE's "simple linear discriminative model".
 
-    Both classes are taken as normal with one variance, and as frequent as they are in the
-    examples (Hastie, Tibshirani and Friedman 2009, section 4.3); the variance is the most
-    likely one.
+    Both classes are assumed to be normal with one variance (its maximum-likelihood estimate),
+    and as frequent as in the examples (Hastie, Tibshirani and Friedman 2009, section 4.3).
 
     Args:
         scores: ``(n,)`` similarities, of both classes.

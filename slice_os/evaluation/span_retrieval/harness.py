@@ -1,4 +1,4 @@
-"""Span retrieval: finding the places of documents that answer queries, against gold spans."""
+"""Span retrieval: finding the spans of documents that answer queries, against gold spans."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-import numpy as np
-
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import SpanSet
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
+from slice_os.evaluation.measures import COST, measured
 from slice_os.evaluation.results import Cell, Evaluation, Example, Figure, Row
 from slice_os.evaluation.span_retrieval.measures import (
+    MEASURES,
+    PRIMARY,
+    Observed,
     SpanCounts,
     count_spans,
     first_overlap,
+    mean,
     ranking_scores,
 )
 from slice_os.evaluation.span_retrieval.ranking import (
@@ -34,13 +36,12 @@ from slice_os.evaluation.span_retrieval.ranking import (
     RankingTask,
     SpanIndex,
     fingerprint,
-    questions,
+    ranking_tasks,
     span_encoder,
 )
 from slice_os.evaluation.span_retrieval.report import first_hits, hits_and_misses
 from slice_os.evaluation.span_retrieval.systems import (
     FUSED_SYSTEMS,
-    PRIMARY,
     SPAN_SYSTEMS,
     Answers,
     Fit,
@@ -48,13 +49,11 @@ from slice_os.evaluation.span_retrieval.systems import (
     fit,
     relevant,
 )
-from slice_os.evaluation.statistics import holm, mean_interval, paired_effect, paired_randomisation
-
-COLUMNS = {"nDCG@10": "ndcg@10", "R@5": "recall@5", "R@10": "recall@10", "R@100": "recall@100"}
+from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class SystemResult:
     """A system's row, and its nDCG@10 of each question that has an answer."""
 
     row: dict[str, Cell]
@@ -79,21 +78,21 @@ def run(
 
     Args:
         data: the set; see `read_span_set`.
-        encoders: those that `Corpus` takes.
-        progress: told of documents and questions.
-        settings: of `SETTINGS`; all if empty.
-        systems: of `SYSTEMS`; all if empty.
-        split: the part of the set that is measured on.
-        train: the set to fit fusion weights and thresholds on; the same file as ``data`` where
-            only ``train_split`` is given. Without either, weights are those that searches have.
-        train_split: the part of it.
+        encoders: encoders that `Corpus` accepts.
+        progress: reports documents and questions.
+        settings: some of `SETTINGS`; all if empty.
+        systems: some of `SYSTEMS`; all if empty.
+        split: the split to measure on; all documents for None.
+        train: the set to fit fusion weights and thresholds on; ``data`` if only
+            ``train_split`` is given. Without either, weights are the defaults of searches.
+        train_split: its split to fit on.
         limit: at most that many documents of each set.
-        stores: folder to keep the local stores in, for the next time.
-        sentences: whether the spans given are widened to the sentences that they lie in.
+        stores: folder to keep the local stores in, for the next run.
+        sentences: widen spans to whole sentences.
 
     Raises:
-        InputError: on data that cannot be used, an encoder that cannot be stored, or training
-            documents that are measured on.
+        InputError: if the data cannot be used, if a store does not accept an encoder, or if a
+            training document is among those measured.
     """
     for encoder in encoders:
         span_encoder(encoder)
@@ -108,36 +107,37 @@ def run(
                 "choose splits that share none"
             )
     chosen = [name for name in SYSTEMS if name in (systems or SYSTEMS)]
-    measured: dict[str, list[Measured]] = {setting: [] for setting in settings or SETTINGS}
+    by_setting: dict[str, list[SystemResult]] = {setting: [] for setting in settings or SETTINGS}
     figures: list[Figure] = []
     examples: list[Example] = []
     for number, encoder in enumerate(encoders):
-        # BM25 does not depend on the encoder but for where its tokenizer ends passages.
+        # BM25 depends on the encoder only through where its tokenizer ends passages.
         own = [name for name in chosen if name != BM25 or number == 0]
         fits: dict[str, dict[str, Fit]] = {}
         if trained is not None:
             with _index(trained, encoder, stores, progress, sentences) as index:
-                for setting in measured:
-                    asked, label = questions(trained, setting), f"{encoder.name}: fit, {setting}"
-                    fits[setting] = fit(index, asked, own, label, progress)
+                for setting in by_setting:
+                    tasks = ranking_tasks(trained, setting)
+                    label = f"{encoder.name}: fit, {setting}"
+                    fits[setting] = fit(index, tasks, own, label, progress)
         with _index(tested, encoder, stores, progress, sentences) as index:
-            for setting, found in measured.items():
-                asked, label = questions(tested, setting), f"{encoder.name}: {setting}"
-                answers = answer(index, asked, own, fits.get(setting, {}), label, progress)
-                found += _measure(encoder, setting, index, asked, answers, fits.get(setting, {}))
+            for setting, found in by_setting.items():
+                tasks, label = ranking_tasks(tested, setting), f"{encoder.name}: {setting}"
+                answers = answer(index, tasks, own, fits.get(setting, {}), label, progress)
+                found += _measure(encoder, setting, index, tasks, answers, fits.get(setting, {}))
                 if DENSE in answers:
-                    figures.append(first_hits(f"{label}: first hits", asked, answers[DENSE]))
+                    figures.append(first_hits(f"{label}: first hits", tasks, answers[DENSE]))
                 if DENSE in answers and setting == DOCUMENT:
-                    examples += hits_and_misses(encoder.name, tested, asked, answers[DENSE])
+                    examples += hits_and_misses(encoder.name, tested, tasks, answers[DENSE])
     return Evaluation(
         "span-retrieval",
-        tuple(row for found in measured.values() for row in _tested(found)),
+        tuple(row for found in by_setting.values() for row in _tested(found)),
         _files(data, tested, train, trained),
         {
             "set": tested.name,
             "trained_on": trained and trained.name,
             "limit": limit,
-            "settings": list(measured),
+            "settings": list(by_setting),
             "systems": chosen,
             "sentences": sentences,
         },
@@ -167,24 +167,14 @@ def _measure(
     encoder: TextEncoder,
     setting: str,
     index: SpanIndex,
-    asked: Sequence[RankingTask],
+    tasks: Sequence[RankingTask],
     answers: Mapping[str, Answers],
     fits: Mapping[str, Fit],
-) -> Iterator[Measured]:
-    answering = relevant(index, asked)
+) -> Iterator[SystemResult]:
+    answering = relevant(index, tasks)
     for system, found in answers.items():
         fitted = fits.get(system, Fit())
-        values = ranking_scores(found.rankings, answering)
-        interval = mean_interval(list(values[PRIMARY].values()))
-        ranks = [
-            first_overlap([hit.place for hit in found.pages[one.id]], one.gold)
-            for one in asked
-            if one.id in answering
-        ]
-        counts = sum(
-            (count_spans(found.given(one.id, fitted.threshold), one.gold) for one in asked),
-            SpanCounts(),
-        )
+        observed = _observe(tasks, answering, found, fitted)
         cost = index.span_cost if system in SPAN_SYSTEMS else index.passage_cost
         if system == BM25:
             cost = Cost()
@@ -193,23 +183,37 @@ def _measure(
             "setting": setting,
             "system": system,
             "questions": len(answering),
-            **{COLUMNS[name]: _mean(scores.values()) for name, scores in values.items()},
-            "ndcg@10_low": interval.low,
-            "ndcg@10_high": interval.high,
-            "mrr": _mean(ranks),
-            **counts.scores(),
+            **measured(MEASURES, observed),
             "bm25_weight": fitted.weight if system in FUSED_SYSTEMS else None,
             "threshold": fitted.threshold,
-            "passes": cost.passes if cost else None,
-            "tokens": cost.tokens if cost else None,
-            "seconds": cost.seconds if cost else None,
+            **(measured(COST, cost) if cost else {measure.name: None for measure in COST}),
         }
-        yield Measured(row, values[PRIMARY])
+        yield SystemResult(row, observed.rankings[PRIMARY])
 
 
-def _tested(found: Sequence[Measured]) -> Iterator[Row]:
-    """The rows with a test of each against the best by nDCG@10."""
-    best = max(found, key=lambda one: _mean(one.primary.values()))
+def _observe(
+    tasks: Sequence[RankingTask],
+    answering: Mapping[str, Sequence[str]],
+    found: Answers,
+    fitted: Fit,
+) -> Observed:
+    return Observed(
+        ranking_scores(found.rankings, answering),
+        [
+            first_overlap([hit.span for hit in found.pages[task.id]], task.gold)
+            for task in tasks
+            if task.id in answering
+        ],
+        sum(
+            (count_spans(found.given(task.id, fitted.threshold), task.gold) for task in tasks),
+            SpanCounts(),
+        ),
+    )
+
+
+def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
+    """The rows, each tested against the best one by nDCG@10."""
+    best = max(found, key=lambda one: mean(one.primary.values()))
     shared = [key for key in best.primary if all(key in one.primary for one in found)]
     reference = [best.primary[key] for key in shared]
     others = [one for one in found if one is not best]
@@ -217,7 +221,7 @@ def _tested(found: Sequence[Measured]) -> Iterator[Row]:
     adjusted = holm([paired_randomisation(one, reference).p_value for one in values])
     tests: dict[int, dict[str, Cell]] = {
         id(one): {
-            "difference": _mean(mine) - _mean(reference),
+            "difference": mean(mine) - mean(reference),
             "effect": paired_effect(mine, reference),
             "p_holm": p_value,
         }
@@ -240,13 +244,13 @@ def _files(
 def _notes(fitted: bool) -> tuple[str, ...]:
     weights = (
         "Weights of BM25 are the best on the training set by nDCG@10, thresholds by F1 of "
-        "characters; spans given are the hits of the first page from the threshold on."
+        "characters; the spans given are the hits on the first page at or above the threshold."
         if fitted
-        else "Nothing was fitted: weights are those of searches, and the span given is the first "
-        "hit."
+        else "Nothing was fitted: weights are the defaults of searches, and only the first hit is "
+        "given."
     )
     return (
-        "A passage is right where it holds half of a gold span, or half of it lies in one; "
+        "A passage is right if it holds half of a gold span, or half of it is inside one; "
         "bm25 and passage give whole passages as spans.",
         weights,
         "difference, effect (Cohen's d) and p (paired randomisation, Holm) are of nDCG@10 "
@@ -254,46 +258,24 @@ def _notes(fitted: bool) -> tuple[str, ...]:
     )
 
 
-def _mean(values: object) -> float:
-    numbers = list(values)  # type: ignore[call-overload]
-    return float(np.mean(numbers)) if numbers else float("nan")
-
-
 HARNESS = Harness(
     "span-retrieval",
-    "Span retrieval in documents with gold spans. Each question is asked of its own document, "
-    "and each distinct query of all documents together: bm25; passage, the vector of each "
-    "passage; dense, the best span of each passage; and the fusions of both with BM25.",
+    "Span retrieval in documents with gold spans. Each question is searched for in its own "
+    "document, and each distinct query in all documents. The systems are bm25; passage, the "
+    "vector of each passage; dense, the best span of each passage; and both fused with BM25.",
     "CUAD, ContractNLI, QMSum, restaurant8k, SQuAD, or JSON lines of {text, queries: [{query, "
     "spans: [[start, end], ...]}]}.",
     run,
-    settings=SETTINGS,
     options=(
-        click.Option(
-            ["--system", "systems"],
-            multiple=True,
-            type=click.Choice(SYSTEMS),
-            help="Only this one; repeatable.  [default: all]",
+        settings_option(SETTINGS),
+        Option(
+            "systems", "Only this one; repeatable.  [default: all]", multiple=True, choices=SYSTEMS
         ),
-        click.Option(["--split"], help="The part of the set to measure on, where it has parts."),
-        click.Option(
-            ["--train"],
-            type=click.Path(path_type=Path),
-            help="A set to fit the weights of BM25 and thresholds on.",
-        ),
-        click.Option(["--train-split"], help="The part of that set, or of the one measured."),
-        click.Option(
-            ["--limit"], type=click.IntRange(min=1), help="Only the first documents of each set."
-        ),
-        click.Option(
-            ["--stores"],
-            type=click.Path(file_okay=False, path_type=Path),
-            help="A folder to keep the local stores in, for the next time.",
-        ),
-        click.Option(
-            ["--sentences"],
-            is_flag=True,
-            help="Widen the spans of dense and hybrid to the sentences that they lie in.",
-        ),
+        Option("split", "The split of the set to measure on, if it has splits."),
+        Option("train", "A set to fit the weights of BM25 and thresholds on.", "path"),
+        Option("train_split", "The split of that set, or else of the measured set, to fit on."),
+        Option("limit", "Only the first N documents of each set.", "number", least=1),
+        Option("stores", "A folder to keep the local stores in, for the next run.", "folder"),
+        Option("sentences", "Widen the spans of dense and hybrid to whole sentences.", "flag"),
     ),
 )

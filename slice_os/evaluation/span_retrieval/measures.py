@@ -1,4 +1,4 @@
-"""Measures of answers with places: ranked passages, and spans against gold spans."""
+"""Measures of ranked passages, and of spans against gold spans."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import TypeAlias
 
 import numpy as np
 
-from slice_os.datasets.span_sets import Span
+from slice_os.datasets.span_sets import DocumentSpan, Span
 from slice_os.errors import MissingExtraError
+from slice_os.evaluation.measures import Measure
+from slice_os.evaluation.stats import mean_interval
 
-Place: TypeAlias = tuple[str, int, int]
 Gold: TypeAlias = Mapping[str, Sequence[Span]]
 
-MEASURES = ("nDCG@10", "R@5", "R@10", "R@100")
+PRIMARY = "nDCG@10"
+# Measures of rankings by column, in the notation of ir-measures.
+RANKING = {"ndcg@10": PRIMARY, "recall@5": "R@5", "recall@10": "R@10", "recall@100": "R@100"}
 
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """How spans that were given compare with gold spans; sums of these are micro-averages.
+    """How given spans compare with gold spans; add these up for micro-averages.
 
     Attributes:
         given: spans given.
@@ -43,17 +46,35 @@ class SpanCounts:
         names = [field.name for field in fields(self)]
         return SpanCounts(*(getattr(self, name) + getattr(other, name) for name in names))
 
-    def scores(self) -> dict[str, float]:
-        """Precision, recall and F1 of spans and of their characters; 0 where undefined."""
-        spans = _scores(_ratio(self.right, self.given), _ratio(self.found, self.gold))
-        characters = _scores(
-            _ratio(self.shared_characters, self.given_characters),
-            _ratio(self.shared_characters, self.gold_characters),
-        )
-        return {
-            **{f"span_{name}": value for name, value in spans.items()},
-            **{f"character_{name}": value for name, value in characters.items()},
-        }
+    @property
+    def span_precision(self) -> float:
+        """Share of the given spans that are right; 0 if none were given."""
+        return _ratio(self.right, self.given)
+
+    @property
+    def span_recall(self) -> float:
+        """Share of the gold spans that were found; 0 if there are none."""
+        return _ratio(self.found, self.gold)
+
+    @property
+    def span_f1(self) -> float:
+        """The harmonic mean of precision and recall of spans."""
+        return _f1(self.span_precision, self.span_recall)
+
+    @property
+    def character_precision(self) -> float:
+        """Share of the characters given that are gold; 0 if none were given."""
+        return _ratio(self.shared_characters, self.given_characters)
+
+    @property
+    def character_recall(self) -> float:
+        """Share of the gold characters that were given; 0 if there are none."""
+        return _ratio(self.shared_characters, self.gold_characters)
+
+    @property
+    def character_f1(self) -> float:
+        """The harmonic mean of precision and recall of characters."""
+        return _f1(self.character_precision, self.character_recall)
 
 
 def iou(one: Span, other: Span) -> float:
@@ -62,7 +83,7 @@ def iou(one: Span, other: Span) -> float:
     return shared / ((one[1] - one[0]) + (other[1] - other[0]) - shared)
 
 
-def count_spans(given: Sequence[Place], gold: Gold) -> SpanCounts:
+def count_spans(given: Sequence[DocumentSpan], gold: Gold) -> SpanCounts:
     """Compare the spans given for one question with its gold spans.
 
     Args:
@@ -101,7 +122,7 @@ def size(spans: Iterable[Span]) -> int:
     return total
 
 
-def first_overlap(given: Iterable[Place], gold: Gold) -> float:
+def first_overlap(given: Iterable[DocumentSpan], gold: Gold) -> float:
     """One over the rank of the first span that shares a character with a gold one; else 0."""
     for rank, (doc_id, start, end) in enumerate(given, start=1):
         if any(start < b and a < end for a, b in gold.get(doc_id, ())):
@@ -112,8 +133,8 @@ def first_overlap(given: Iterable[Place], gold: Gold) -> float:
 def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
     """Which passages of a document count as answers.
 
-    A passage counts where it holds at least half of a span, or at least half of it lies in one;
-    where that leaves none for a span, the first of those that hold most of it.
+    A passage is an answer if it holds at least half of a span, or at least half of it is inside
+    one. If a span has no such passage, the first of those that hold most of it is its answer.
 
     Args:
         passages: ``(start, end)`` of each, in order.
@@ -134,20 +155,32 @@ def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
     return [int(index) for index in np.flatnonzero(counts)]
 
 
+def halves_overlap(found: DocumentSpan, gold: Gold) -> bool:
+    """Whether at least half of a span, or of a gold span, is inside the other."""
+    return any(
+        2 * (min(found.end, end) - max(found.start, start))
+        >= min(found.end - found.start, end - start)
+        for start, end in gold.get(found.doc_id, ())
+    )
+
+
 def ranking_scores(
-    rankings: Mapping[str, Sequence[str]], relevant: Mapping[str, Iterable[str]]
+    rankings: Mapping[str, Sequence[str]],
+    relevant: Mapping[str, Iterable[str]],
+    names: Sequence[str] = tuple(RANKING.values()),
 ) -> dict[str, dict[str, float]]:
-    """`MEASURES` of each question, by `ir-measures`.
+    """Measures of the ranking of each question, computed by `ir-measures`.
 
     Args:
         rankings: for each question, passages from the first rank down.
         relevant: for each question, the passages that count as answers; one at least.
+        names: the measures, in the notation of ir-measures.
 
     Returns:
-        For each measure, its value for each question; 0 where nothing was ranked.
+        For each measure, its value for each question; 0 if nothing was ranked.
 
     Raises:
-        MissingExtraError: without ir-measures.
+        MissingExtraError: if ir-measures is not installed.
     """
     try:
         import ir_measures
@@ -163,23 +196,23 @@ def ranking_scores(
         for question, passages in rankings.items()
         for rank, passage in enumerate(passages)
     ]
-    values = {name: dict.fromkeys(relevant, 0.0) for name in MEASURES}
-    measures = [ir_measures.parse_measure(name) for name in MEASURES]
+    values = {name: dict.fromkeys(relevant, 0.0) for name in names}
+    measures = [ir_measures.parse_measure(name) for name in names]
     for metric in ir_measures.iter_calc(measures, qrels, run):
         values[str(metric.measure)][metric.query_id] = metric.value
     return values
 
 
 def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_characters: int) -> float:
-    """The score from which on spans are best given, by the F1 of their characters.
+    """The threshold that gives the best F1 of characters.
 
     Args:
-        scores: of each span that could be given; those of one question do not overlap.
-        counts: of each by itself.
+        scores: of each candidate span; spans of one question do not overlap.
+        counts: of each span by itself.
         gold_characters: code points in all gold spans.
 
     Returns:
-        A threshold; infinite where nothing is worth giving.
+        The threshold; infinite if no span improves F1.
     """
     order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
     if not len(order):
@@ -188,17 +221,57 @@ def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_charact
     shared = np.cumsum([counts[index].shared_characters for index in order])
     given = np.cumsum([counts[index].given_characters for index in order])
     f1 = 2 * shared / np.maximum(given + gold_characters, 1)
-    # Equal scores stand or fall together.
+    # Spans with equal scores are given together.
     last = np.append(ranked[1:] != ranked[:-1], True)
     f1 = np.where(last, f1, -1)
     best = int(f1.argmax())
     return float(ranked[best]) if f1[best] > 0 else float("inf")
 
 
-def _scores(precision: float, recall: float) -> dict[str, float]:
-    f1 = _ratio(2 * precision * recall, precision + recall)
-    return {"precision": precision, "recall": recall, "f1": f1}
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How the answers of a system compare with gold.
+
+    Attributes:
+        rankings: by the names in `RANKING`, the value of each question that has an answer.
+        reciprocal_ranks: of the same questions, one over the rank of the first right span.
+        counts: of all questions.
+    """
+
+    rankings: Mapping[str, Mapping[str, float]]
+    reciprocal_ranks: Sequence[float]
+    counts: SpanCounts
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean; nan of nothing."""
+    numbers = list(values)
+    return float(np.mean(numbers)) if numbers else float("nan")
+
+
+def _ranking(column: str, name: str) -> Measure[Observed]:
+    return Measure(
+        column,
+        lambda one: mean(one.rankings[name].values()),
+        (lambda one: mean_interval(list(one.rankings[name].values()))) if name == PRIMARY else None,
+    )
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
+
+
+def _f1(precision: float, recall: float) -> float:
+    return _ratio(2 * precision * recall, precision + recall)
+
+
+MEASURES: tuple[Measure[Observed], ...] = (
+    *(_ranking(column, name) for column, name in RANKING.items()),
+    Measure("mrr", lambda one: mean(one.reciprocal_ranks)),
+    Measure("span_precision", lambda one: one.counts.span_precision),
+    Measure("span_recall", lambda one: one.counts.span_recall),
+    Measure("span_f1", lambda one: one.counts.span_f1),
+    Measure("character_precision", lambda one: one.counts.character_precision),
+    Measure("character_recall", lambda one: one.counts.character_recall),
+    Measure("character_f1", lambda one: one.counts.character_f1),
+)

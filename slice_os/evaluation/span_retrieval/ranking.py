@@ -1,4 +1,4 @@
-"""Ranking the passages of a set for its questions, by every system, in a local store."""
+"""Scores of the passages of a set for its questions, by every system, in a local store."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.candidates import StoredPassage
 from slice_os.corpus import Corpus
-from slice_os.datasets.span_sets import Span, SpanSet
+from slice_os.datasets.span_sets import DocumentSpan, Span, SpanSet
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
-from slice_os.evaluation.span_retrieval.measures import Gold, Place, answering
+from slice_os.evaluation.span_retrieval.measures import Gold, answering
 from slice_os.fusion import BM25_WEIGHT, convex
-from slice_os.mining import make_query, place
-from slice_os.query import Query
-from slice_os.scoring import best_spans
+from slice_os.mining import make_query
+from slice_os.query import Phrases, Query
+from slice_os.scoring import PassageScorer, span_offsets
 from slice_os.sentences import sentence_ends
+from slice_os.threads import one_blas_thread
 
 BM25 = "bm25"
 PASSAGE = "passage"
@@ -45,13 +46,13 @@ LOAD_PASSAGES = 512
 
 @dataclass(frozen=True, slots=True)
 class RankingTask:
-    """One ranking that is wanted.
+    """A query whose answers are to be ranked.
 
     Attributes:
-        id: its own.
-        query: what is looked for.
-        doc_id: the document it is looked for in; None for all.
-        gold: the spans that answer it, by document; empty if there is no answer.
+        id: unique among the tasks.
+        query: what to search for.
+        doc_id: the document to search; all for None.
+        gold: the spans that answer it, by document; empty if nothing answers it.
     """
 
     id: str
@@ -62,21 +63,17 @@ class RankingTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskScores:
-    """What is known of the passages that a question is asked of.
+    """Scores of the passages that a task ranks.
 
     Attributes:
-        asked: the question.
-        query: it, encoded, among others.
-        row: its row there.
+        task: the task.
         first: number of the first passage.
         spans: ``(n,)`` best cosine over the spans of each passage.
         passages: ``(n,)`` cosine of the vector of each passage.
         bm25: ``(n,)``.
     """
 
-    asked: RankingTask
-    query: Query
-    row: int
+    task: RankingTask
     first: int
     spans: FloatArray
     passages: FloatArray
@@ -87,7 +84,7 @@ class TaskScores:
 
         Args:
             system: its name.
-            weight: of BM25, where the system fuses; see `slice_os.fusion.convex`.
+            weight: of BM25, if the system fuses; see `slice_os.fusion.convex`.
         """
         if system == BM25:
             return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)
@@ -96,17 +93,17 @@ class TaskScores:
             return cosines
         return convex(cosines, self.bm25, float(self.bm25.max(initial=0)), weight)
 
-    def ranking(self, scores: FloatArray) -> list[int]:
-        """Rows of the best `DEPTH` passages by these scores, equal ones by place."""
-        order = np.argsort(-scores, kind="stable")[:RANKED]
+    def ranking(self, scores: FloatArray, most: int = RANKED) -> list[int]:
+        """Rows of the best passages by these scores, equal ones by place."""
+        order = np.argsort(-scores, kind="stable")[:most]
         return [int(row) for row in order if np.isfinite(scores[row])]
 
 
 def span_encoder(encoder: TextEncoder) -> SpanEncoder:
-    """What of an encoder goes into a store.
+    """The part of an encoder that a store accepts.
 
     Raises:
-        InputError: if it is of another kind.
+        InputError: if it has none.
     """
     if encoder.spans is None or encoder.representation != "mean":
         raise InputError(
@@ -116,13 +113,13 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
     return encoder.spans
 
 
-def questions(data: SpanSet, setting: str) -> list[RankingTask]:
-    """The rankings that a setting wants.
+def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
+    """The rankings of a setting.
 
     Args:
         data: the set.
-        setting: ``document``: each question of its document; ``corpus``: each distinct query of
-            all documents together.
+        setting: ``document``: each question in its document; ``corpus``: each distinct query in
+            all documents.
     """
     if setting == DOCUMENT:
         return [
@@ -150,20 +147,20 @@ def fingerprint(data: SpanSet) -> str:
 
 
 class SpanIndex:
-    """The documents of a set in a corpus of their own, with a vector of each passage.
+    """The documents of a set in their own corpus, with a vector of each passage.
 
     Args:
-        corpus: a local corpus that holds nothing but documents of this set; those it lacks are
-            added. It stays open.
-        encoder: the encoder of that corpus; reads each passage by itself for its vector.
+        corpus: a local corpus for the documents of this set only; missing ones are added. It
+            stays open.
+        encoder: the encoder of that corpus; encodes each passage by itself for its vector.
         data: the set.
-        progress: told of the documents stored.
-        sentences: whether the place of a span is that of the sentences it lies in.
+        progress: reports the documents stored.
+        sentences: widen spans to whole sentences.
 
     Attributes:
-        doc_ids: document of each passage.
-        places: where it lies.
-        span_cost: what the token vectors took; None if they were there before.
+        doc_ids: the document of each passage.
+        places: the span of each passage.
+        span_cost: what the token vectors took; None if they were stored before.
         passage_cost: what the vectors of passages took.
     """
 
@@ -183,14 +180,17 @@ class SpanIndex:
         taken = Cost(passes.passes, passes.tokens, time.perf_counter() - began)
         self.span_cost = taken if missing else None
         self._sentences = sentences
+        self._phrases: dict[str, FloatArray] = {}
+        self._spans: dict[tuple[str, int], DocumentSpan] = {}
         self._corpus = corpus
         self._store = corpus.store
-        # A local store knows all its passages, whatever is asked.
-        self._keys = list(self._store.rank(make_query(corpus.encoder, "any"), RANKED).keys)
+        # A local store ranks all its passages for any query.
+        everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
+        self._keys, self._loader = list(everything.keys), everything.load
         self.doc_ids: list[str] = []
         self.places: list[Span] = []
         texts: list[str] = []
-        for passage in self._load_all():
+        for _, passage in self._load(range(len(self._keys))):
             self.doc_ids.append(passage.doc_id)
             self.places.append((passage.encoded.start, passage.encoded.end))
             texts.append(passage.text)
@@ -204,77 +204,87 @@ class SpanIndex:
             numbers = [number for number, _ in run]
             self._rows[doc_id] = slice(numbers[0], numbers[-1] + 1)
 
-    def answers(self, asked: RankingTask) -> list[int]:
+    def answers(self, task: RankingTask) -> list[int]:
         """Numbers of the passages that answer a question."""
         numbers: list[int] = []
-        for doc_id, spans in asked.gold.items():
+        for doc_id, spans in task.gold.items():
             rows = self._rows.get(doc_id, slice(0, 0))
             numbers += [rows.start + row for row in answering(self.places[rows], spans)]
         return numbers
 
-    def known(self, asked: Iterable[RankingTask]) -> Iterator[TaskScores]:
-        """What is known for each question; questions of one query together."""
+    def score(self, tasks: Iterable[RankingTask]) -> Iterator[TaskScores]:
+        """Score the passages of each task; tasks with the same query follow each other."""
         by_query: dict[str, list[RankingTask]] = {}
-        for one in asked:
-            by_query.setdefault(one.query, []).append(one)
+        for task in tasks:
+            by_query.setdefault(task.query, []).append(task)
         queries = iter(by_query)
         while batch := list(itertools.islice(queries, BATCH_QUERIES)):
             query = make_query(self._corpus.encoder, batch)
             candidates = self._store.rank(query, RANKED)
             cosines: FloatArray = query.phrases.vectors @ self._units.T
             for row, text in enumerate(query.phrases.texts):
-                for one in by_query[text]:
-                    yield self._restrict(one, query, row, candidates, cosines)
+                self._phrases[text] = query.phrases.vectors[row]
+                for task in by_query[text]:
+                    rows = self._passages_of(task)
+                    yield TaskScores(
+                        task=task,
+                        first=rows.start,
+                        spans=candidates.cosines[row, rows],
+                        passages=cosines[row, rows],
+                        bm25=candidates.bm25[row, rows],
+                    )
 
-    def passage_place(self, number: int) -> Place:
-        """Where a passage lies."""
-        return self.doc_ids[number], *self.places[number]
+    def passage(self, number: int) -> DocumentSpan:
+        """Where a passage is."""
+        return DocumentSpan(self.doc_ids[number], *self.places[number])
 
-    def span_places(self, known: TaskScores, rows: Iterable[int]) -> Mapping[int, Place]:
-        """Where the best span of each of some passages lies, by row of what is known."""
-        keys = {self._keys[known.first + row]: row for row in rows}
-        loaded = self._store.load(list(keys))
-        places = {}
-        for key, row in keys.items():
-            passage = loaded[key]
-            (span,) = best_spans(passage.encoded, known.query, known.row, limit=1)
-            start, end = place(passage.encoded, span)
-            if self._sentences:
-                start, end = _widened(passage, start, end)
-            places[row] = (passage.doc_id, start, end)
-        return places
+    @one_blas_thread()
+    def best_spans(
+        self, wanted: Iterable[tuple[str, int]]
+    ) -> Mapping[tuple[str, int], DocumentSpan]:
+        """The best span of a passage for a query, for each requested pair.
 
-    def _restrict(
-        self,
-        asked: RankingTask,
-        query: Query,
-        row: int,
-        candidates: ScoredCandidates,
-        cosines: FloatArray,
-    ) -> TaskScores:
-        everything = slice(0, len(self._keys))
-        rows = self._rows.get(asked.doc_id, slice(0, 0)) if asked.doc_id else everything
-        return TaskScores(
-            asked=asked,
-            query=query,
-            row=row,
-            first=rows.start,
-            spans=candidates.cosines[row, rows],
-            passages=cosines[row, rows],
-            bm25=candidates.bm25[row, rows],
-        )
+        The queries have to be scored before.
 
-    def _load_all(self) -> Iterator[StoredPassage]:
-        for start in range(0, len(self._keys), LOAD_PASSAGES):
-            part: Sequence[PassageKey] = self._keys[start : start + LOAD_PASSAGES]
-            loaded = self._store.load(part)
-            yield from (loaded[key] for key in part)
+        Each passage is loaded once for all queries, and results are kept.
+
+        Args:
+            wanted: pairs of a query and the number of a passage.
+        """
+        card = self._corpus.encoder.card
+        queries: dict[int, list[str]] = {}
+        for text, number in dict.fromkeys(wanted):
+            if (text, number) not in self._spans:
+                queries.setdefault(number, []).append(text)
+        for number, passage in self._load(sorted(queries)):
+            texts = tuple(queries[number])
+            phrases = Phrases(texts, np.stack([self._phrases[text] for text in texts]))
+            query = Query(phrases, min_words=card.min_words, max_words=card.max_words)
+            scorer = PassageScorer(passage.encoded, query, passage.norms)
+            ends = [0, *sentence_ends(passage.text)] if self._sentences else None
+            for row, text in enumerate(texts):
+                (best,) = scorer.best_spans(row, limit=1)
+                span = span_offsets(passage.encoded, best)
+                if ends:
+                    span = _widened(passage, ends, *span)
+                self._spans[text, number] = DocumentSpan(passage.doc_id, *span)
+        return self._spans
+
+    def _passages_of(self, task: RankingTask) -> slice:
+        if task.doc_id is None:
+            return slice(0, len(self._keys))
+        return self._rows.get(task.doc_id, slice(0, 0))
+
+    def _load(self, numbers: Sequence[int]) -> Iterator[tuple[int, StoredPassage]]:
+        for start in range(0, len(numbers), LOAD_PASSAGES):
+            part = numbers[start : start + LOAD_PASSAGES]
+            loaded = self._loader([self._keys[number] for number in part])
+            yield from ((number, loaded[self._keys[number]]) for number in part)
 
 
-def _widened(passage: StoredPassage, start: int, end: int) -> Span:
-    """The sentences of a passage that a span lies in, without white space around them."""
+def _widened(passage: StoredPassage, ends: Sequence[int], start: int, end: int) -> Span:
+    """A span of a passage, widened to whole sentences without surrounding white space."""
     offset = passage.encoded.start
-    ends = [0, *sentence_ends(passage.text)]
     first = ends[bisect_right(ends, start - offset) - 1]
     last = ends[bisect_left(ends, end - offset)]
     text = passage.text[first:last]

@@ -1,4 +1,4 @@
-"""What a report shows of span retrieval: scores of right and wrong hits, and some of them."""
+"""Span retrieval in the report: scores of right and wrong hits, and examples."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ CONTEXT_CHARACTERS = 200
 LONGEST_EXAMPLE = 2_000
 
 
-def first_hits(title: str, asked: Sequence[RankingTask], answers: Answers) -> Figure:
-    """Cosines of first hits; right where they touch a gold span."""
+def first_hits(title: str, tasks: Sequence[RankingTask], answers: Answers) -> Figure:
+    """Cosines of first hits; a hit is right if it touches a gold span."""
     right: list[float] = []
     wrong: list[float] = []
-    for one in asked:
-        for hit in answers.pages[one.id][:1]:
-            (right if first_overlap([hit.place], one.gold) else wrong).append(hit.score)
+    for task in tasks:
+        for hit in answers.pages[task.id][:1]:
+            (right if first_overlap([hit.span], task.gold) else wrong).append(hit.score)
     series = (Series("right", tuple(right)), Series("wrong", tuple(wrong)))
     return Figure("histogram", title, "cosine", "questions", series)
 
 
 def hits_and_misses(
-    name: str, data: SpanSet, asked: Sequence[RankingTask], answers: Answers
+    name: str, data: SpanSet, tasks: Sequence[RankingTask], answers: Answers
 ) -> list[Example]:
-    """First hits of questions asked of one document each, in their text.
+    """First hits of questions about one document each, in context.
 
     Args:
-        name: of what answered.
+        name: of the encoder.
         data: the set.
-        asked: the questions.
-        answers: what it answered.
+        tasks: the questions.
+        answers: its answers.
     """
     texts = {document.id: document.text for document in data.documents}
     groups: dict[bool, list[Example]] = {True: [], False: []}
-    for one in asked:
-        page = answers.pages[one.id]
-        if not one.gold or not page:
+    for task in tasks:
+        page = answers.pages[task.id]
+        if not task.gold or not page:
             continue
-        doc_id, start, end = page[0].place
-        hit = bool(first_overlap([page[0].place], one.gold))
-        gold = min(one.gold[doc_id], key=lambda span: abs(span[0] - start))
+        doc_id, start, end = page[0].span
+        hit = bool(first_overlap([page[0].span], task.gold))
+        gold = min(task.gold[doc_id], key=lambda span: abs(span[0] - start))
         low = max(0, min(start, gold[0]) - CONTEXT_CHARACTERS)
         high = max(end, gold[1]) + CONTEXT_CHARACTERS
         if len(groups[hit]) == EXAMPLES_A_GROUP or high - low > LONGEST_EXAMPLE:
@@ -53,7 +53,7 @@ def hits_and_misses(
         groups[hit].append(
             Example(
                 f"{name}: {'hits' if hit else 'misses'}",
-                one.query,
+                task.query,
                 texts[doc_id][low:high],
                 (start - low, end - low),
                 (gold[0] - low, gold[1] - low),

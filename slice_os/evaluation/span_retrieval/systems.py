@@ -1,18 +1,18 @@
-"""What retrieval systems answer, and what they are fitted to on a training set."""
+"""The answers of retrieval systems, and fitting them on a training set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import (
-    Place,
+    PRIMARY,
     SpanCounts,
     best_cut,
     count_spans,
+    mean,
     ranking_scores,
 )
 from slice_os.evaluation.span_retrieval.ranking import (
@@ -21,25 +21,24 @@ from slice_os.evaluation.span_retrieval.ranking import (
     PASSAGE_HYBRID,
     RankingTask,
     SpanIndex,
-    TaskScores,
 )
 from slice_os.fusion import BM25_WEIGHT
 
-PRIMARY = "nDCG@10"
+PRIMARY_CUTOFF = 10
 SPAN_SYSTEMS = (DENSE, HYBRID)
 FUSED_SYSTEMS = (HYBRID, PASSAGE_HYBRID)
 WEIGHTS = tuple(round(0.05 * step, 2) for step in range(20))
-# Hits that count as shown: a page of one document, more of a whole corpus.
+# Hits on the first page: fewer for one document than for a whole corpus.
 PAGE_OF_DOCUMENT, PAGE_OF_CORPUS = 10, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a system was fitted to.
+    """The fitted parameters of a system.
 
     Attributes:
-        weight: of BM25, where it fuses.
-        threshold: least score of a span that it gives; None: the first hit alone is given.
+        weight: of BM25, if the system fuses.
+        threshold: least score of a span that it gives; None to give the first hit only.
     """
 
     weight: float = BM25_WEIGHT
@@ -48,15 +47,15 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit on the first page: its score, and the place it points at."""
+    """A hit on the first page: its score and its span."""
 
     score: float
-    place: Place
+    span: DocumentSpan
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a system answers, by the id of the question.
+    """The answers of a system, by the id of the question.
 
     Attributes:
         rankings: numbers of passages, best first.
@@ -66,20 +65,20 @@ class Answers:
     rankings: dict[str, list[str]] = field(default_factory=dict)
     pages: dict[str, list[RankedHit]] = field(default_factory=dict)
 
-    def given(self, question: str, threshold: float | None) -> list[Place]:
-        """The places that a system gives for a question: all hits from a threshold on.
+    def given(self, question: str, threshold: float | None) -> list[DocumentSpan]:
+        """The spans that a system gives for a question.
 
-        Without one it is the first hit.
+        These are all hits at or above the threshold, or without one the first hit.
         """
         page = self.pages[question]
         if threshold is None:
-            return [hit.place for hit in page[:1]]
-        return [hit.place for hit in page if hit.score >= threshold]
+            return [hit.span for hit in page[:1]]
+        return [hit.span for hit in page if hit.score >= threshold]
 
 
 def answer(
     index: SpanIndex,
-    asked: Sequence[RankingTask],
+    tasks: Sequence[RankingTask],
     systems: Iterable[str],
     fits: Mapping[str, Fit],
     label: str,
@@ -89,21 +88,42 @@ def answer(
 
     Args:
         index: the documents.
-        asked: the questions.
+        tasks: the questions.
         systems: their names.
-        fits: of those that are not as shipped.
-        label: of the progress.
-        progress: told of the questions done.
+        fits: parameters by system; the defaults for the others.
+        label: for the progress.
+        progress: reports the questions done.
     """
     answers = {system: Answers() for system in systems}
-    for known in track(index.known(asked), label, len(asked), progress):
-        _answer(index, known, answers, fits)
+    pages: list[tuple[RankingTask, str, list[tuple[int, float]]]] = []
+    for scored in track(index.score(tasks), label, len(tasks), progress):
+        size = PAGE_OF_CORPUS if scored.task.doc_id is None else PAGE_OF_DOCUMENT
+        for system, found in answers.items():
+            scores = scored.scores(system, fits.get(system, Fit()).weight)
+            rows = scored.ranking(scores)
+            found.rankings[scored.task.id] = [str(scored.first + row) for row in rows]
+            page = [(scored.first + row, float(scores[row])) for row in rows[:size]]
+            pages.append((scored.task, system, page))
+    spans = index.best_spans(
+        (task.query, number)
+        for task, system, page in pages
+        if system in SPAN_SYSTEMS
+        for number, _ in page
+    )
+    for task, system, page in pages:
+        answers[system].pages[task.id] = [
+            RankedHit(
+                score,
+                spans[task.query, number] if system in SPAN_SYSTEMS else index.passage(number),
+            )
+            for number, score in page
+        ]
     return answers
 
 
 def fit(
     index: SpanIndex,
-    asked: Sequence[RankingTask],
+    tasks: Sequence[RankingTask],
     systems: Sequence[str],
     label: str,
     progress: Progress,
@@ -112,69 +132,51 @@ def fit(
 
     Args:
         index: the training documents.
-        asked: their questions.
+        tasks: their questions.
         systems: names.
-        label: of the progress.
-        progress: told of the questions done.
+        label: for the progress.
+        progress: reports the questions done.
     """
-    weights = _fit_weights(index, asked, [name for name in systems if name in FUSED_SYSTEMS])
+    weights = _fit_weights(index, tasks, [name for name in systems if name in FUSED_SYSTEMS])
     fits = {name: Fit(weights.get(name, BM25_WEIGHT)) for name in systems}
-    answers = answer(index, asked, systems, fits, label, progress)
-    return {name: Fit(fits[name].weight, _fit_threshold(asked, answers[name])) for name in systems}
+    answers = answer(index, tasks, systems, fits, label, progress)
+    return {name: Fit(fits[name].weight, _fit_threshold(tasks, answers[name])) for name in systems}
 
 
-def relevant(index: SpanIndex, asked: Iterable[RankingTask]) -> dict[str, list[str]]:
+def relevant(index: SpanIndex, tasks: Iterable[RankingTask]) -> dict[str, list[str]]:
     """The passages that answer each question, of the questions that have any."""
-    found = {one.id: [str(number) for number in index.answers(one)] for one in asked}
+    found = {task.id: [str(number) for number in index.answers(task)] for task in tasks}
     return {question: numbers for question, numbers in found.items() if numbers}
 
 
-def _answer(
-    index: SpanIndex, known: TaskScores, answers: Mapping[str, Answers], fits: Mapping[str, Fit]
-) -> None:
-    asked = known.asked
-    size = PAGE_OF_CORPUS if asked.doc_id is None else PAGE_OF_DOCUMENT
-    scores = {name: known.scores(name, fits.get(name, Fit()).weight) for name in answers}
-    rankings = {name: known.ranking(values) for name, values in scores.items()}
-    wanted = {row for name in SPAN_SYSTEMS if name in rankings for row in rankings[name][:size]}
-    spans = index.span_places(known, wanted)
-    for name, rows in rankings.items():
-        answers[name].rankings[asked.id] = [str(known.first + row) for row in rows]
-        answers[name].pages[asked.id] = [
-            RankedHit(
-                float(scores[name][row]),
-                spans[row] if name in SPAN_SYSTEMS else index.passage_place(known.first + row),
-            )
-            for row in rows[:size]
-        ]
-
-
 def _fit_weights(
-    index: SpanIndex, asked: Sequence[RankingTask], systems: Sequence[str]
+    index: SpanIndex, tasks: Sequence[RankingTask], systems: Sequence[str]
 ) -> dict[str, float]:
     if not systems:
         return {}
     runs: dict[tuple[str, float], dict[str, list[str]]] = {
         (name, weight): {} for name in systems for weight in WEIGHTS
     }
-    for known in index.known(asked):
+    answering = relevant(index, tasks)
+    for scored in index.score(tasks):
+        if scored.task.id not in answering:
+            continue
         for (name, weight), run in runs.items():
-            rows = known.ranking(known.scores(name, weight))
-            run[known.asked.id] = [str(known.first + row) for row in rows]
-    answering = relevant(index, asked)
+            rows = scored.ranking(scored.scores(name, weight), PRIMARY_CUTOFF)
+            run[scored.task.id] = [str(scored.first + row) for row in rows]
     means = {
-        key: float(np.mean(list(ranking_scores(run, answering)[PRIMARY].values())))
+        key: mean(ranking_scores(run, answering, (PRIMARY,))[PRIMARY].values())
         for key, run in runs.items()
     }
     return {name: max(WEIGHTS, key=lambda weight: means[name, weight]) for name in systems}
 
 
-def _fit_threshold(asked: Sequence[RankingTask], answers: Answers) -> float:
+def _fit_threshold(tasks: Sequence[RankingTask], answers: Answers) -> float:
     scores: list[float] = []
     counts: list[SpanCounts] = []
-    for one in asked:
-        for hit in answers.pages[one.id]:
+    for task in tasks:
+        for hit in answers.pages[task.id]:
             scores.append(hit.score)
-            counts.append(count_spans([hit.place], one.gold))
-    gold = sum((count_spans([], one.gold) for one in asked), SpanCounts())
+            counts.append(count_spans([hit.span], task.gold))
+    gold = sum((count_spans([], task.gold) for task in tasks), SpanCounts())
     return best_cut(scores, counts, gold.gold_characters)

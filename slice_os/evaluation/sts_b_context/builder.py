@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from pathlib import Path
 
-from slice_os.datasets.files import DataSource
+from slice_os.datasets.sts_b import SentencePair
 from slice_os.errors import InputError
 from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
@@ -27,46 +22,7 @@ PROMPT = (
     "part of the larger sentence and use the phrase verbatim. The sentence should also start "
     'with the letter {letter} the phrase is: {phrase}"'
 )
-SOURCE = DataSource(
-    "comma-separated rows of sentence, sentence, similarity from 0 to 5",
-    "https://github.com/PhilipMay/stsb-multi-mt (STS-B in ten languages)",
-)
 _CLAUSE = re.compile(r"[,;:]\s+(?=\S)")
-
-
-@dataclass(frozen=True, slots=True)
-class SentencePair:
-    """Two sentences and how similar people find them, 0 to 5."""
-
-    first: str
-    second: str
-    gold: float
-
-
-def load_pairs(path: Path) -> tuple[SentencePair, ...]:
-    """Read STS-B or a table in its form, with or without a line of titles.
-
-    Raises:
-        InputError: if the file is missing, or a row is no pair with its score.
-    """
-    pairs = []
-    try:
-        rows = list(csv.reader(io.StringIO(SOURCE.text(path), newline="")))
-    except csv.Error as error:
-        raise SOURCE.malformed(path, f"not a table ({error})") from None
-    for number, row in enumerate(rows, start=1):
-        try:
-            first, second, gold = row[0], row[1], float(row[2])
-        except (ValueError, IndexError):
-            if number == 1 and len(row) >= 3:
-                continue
-            raise SOURCE.malformed(path, f"row {number} is no pair with its score") from None
-        if not isfinite(gold) or not first.strip() or not second.strip():
-            raise SOURCE.malformed(path, f"row {number} is no pair with its score")
-        pairs.append(SentencePair(first, second, gold))
-    if not pairs:
-        raise SOURCE.malformed(path, "has no rows")
-    return tuple(pairs)
 
 
 def place_in_text(

@@ -29,10 +29,10 @@ class ChatEndpoint:
     Attributes:
         url: base address, such as ``https://api.openai.com/v1``.
         model: its name there.
-        pause: seconds before a request that failed is made again; doubled each time.
+        pause: seconds before the first retry of a request; doubled for each further one.
 
     Raises:
-        InputError: if the address is not of HTTP.
+        InputError: if the address is not an HTTP one.
     """
 
     url: str
@@ -44,10 +44,10 @@ class ChatEndpoint:
             raise InputError(f"endpoint {self.url!r}: give an address such as https://HOST/v1")
 
     def answer(self, prompts: Sequence[str]) -> Iterator[str]:
-        """The answer to each prompt, in their order, some asked for at the same time.
+        """The answer to each prompt, in order; several are requested at a time.
 
         Raises:
-            SliceError: if the endpoint refuses, or answers with something else.
+            SliceError: if the endpoint refuses, or does not answer with a chat completion.
         """
         with ThreadPoolExecutor(AT_ONCE) as executor:
             try:
@@ -75,7 +75,7 @@ class ChatEndpoint:
         if key := os.environ.get(KEY_VARIABLE):
             headers["Authorization"] = f"Bearer {key}"
         content = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
-        request = Request(  # noqa: S310  the scheme was looked at
+        request = Request(  # noqa: S310  the scheme was checked
             f"{self.url.rstrip('/')}/chat/completions", orjson.dumps(content), headers
         )
         with urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310

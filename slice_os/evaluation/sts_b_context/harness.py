@@ -1,4 +1,4 @@
-"""STS-B-Context: how well the best span of a passage tells how similar it is to a phrase.
+"""STS-B-Context: how well the best span of a passage predicts its similarity to a phrase.
 
 SLICE, section 4.2 and Table 1: the score of a row is a cosine with its query, of the whole
 passage or the greatest over its spans, and it is correlated with people's scores.
@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.harness import Harness, Progress, quiet
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
+from slice_os.evaluation.measures import CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.statistics import (
-    pearson,
-    pearson_interval,
-    spearman,
-    spearman_interval,
-    williams_of,
-)
+from slice_os.evaluation.stats import pearson, williams_of
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.report import examples, figures
 from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows
@@ -35,10 +28,11 @@ from slice_os.evaluation.sts_b_context.scoring import (
     score_encoder,
 )
 
+MEASURES: tuple[Measure[Graded], ...] = CORRELATIONS
 MAX_SIZE = 20
 ABLATION = (5, 10, 15, 20, 25, 30, 35)
 
-# SLICE, Table 1: all 1,024 rows, of which Pearson's and Spearman's correlations are told.
+# SLICE, Table 1: Pearson's and Spearman's correlations on all 1,024 rows.
 QUOTED = {
     FULL: {
         "BM-25 (Okapi)": (0.342, 0.395),
@@ -79,17 +73,17 @@ def run(
     quoted: bool = True,
     progress: Progress = quiet,
 ) -> Evaluation:
-    """Measure encoders and BM25 on STS-B-Context or a set of its form.
+    """Measure encoders and BM25 on STS-B-Context or a set in its format.
 
     Args:
         data: the table; see `load_rows`.
-        encoders: those to measure.
-        settings: some of `SETTINGS`; all for none.
-        max_sizes: words of the longest span, 20 for none; each gives rows of its own.
+        encoders: encoders to measure.
+        settings: some of `SETTINGS`; all if empty.
+        max_sizes: words of the longest span, 20 if empty; each value gives its own rows.
         ablation: measure all of `ABLATION`.
-        corpus: passages that BM25 takes its document statistics from; the set's own for None.
-        quoted: whether the figures of the paper stand beside, for the longest span it has.
-        progress: told of passages and settings.
+        corpus: passages for the document statistics of BM25; those of the set for None.
+        quoted: add the figures of the paper, if the longest span is that of the paper.
+        progress: reports passages and settings.
 
     Raises:
         InputError: if a file is missing or malformed.
@@ -117,7 +111,7 @@ def run(
         )
     lost = sum(row.place is None for row in rows)
     if lost:
-        notes.append(f"{lost} of {len(rows)} paraphrases do not stand in their passage verbatim.")
+        notes.append(f"{lost} of {len(rows)} paraphrases are not verbatim in their passage.")
     files = [DataFile.of(data, len(rows))]
     if corpus:
         files.append(DataFile.of(corpus, len(passages)))
@@ -141,35 +135,26 @@ def run(
 
 
 def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]:
-    """A row for each of the scores, with Williams' test against the best one of its kind."""
+    """A row for each of the scores, with Williams' test against the best of its setting."""
     gold = [row.gold for row in rows]
     pearsons = [pearson(gold, one.values) for one in scores]
     table: list[Row] = []
-    for one, r in zip(scores, pearsons, strict=True):
+    for one in scores:
         rivals = zip(scores, pearsons, strict=True)
         alike = [
             (s, q) for s, q in rivals if (s.setting, s.max_size) == (one.setting, one.max_size)
         ]
         best = max(alike, key=lambda pair: pair[1])[0]
         test = None if best is one else williams_of(gold, best.values, one.values)
-        by_r = pearson_interval(gold, one.values)
-        by_rank = spearman_interval(gold, one.values)
         table.append(
             {
                 "encoder": one.encoder,
                 "setting": one.setting,
                 "max_size": one.max_size,
-                "pearson": r,
-                "pearson_low": by_r.low,
-                "pearson_high": by_r.high,
-                "spearman": spearman(gold, one.values),
-                "spearman_low": by_rank.low,
-                "spearman_high": by_rank.high,
+                **measured(MEASURES, Graded(gold, one.values)),
                 "williams_t": test.statistic if test else None,
                 "williams_p": test.p_value if test else None,
-                "passes": one.cost.passes,
-                "tokens": one.cost.tokens,
-                "seconds": one.cost.seconds,
+                **measured(COST, one.cost),
                 "source": "measured",
             }
         )
@@ -197,26 +182,25 @@ HARNESS = Harness(
 
     Correlates cosines with people's scores on STS-B-Context (Orbach et al. 2024), in three
     settings: a vector of the whole passage, a forward pass for each of its n-grams, and n-grams
-    from a single pass. BM25 and the figures of the paper stand beside.
+    from a single pass. BM25 and the figures of the paper are added for comparison.
     """,
-    data="STS-B-Context, or a table in its form: see build-context.",
+    data="STS-B-Context, or a table in its format: see build-context.",
     run=run,
-    settings=SETTINGS,
     options=(
-        click.Option(
-            ["--max-size", "max_sizes"],
-            type=click.IntRange(min=1),
+        settings_option(SETTINGS),
+        Option(
+            "max_sizes",
+            "Words of the longest span; repeatable.  [default: 20]",
+            "number",
             multiple=True,
-            help="Words of the longest span; repeatable.  [default: 20]",
+            least=1,
         ),
-        click.Option(["--ablation"], is_flag=True, help="Longest spans of 5, 10, … 35 words."),
-        click.Option(
-            ["--quoted/--no-quoted"], default=True, help="The figures of the paper beside."
-        ),
-        click.Option(
-            ["--corpus"],
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="Text or JSONL for BM25's document statistics.  [default: the passages]",
+        Option("ablation", "Measure longest spans of 5, 10, … 35 words.", "flag"),
+        Option("quoted", "Add the figures of the paper.", "flag", default=True),
+        Option(
+            "corpus",
+            "Text or JSONL for BM25's document statistics.  [default: the passages]",
+            "file",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Okapi BM25 as rank-bm25 has it, with document statistics from a corpus of one's choice."""
+"""Okapi BM25 with the formula of rank-bm25, and document statistics from any corpus."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EPSILON = 0.25
 class Okapi:
     """BM25 (Robertson and Walker 1994) by the formula of ``BM25Okapi`` of rank-bm25.
 
-    A term in more than half of the documents, whose idf would be below 0, weighs `EPSILON` of
-    the mean idf; a term in none weighs nothing.
+    A term in more than half of the documents, whose idf would be negative, weighs `EPSILON`
+    times the mean idf; a term in none weighs nothing.
 
     Attributes:
         idf: weights of terms.
@@ -61,8 +61,8 @@ class Okapi:
         """BM25 of every span of a text, each as if it were a document.
 
         Returns:
-            ``(n_words, max_words)``; the last axis is words of the span less one, and ``-inf``
-            stands where the text is too short for a span.
+            ``(n_words, max_words)``; the last axis is the words of the span less one, with
+            ``-inf`` if the text is too short for a span.
         """
         terms = np.array(terms_of(text), dtype=object)
         firsts = np.arange(len(terms))[:, None]

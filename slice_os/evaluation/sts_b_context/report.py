@@ -1,13 +1,13 @@
-"""What the report of STS-B-Context shows: scores against gold, and rows far off or right."""
+"""STS-B-Context in the report: scores against gold, and examples of good and bad rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata
 
 from slice_os.evaluation.results import Example, Figure, Series
+from slice_os.evaluation.stats import ranks
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.evaluation.sts_b_context.scoring import Scores
 
@@ -47,13 +47,13 @@ def figures(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Figur
 
 
 def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Example, ...]:
-    """Of each encoder: paraphrases it found, and rows that it ranks far too high or too low."""
-    gold_ranks = rankdata([row.gold for row in rows])
+    """For each encoder, paraphrases it found and rows that it ranks far too high or too low."""
+    gold_ranks = ranks([row.gold for row in rows])
     shown: list[Example] = []
     for one in scores:
         if one.max_size is None:
             continue
-        above = rankdata(one.values) - gold_ranks
+        above = ranks(one.values) - gold_ranks
         right = [
             i for i in np.argsort(-(gold_ranks - np.abs(above))) if _overlap(one, rows, i) > 0.5
         ]
@@ -82,7 +82,7 @@ def _label(one: Scores) -> str:
 
 
 def _overlap(one: Scores, rows: Sequence[ContextRow], number: int) -> float:
-    """Characters that the span found and the paraphrase share, of those either has."""
+    """Intersection over union of the found span and the paraphrase, in characters."""
     found, gold = one.places[number], rows[number].place
     if found is None or gold is None:
         return 0.0

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.encoders.representations import all_span_cosines, cosines
 from slice_os.evaluation.harness import Progress, quiet, track
+from slice_os.evaluation.stats import Numbers
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.rows import ContextRow
 from slice_os.words import find_words
@@ -20,14 +21,13 @@ from slice_os.words import find_words
 FULL, FORWARD, SINGLE = SETTINGS = ("full-context", "ngram-forward", "single-pass")
 PASSAGES_AT_ONCE = 64
 
-Place: TypeAlias = tuple[int, int]
-Best: TypeAlias = list[tuple[float, Place | None]]
+Best: TypeAlias = list[tuple[float, Span | None]]
 """Greatest score and its span, for each size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one encoder says in one setting.
+    """The scores of one encoder in one setting.
 
     Attributes:
         encoder: its name.
@@ -35,14 +35,14 @@ class Scores:
         max_size: words of the longest span; None if there are no spans.
         values: ``(n_rows,)``.
         places: start and end character of the best span of each row; None without spans.
-        cost: of the queries and the passages.
+        cost: of encoding the queries and the passages.
     """
 
     encoder: str
     setting: str
     max_size: int | None
-    values: npt.NDArray[np.float64]
-    places: tuple[Place | None, ...]
+    values: Numbers
+    places: tuple[Span | None, ...]
     cost: Cost
 
 
@@ -74,7 +74,7 @@ def score_encoder(
     """Cosines of the passages with their queries, or the greatest over their spans.
 
     Yields:
-        One for each size; one in all in the setting without spans.
+        One for each size; a single one in the setting without spans.
     """
     before = encoder.cost
     progress(label, 0, len(rows))
@@ -93,7 +93,7 @@ def score_encoder(
 def _single_pass(
     encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
 ) -> Iterator[Best]:
-    """Spans by their token vectors, from one forward pass a passage."""
+    """Spans by their token vectors, from one forward pass per passage."""
     encoded = encoder.tokens([row.passage for row in rows])
     for query, (aligned, vectors) in zip(queries, encoded, strict=True):
         (values,) = all_span_cosines(
@@ -105,7 +105,7 @@ def _single_pass(
 def _forward_per_ngram(
     encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
 ) -> Iterator[Best]:
-    """Spans as texts of their own, each encoded once for the passages at hand."""
+    """Spans as separate texts; each distinct one of a block of passages is encoded once."""
     for start in range(0, len(rows), PASSAGES_AT_ONCE):
         block = rows[start : start + PASSAGES_AT_ONCE]
         words = [find_words(row.passage) for row in block]
@@ -135,8 +135,8 @@ def _spans(n_words: int, max_size: int) -> Iterator[tuple[int, int]]:
             yield first, last
 
 
-def _best_spans(words: npt.NDArray[np.int64], values: FloatArray, sizes: Sequence[int]) -> Best:
-    """For each size the greatest of the values and its place; 0 where there is no word."""
+def _best_spans(words: IntArray, values: FloatArray, sizes: Sequence[int]) -> Best:
+    """For each size the greatest value and its span; 0 if there is no word."""
     best: Best = []
     for size in sizes:
         if not len(words):

@@ -1,4 +1,4 @@
-"""The embedded store: one folder with SQLite and memory-mapped token vectors; always exact."""
+"""The embedded store: a folder with SQLite and memory-mapped token vectors; always exact."""
 
 from slice_os.stores.local.store import LocalStore
 

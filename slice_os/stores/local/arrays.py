@@ -13,12 +13,12 @@ from slice_os.errors import StoreError
 
 
 class ArrayFile:
-    """Rows of one type in a file that only grows.
+    """Rows of one type, in a file that only grows.
 
     Args:
-        path: the file; made when the first rows are appended.
+        path: the file; created when the first rows are appended.
         dtype: type of the numbers.
-        columns: numbers a row, or 0 for a plain vector.
+        columns: numbers per row, or 0 for a one-dimensional array.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 0) -> None:
@@ -36,13 +36,13 @@ class ArrayFile:
         self._stream.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
 
     def sync(self) -> None:
-        """Bring what was appended to the disk."""
+        """Flush what was appended to the disk."""
         if self._stream is not None:
             self._stream.flush()
             os.fsync(self._stream.fileno())
 
     def truncate(self, rows: int) -> None:
-        """Forget what was appended after so many rows.
+        """Keep only the first ``rows`` rows.
 
         Raises:
             StoreError: if the file is shorter than that.
@@ -53,7 +53,7 @@ class ArrayFile:
             os.truncate(self.path, rows * self._row_bytes)
 
     def view(self, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
-        """The first rows, mapped into memory.
+        """The first ``rows`` rows, mapped into memory.
 
         Raises:
             StoreError: if the file is shorter than that.
@@ -74,6 +74,6 @@ class ArrayFile:
         have = self.path.stat().st_size if self.path.exists() else 0
         if have < rows * self._row_bytes:
             raise StoreError(
-                f"{self.path}: {have} bytes where {rows * self._row_bytes} belong; "
+                f"{self.path}: has {have} bytes instead of {rows * self._row_bytes}; "
                 "the store is damaged, ingest again into a new one"
             )

@@ -66,7 +66,7 @@ CREATE VIRTUAL TABLE passage_terms USING fts5 (
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a store was made with, for as long as it lives."""
+    """What a store was made with; never changes."""
 
     encoder: ModelCard
     max_pieces: int
@@ -75,8 +75,8 @@ class Settings:
 class Arrays:
     """The vector files: token vectors, their scales, words and span norms.
 
-    Words are rows of start and end code point in the document and first and last piece in the
-    passage; norms are those of the spans that begin at each word.
+    A word is a row of start and end code point in the document, first piece in the passage and
+    one past the last. Its norms are those of the spans that begin with it.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -87,23 +87,23 @@ class Arrays:
 
     @property
     def by_piece(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with a row for every token vector."""
+        """The files with one row per token vector."""
         return self.vectors, self.scales
 
     @property
     def by_word(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with a row for every word."""
+        """The files with one row per word."""
         return self.words, self.norms
 
     def truncate(self, words: int, pieces: int) -> None:
-        """Forget the rows that no passage refers to, left by a writer that was cut off."""
+        """Remove the rows that no passage refers to, left by an interrupted writer."""
         for file in self.by_piece:
             file.truncate(pieces)
         for file in self.by_word:
             file.truncate(words)
 
     def sync(self) -> None:
-        """Bring everything appended to the disk."""
+        """Flush everything appended to the disk."""
         for file in (*self.by_piece, *self.by_word):
             file.sync()
 
@@ -117,7 +117,7 @@ def create(folder: Path, settings: Settings) -> None:
     """Make an empty store.
 
     Raises:
-        StoreError: if the folder is a file, cannot be made, or holds other things.
+        StoreError: if the folder is a file, cannot be created, or contains other files.
     """
     values = {
         "schema_version": SCHEMA_VERSION,
@@ -131,9 +131,9 @@ def create(folder: Path, settings: Settings) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
         if others:
-            raise StoreError(f"{folder}: holds other files ({others[0]}, …); name an empty folder")
+            raise StoreError(f"{folder}: holds other files ({others[0]}, …); use an empty folder")
         with closing(connect(folder)) as connection:
-            # Lets many read while one writes; a property of the file from now on.
+            # Lets many processes read while one writes; stays with the file.
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):
                 for statement in _SCHEMA.strip().split(";\n"):
@@ -142,7 +142,7 @@ def create(folder: Path, settings: Settings) -> None:
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """A connection to the store's database, usable from any thread, one at a time."""
+    """A connection to the store's database, for any thread, one at a time."""
     connection = sqlite3.connect(
         folder / DATABASE, isolation_level=None, check_same_thread=False, timeout=30
     )
@@ -151,7 +151,7 @@ def connect(folder: Path) -> sqlite3.Connection:
 
 
 def exists(folder: Path) -> bool:
-    """Whether a store was made in this folder to the end.
+    """Whether the folder holds a completely created store.
 
     Raises:
         StoreError: if its database cannot be read.
@@ -168,7 +168,7 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
     """What the store was made with.
 
     Raises:
-        StoreError: if a newer version made it, or it is damaged.
+        StoreError: if another version made it, or if it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
@@ -186,7 +186,7 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iterator[None]:
-    """All or nothing."""
+    """Commit everything in the block, or nothing."""
     connection.execute(f"BEGIN {mode}")
     try:
         yield
@@ -198,7 +198,7 @@ def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iter
 
 @contextmanager
 def errors_explained(folder: Path) -> Iterator[None]:
-    """Turn what SQLite and the file system raise into one line about the store.
+    """Turn errors of SQLite and the file system into one line about the store.
 
     Raises:
         StoreError: naming the folder and what went wrong.
@@ -206,7 +206,7 @@ def errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StoreError(f"{folder}: its database says: {error}") from error
+        raise StoreError(f"{folder}: database error: {error}") from error
     except OSError as error:
         reason = error.strerror or error
         raise StoreError(f"{folder}: cannot be used as a store folder ({reason})") from error

@@ -1,4 +1,4 @@
-"""Exact scores of stored passages, chunk by chunk over the memory-mapped vectors."""
+"""Exact scores of stored passages, computed in chunks over the memory-mapped vectors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ BLOCK_PIECES = 512
 
 @dataclass(frozen=True, slots=True)
 class PassageTable:
-    """Where each passage's words and pieces lie in the files; rows in stored order.
+    """Where each passage's words and pieces are in the files; rows in stored order.
 
     Attributes:
         ids: passage ids.
-        first_word: first row in the word files.
-        n_words: rows there.
-        first_piece: first row in the piece files.
-        n_pieces: rows there.
-        n_terms: terms that BM25 counts.
+        first_word: first row in the files by word.
+        n_words: number of rows there.
+        first_piece: first row in the files by piece.
+        n_pieces: number of rows there.
+        n_terms: number of terms that BM25 counts.
     """
 
     ids: IntArray
@@ -64,7 +64,7 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
     """The best cosine of each phrase over all spans of each passage.
 
     Returns:
-        ``(n_phrases, n_passages)``; ``-inf`` where a passage is shorter than any span asked for.
+        ``(n_phrases, n_passages)``; ``-inf`` if a passage is shorter than any span that counts.
     """
     phrases = query.phrases.vectors
     best = np.empty((len(phrases), len(table)), dtype=np.float32)
@@ -94,7 +94,7 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
 
 
 def _products(vectors: Int8Array, phrases: FloatArray) -> FloatArray:
-    """``(n_phrases, n_pieces)`` inner products, a block at a time that fits the cache."""
+    """``(n_phrases, n_pieces)`` inner products, in blocks that fit the cache."""
     products = np.empty((len(phrases), len(vectors)), dtype=np.float32)
     for start in range(0, len(vectors), BLOCK_PIECES):
         block = slice(start, start + BLOCK_PIECES)
@@ -103,13 +103,13 @@ def _products(vectors: Int8Array, phrases: FloatArray) -> FloatArray:
 
 
 def _layout(words: IntArray, chunk: PassageTable) -> SpanLayout:
-    """Words of several passages over their pieces laid end to end."""
+    """The layout of several passages whose pieces follow one another."""
     shift = np.repeat(np.cumsum(chunk.n_pieces) - chunk.n_pieces, chunk.n_words)
     return SpanLayout(first=words[:, 2] + shift, last=words[:, 3] + shift)
 
 
 def _rows(first: IntArray, counts: IntArray) -> slice | IntArray:
-    """The rows of several runs: a slice where they follow one another, else an index."""
+    """The rows of several runs: a slice if the runs are adjacent, otherwise an index."""
     if np.array_equal(first[1:], (first + counts)[:-1]):
         return slice(int(first[0]), int(first[-1] + counts[-1]))
     offsets = np.repeat(first - (np.cumsum(counts) - counts), counts)

@@ -1,4 +1,4 @@
-"""The local store: exact answers from one folder, without any server."""
+"""The local store: exact results from one folder, without a server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SCAN_PASSAGES = 8_192
 class LocalStore:
     """A folder with documents, passages, token vectors and a BM25 index.
 
-    Many processes may read while one writes. Use `LocalStore.open` or `LocalStore.create`.
+    Many processes can read while one writes. Use `LocalStore.open` or `LocalStore.create`.
     """
 
     exhaustive = True
@@ -60,10 +60,10 @@ class LocalStore:
 
     @classmethod
     def open(cls, folder: Path, card: ModelCard | None = None) -> LocalStore:
-        """Open a store, checking that it belongs to the encoder of the card, if one is given.
+        """Open a store, and check that it belongs to an encoder, if its card is given.
 
         Raises:
-            StoreError: if there is no store, or a newer version made it.
+            StoreError: if there is no store, or another version made it.
             EncoderMismatchError: if another encoder made its vectors.
         """
         store = cls(folder)
@@ -73,16 +73,16 @@ class LocalStore:
 
     @classmethod
     def create(cls, folder: Path, card: ModelCard, max_pieces: int) -> LocalStore:
-        """Make an empty store and open it.
+        """Create an empty store, and open it.
 
         Raises:
-            StoreError: if the folder cannot be one.
+            StoreError: if the folder cannot hold a store.
         """
         create(folder, Settings(card, max_pieces))
         return cls(folder)
 
     def check_encoder(self, card: ModelCard) -> None:
-        """Refuse another encoder than the store's; see `Store.check_encoder`."""
+        """Refuse any encoder but the store's; see `Store.check_encoder`."""
         self.settings.encoder.check_made(self.folder, card)
 
     def info(self) -> StoreInfo:
@@ -106,7 +106,7 @@ class LocalStore:
 
     @contextmanager
     def writer(self) -> Iterator[LocalWriter]:
-        """The writer, while no other process has it.
+        """The writer; only one process at a time has it.
 
         Raises:
             StoreError: if another process is writing.
@@ -117,7 +117,7 @@ class LocalStore:
                 held = lock.acquire()
             except Timeout:
                 raise StoreError(
-                    f"{self.folder}: another process is writing to it; wait for it to end"
+                    f"{self.folder}: another process is writing to it; wait until it ends"
                 ) from None
         with held, closing(connect(self.folder)) as connection:
             writer = LocalWriter(connection, self.folder, self.settings)
@@ -146,45 +146,34 @@ class LocalStore:
         }
 
     def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, if it was."""
+        """The signature under which a source was last read to its end, or None."""
         rows = self._select("SELECT signature FROM sources WHERE source = ?", source)
         return rows[0][0] if rows else None
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, or None if there is none of that id."""
+        """The text of a document exactly as given, or None if the id is unknown."""
         rows = self._select("SELECT text FROM documents WHERE doc_id = ?", doc_id)
         return rows[0][0] if rows else None
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """Evidence of every passage that ``query.where`` admits: this store is exhaustive."""
+        """Score every passage that ``query.where`` admits: this store is exhaustive."""
         del num_candidates
         with self._snapshot():
-            table = self._admitted(query.where)
-            return self._candidates(table, query)
+            return self._candidates(self._admitted(query.where), query)
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Evidence of every passage with a span at or above the threshold, in stored order."""
+        """Every passage with a span at or above the threshold, in stored order."""
         del exhaustive
-        with self._snapshot():
-            table = self._admitted(query.where)
-            candidates = self._candidates(table, query)
-        keys = np.asarray(candidates.keys)
-        hits = np.flatnonzero((candidates.cosines >= threshold).any(axis=0))
-        for start in range(0, len(hits), SCAN_PASSAGES):
-            rows = hits[start : start + SCAN_PASSAGES]
-            yield ScoredCandidates(
-                keys=keys[rows].tolist(),
-                cosines=candidates.cosines[:, rows],
-                bm25=candidates.bm25[:, rows],
-                bm25_best=candidates.bm25_best,
-            )
+        found = self.rank(query, 0).at_least(threshold)
+        for start in range(0, len(found.keys), SCAN_PASSAGES):
+            yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages of these keys; one deleted meanwhile is left out."""
+        """The passages with these ids; a passage deleted meanwhile is missing."""
         loaded: dict[PassageKey, StoredPassage] = {}
         document: tuple[int, str, str, str] | None = None
         with self._snapshot():
-            # In stored order, so that the text of a long document is read once.
+            # In stored order, so that the text of a long document is read only once.
             for key in sorted(key for key in keys if isinstance(key, int)):
                 row = self._connection.execute(
                     'SELECT document, start, "end", first_word, n_words, first_piece, n_pieces, '
@@ -220,7 +209,8 @@ class LocalStore:
         end_piece = first_piece + n_pieces
         vectors = self._arrays.vectors.view(end_piece)[first_piece:]
         scales = self._arrays.scales.view(end_piece)[first_piece:]
-        words = self._arrays.words.view(first_word + n_words)[first_word:].astype(np.int64)
+        end_word = first_word + n_words
+        words = self._arrays.words.view(end_word)[first_word:].astype(np.int64)
         return StoredPassage(
             doc_id=doc_id,
             text=text[start:end],
@@ -231,6 +221,7 @@ class LocalStore:
                 vectors=dequantise(vectors, scales),
                 metadata=orjson.loads(document_metadata) | orjson.loads(metadata),
             ),
+            norms=self._arrays.norms.view(end_word)[first_word:].copy(),
         )
 
     def _candidates(self, table: PassageTable, query: Query) -> ScoredCandidates:
@@ -240,6 +231,7 @@ class LocalStore:
             cosines=passage_cosines(table, self._arrays, query),
             bm25=bm25,
             bm25_best=bm25.max(axis=1, initial=0.0),
+            load=self.load,
         )
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
@@ -259,7 +251,7 @@ class LocalStore:
         return scores[np.searchsorted(passages.ids, ids)]
 
     def _admitted(self, where: Where) -> PassageTable:
-        """The passages that have one of the wanted values in every field."""
+        """The passages that have one of the given values in every field."""
         table = self._passages()
         for field, wanted in where.items():
             marks = ", ".join("?" * len(wanted))
@@ -273,7 +265,7 @@ class LocalStore:
         return table
 
     def _passages(self) -> PassageTable:
-        """Where all passages lie, read again only after a commit."""
+        """Where all passages are, read again only after a commit."""
         (revision,) = self._connection.execute(
             "SELECT value FROM settings WHERE name = 'revision'"
         ).fetchone()
@@ -292,7 +284,7 @@ class LocalStore:
 
     @contextmanager
     def _snapshot(self) -> Iterator[None]:
-        """One consistent state of the database, whatever a writer commits meanwhile."""
+        """One consistent state of the database, even if a writer commits meanwhile."""
         with (
             self._lock,
             errors_explained(self.folder),
@@ -302,7 +294,7 @@ class LocalStore:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files in a folder; SQLite may remove some of its own meanwhile."""
+    """Total size of the files in a folder, in bytes; SQLite may delete some meanwhile."""
     size = 0
     for path in folder.iterdir():
         with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Writing to a local store: vectors are appended, then rows that refer to them committed."""
+"""Writing to a local store: append vectors, then commit the rows that refer to them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ class LocalWriter:
 
     @property
     def retries(self) -> int:
-        """None: nothing is ever sent."""
+        """Always 0: nothing is sent."""
         return 0
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document; see `Writer.write`. Nothing is ever rejected.
 
         Raises:
-            StoreError: if the disk is full or the like; what was complete stays.
+            StoreError: if the disk fails, for instance because it is full; complete documents
+                stay.
         """
         with errors_explained(self._folder):
             if self._document is None:
@@ -65,16 +66,16 @@ class LocalWriter:
         return ()
 
     def flush(self) -> Sequence[Rejection]:
-        """Nothing waits: what is complete is stored by the next commit."""
+        """Does nothing: the next commit stores what is complete."""
         return ()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents with all their passages; returns how many there were."""
+        """Delete documents with all their passages; returns how many were found."""
         with errors_explained(self._folder):
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note that a source has been read to its end in the state that the signature names."""
+        """Note that a source has been read to its end; see `Writer.finish_source`."""
         with errors_explained(self._folder):
             self._connection.execute(
                 "INSERT INTO sources VALUES (?, ?) "
@@ -83,7 +84,7 @@ class LocalWriter:
             )
 
     def close(self) -> None:
-        """Keep the complete documents, drop an incomplete one."""
+        """Commit the complete documents, and drop an incomplete one."""
         with errors_explained(self._folder):
             try:
                 if self._connection.in_transaction:
@@ -95,7 +96,7 @@ class LocalWriter:
 
     def _open_document(self, document: Document) -> None:
         self._connection.execute("SAVEPOINT document")
-        # Set before anything is changed, so that a Ctrl-C anywhere below rolls it back.
+        # Set before any change, so that a Ctrl-C anywhere below rolls everything back.
         self._document = 0
         self._delete(document.id)
         self._document = self._insert(

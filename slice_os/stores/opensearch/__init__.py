@@ -1,1 +1,1 @@
-"""The OpenSearch store: one document a passage, spans as nested k-NN vectors, BM25 beside."""
+"""The OpenSearch store: a document per passage, spans as nested k-NN vectors, and BM25."""

@@ -1,4 +1,4 @@
-"""Bulk requests from a few threads, with retries, back-pressure and an answer for every item."""
+"""Bulk requests from a few threads, with retries, back-pressure and an outcome per item."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 import orjson
-from opensearchpy import OpenSearch, exceptions
+from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.connection import explain, reason_of
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import given_up, pauses, retry_limit
 
 CHUNK_BYTES = 4 << 20
@@ -21,7 +22,7 @@ CHUNK_ACTIONS = 500
 WORKERS = 2
 CHUNKS_UNDER_WAY = 4
 # Refusals that every other document would meet as well.
-_NO_FAULT_OF_ITS_OWN = ("index_closed_exception",)
+_NOT_ABOUT_THE_ITEM = ("index_closed_exception",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Action:
     """One item of a bulk request.
 
     Attributes:
-        owner: number of the document it belongs to.
+        owner: number of the document that it belongs to.
         lines: the item as newline-delimited JSON.
     """
 
@@ -39,47 +40,41 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an action; ``reason`` is empty if it was done."""
+    """The outcome of an action; ``reason`` is empty if it succeeded."""
 
     owner: int
     reason: str
 
 
 def index_action(owner: int, key: str, source: dict[str, Any]) -> Action:
-    """Store a document under an id, replacing a former one."""
+    """Store a document under an id, replacing any earlier one."""
     meta = orjson.dumps({"index": {"_id": key}})
     body = orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY)
     return Action(owner, meta + b"\n" + body + b"\n")
 
 
 def delete_action(owner: int, key: str) -> Action:
-    """Delete a document, if it is there."""
+    """Delete a document, if it exists."""
     return Action(owner, orjson.dumps({"delete": {"_id": key}}) + b"\n")
 
 
 class BulkSender:
-    """Sends actions to one index; encoding goes on while chunks are under way.
+    """Sends actions to one index, while the caller goes on encoding.
 
-    An item refused with 429 or 5xx is sent again, by itself, after a pause that doubles and
-    varies; so is a request that nobody answered. What the index refuses for good is an outcome.
+    An item refused with 429 or 5xx is sent again after a pause that doubles and varies; so is a
+    request without an answer. What the index refuses for good is an outcome.
 
     Args:
-        client: where to.
-        index: name of the concrete index.
-        location: for messages.
-        patience: seconds to go on trying while nothing is taken; see `patience_seconds`.
+        handle: of a concrete index.
+        limit: seconds to keep trying while the server takes nothing; `retry_limit` by default.
 
     Attributes:
         retries: chunks sent again, whole or in part.
     """
 
-    def __init__(
-        self, client: OpenSearch, index: str, location: str, limit: float | None = None
-    ) -> None:
+    def __init__(self, handle: IndexHandle, limit: float | None = None) -> None:
         self.retries = 0
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._limit = retry_limit() if limit is None else limit
         self._chunk: list[Action] = []
         self._bytes = 0
@@ -90,18 +85,18 @@ class BulkSender:
         self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="bulk")
 
     def add(self, action: Action) -> None:
-        """Queue an action; waits while too much is under way."""
+        """Queue an action; waits while too many chunks are in flight."""
         self._chunk.append(action)
         self._bytes += len(action.lines)
         if self._bytes >= CHUNK_BYTES or len(self._chunk) >= CHUNK_ACTIONS:
             self._send()
 
     def outcomes(self, wait: bool = False) -> Iterator[Outcome]:
-        """What became of actions since the last call.
+        """The outcomes of actions since the last call.
 
         Args:
-            wait: send what is queued, also what is added meanwhile, and wait until everything
-                is answered.
+            wait: send everything that is queued, also what is added meanwhile, and wait until
+                all of it is answered.
 
         Raises:
             StoreError: if a chunk could not be sent at all.
@@ -114,7 +109,7 @@ class BulkSender:
             yield from self._under_way.popleft().result()
 
     def deliver(self, actions: Sequence[Action]) -> list[Outcome]:
-        """Send actions now, past the queue, and wait until they are answered.
+        """Send actions at once, bypassing the queue, and wait until they are answered.
 
         Raises:
             StoreError: if they could not be sent at all.
@@ -124,7 +119,7 @@ class BulkSender:
         return [outcome for chunk in chunks for outcome in self._deliver(list(chunk))]
 
     def close(self) -> None:
-        """Give up what is not sent yet."""
+        """Discard what is not sent yet."""
         self._closed.set()
         self._executor.shutdown(cancel_futures=True)
 
@@ -156,17 +151,17 @@ class BulkSender:
     def _attempt(
         self, chunk: list[Action], outcomes: list[Outcome]
     ) -> tuple[list[Action], UnavailableError]:
-        """Send a chunk once; returns what has to be sent again, and why."""
+        """Send a chunk once; returns what to send again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
-            items = self._client.bulk(body=body, index=self._index)["items"]
+            items = self._handle.client.bulk(body=body, index=self._handle.name)["items"]
         except exceptions.OpenSearchException as error:
-            explained = explain(error, self._location)
+            explained = explain(error, self._handle.location)
             if isinstance(explained, UnavailableError):
                 return chunk, explained
             raise explained from None
         again: list[Action] = []
-        trouble = UnavailableError(self._location)
+        trouble = UnavailableError(self._handle.location)
         for action, item in zip(chunk, items, strict=True):
             ((kind, answer),) = item.items()
             status, cause = answer["status"], answer.get("error", {})
@@ -174,11 +169,11 @@ class BulkSender:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
             refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})
-            explained = explain(refusal, self._location)
+            explained = explain(refusal, self._handle.location)
             if isinstance(explained, UnavailableError):
                 again.append(action)
                 trouble = explained
-            elif kind == "index" and status == 400 and cause["type"] not in _NO_FAULT_OF_ITS_OWN:
+            elif kind == "index" and status == 400 and cause["type"] not in _NOT_ABOUT_THE_ITEM:
                 outcomes.append(Outcome(action.owner, f"{cause['type']}: {reason_of(cause)}"))
             else:
                 raise explained

@@ -1,8 +1,8 @@
-"""The binary form of a passage's words and token vectors, as the field ``tokens`` holds it.
+"""The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
 Little-endian: a header (version, width of the word table's numbers in bytes, dimension, words,
-pieces), the word table (start and end relative to the passage, first and last piece), a float32
-scale a piece, and the int8 token vectors.
+pieces), the word table (start and end relative to the passage, first piece and one past the last),
+a float32 scale per piece, and the int8 token vectors.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def pack(passage: EncodedPassage) -> str:
 
 
 def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPassage:
-    """The passage again, its vectors as they are after quantisation.
+    """The passage again, with its vectors as they are after quantisation.
 
     Args:
-        encoded: what `pack` gave.
+        encoded: the result of `pack`, as OpenSearch returns it.
         start: first code point of the passage in its document.
         end: one past the last.
-        metadata: goes into the passage.
+        metadata: of the passage.
 
     Raises:
-        StoreError: if the bytes were written by another version.
+        StoreError: if another version wrote the bytes.
     """
-    # OpenSearch gives doc values back URL-safe and without padding.
+    # OpenSearch returns doc values URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
     version, width, dimension, n_words, n_pieces = _HEADER.unpack_from(raw)
     if version != _VERSION:

@@ -1,4 +1,4 @@
-"""From a location and the environment to an OpenSearch client; secrets never in the location."""
+"""OpenSearch clients from a location and the environment; the location never has a secret."""
 
 from __future__ import annotations
 
@@ -29,9 +29,13 @@ PREFIX = "SLICE_OS_"
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 
+class NotFoundError(StoreError):
+    """An index or a record that the server does not have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where an index is and how to log in.
+    """Where an index is, and how to log in.
 
     Attributes:
         url: scheme, host and port.
@@ -59,15 +63,15 @@ class Connection:
 
     @property
     def location(self) -> str:
-        """The address without any secret."""
+        """The address, without any secret."""
         return f"{self.url}/{self.index}"
 
     def client(self) -> OpenSearch:
         """A client for this connection.
 
         Raises:
-            StoreError: on a certificate that cannot be read, or no AWS credentials.
-            MissingExtraError: if signing for AWS needs boto3 and it is not installed.
+            StoreError: if a certificate cannot be read, or there are no AWS credentials.
+            MissingExtraError: if signing for AWS needs boto3, which is not installed.
         """
         with self._problems_explained():
             return OpenSearch(**self._options(asynchronous=False))
@@ -76,7 +80,7 @@ class Connection:
         """An asyncio client for this connection.
 
         Raises:
-            StoreError: on a certificate that cannot be read, or no AWS credentials.
+            StoreError: if a certificate cannot be read, or there are no AWS credentials.
             MissingExtraError: if aiohttp is not installed.
         """
         try:
@@ -108,7 +112,7 @@ class Connection:
         elif self.token:
             options["headers"] = {"authorization": f"Bearer {self.token}"}
         elif self.user:
-            # The client itself would take Latin-1, and trip over other passwords.
+            # The client would encode as Latin-1, and fail on other passwords.
             pair = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
             options["headers"] = {"authorization": f"Basic {pair}"}
         for name in ("ca_certs", "client_cert", "client_key"):
@@ -126,11 +130,11 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
     ``SLICE_OS_AWS_REGION`` and ``SLICE_OS_AWS_SERVICE``.
 
     Raises:
-        StoreError: on a location of another form, or with a password in it; and where a secret
-            cannot be read, or not be sent.
+        StoreError: on a location of another form, or with a password in it; or if a secret
+            cannot be read or sent.
         InputError: on a name that no index can have.
     """
-    # A location that cannot be read may have a password anywhere, so none is ever repeated.
+    # A malformed location may contain a password anywhere, so it is never repeated.
     try:
         parts = urlsplit(location)
         port = parts.port
@@ -138,7 +142,7 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         raise StoreError(f"the store's address is {_FORM}") from None
     if parts.password is not None:
         raise StoreError(
-            "a password does not belong into the store's address; set SLICE_OS_PASSWORD or "
+            "a password does not belong in the store's address; set SLICE_OS_PASSWORD or "
             "SLICE_OS_PASSWORD_FILE"
         )
     index = parts.path.strip("/")
@@ -162,37 +166,40 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
 
 
 def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
-    """A client's exception as one line that says what to do; never with a secret.
+    """A client's exception as one line that says what to do, without secrets.
 
     Returns:
-        An `UnavailableError` for trouble that may pass.
+        An `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
     """
     if isinstance(error, exceptions.AuthenticationException):
         return StoreError(
-            f"{location}: not let in (401); check the user and SLICE_OS_PASSWORD, or SLICE_OS_TOKEN"
+            f"{location}: login refused (401); check the user and SLICE_OS_PASSWORD, or "
+            "SLICE_OS_TOKEN"
         )
     if is_blocked(error):
         return StoreError(
             f"{location}: the index is read-only ({_reason(error)}); free disk space or lift the "
-            "block, then run the same command again to go on"
+            "block, then run the same command again to resume"
         )
     if isinstance(error, exceptions.AuthorizationException):
         return StoreError(f"{location}: not allowed (403): {_reason(error)}")
     if isinstance(error, exceptions.SSLError):
         return StoreError(
             f"{location}: TLS failed ({_line(error.error)}); check SLICE_OS_CA_CERTS, and "
-            "SLICE_OS_CLIENT_CERT where the server asks for one"
+            "SLICE_OS_CLIENT_CERT if the server requires one"
         )
     kind = UnavailableError if is_passing(error) else StoreError
     if isinstance(error, exceptions.ConnectionError):
         return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
+    if isinstance(error, exceptions.NotFoundError):
+        kind = NotFoundError
     return kind(f"{location}: OpenSearch says {_reason(error)}")
 
 
 def is_blocked(error: exceptions.OpenSearchException) -> bool:
-    """Whether a block on the index, such as that of a full disk, refused a request.
+    """Whether a block on the index refused a request, such as that of a full disk.
 
-    A block of the whole cluster that is just starting has a status of 500 or more.
+    The block of a cluster that is just starting has a status of 500 or more, and does not count.
     """
     return (
         isinstance(error, exceptions.TransportError)
@@ -202,7 +209,7 @@ def is_blocked(error: exceptions.OpenSearchException) -> bool:
 
 
 def is_passing(error: exceptions.OpenSearchException) -> bool:
-    """Whether trouble may pass: too many requests, a server's fault, or no answer at all."""
+    """Whether the trouble may pass: too many requests, a fault of the server, or no answer."""
     if not isinstance(error, exceptions.TransportError) or is_blocked(error):
         return False
     status = error.status_code
@@ -212,7 +219,7 @@ def is_passing(error: exceptions.OpenSearchException) -> bool:
 
 
 def reason_of(cause: Mapping[str, Any]) -> str:
-    """What an ``error`` object of an answer says, with what is at the bottom of it."""
+    """The reason that an ``error`` object states, and its root cause."""
     outer = inner = (cause.get("root_cause") or [cause])[0]
     for start in (cause, outer):
         while isinstance(deeper := start.get("caused_by"), dict):
@@ -227,22 +234,22 @@ def _reason(error: exceptions.OpenSearchException) -> str:
     info = error.info if isinstance(error.info, dict) else {}
     if isinstance(cause := info.get("error"), dict):
         return reason_of(cause)
-    # Anything else may be a page of a proxy in between.
+    # Anything else may be the page of a proxy.
     phrase = http_phrases.get(error.status_code) if isinstance(error.status_code, int) else None
     told = info.get("Message") or info.get("message") or phrase or ""
     return _line(f"{error.status_code} {told}")
 
 
 def _line(text: object) -> str:
-    """A text as one line of bearable length."""
+    """A text as one line of limited length."""
     return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
 
 
 def _secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """A secret from the environment or the file that it names.
+    """A secret from the environment, or from the file that it names.
 
     Raises:
-        StoreError: without the secret, where it cannot be read, or not be sent in a header.
+        StoreError: if it cannot be read, or not be sent in a header; never repeats the secret.
     """
     variable, secret = PREFIX + name, environ.get(PREFIX + name)
     if file := environ.get(f"{variable}_FILE"):
@@ -250,11 +257,11 @@ def _secret(name: str, environ: Mapping[str, str]) -> str | None:
         try:
             secret = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "no UTF-8"
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
             raise StoreError(f"{variable}: {reason}") from None
     secret = secret.strip("\r\n") if secret else None
     if secret and name == "TOKEN" and not (secret.isascii() and secret.isprintable()):
-        raise StoreError(f"{variable}: has characters that no token has")
+        raise StoreError(f"{variable}: has characters that a token cannot have")
     return secret
 
 

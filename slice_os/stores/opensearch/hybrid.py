@@ -1,4 +1,4 @@
-"""Fusion on the server: the ``hybrid`` query and its pipeline, of the neural-search plugin."""
+"""Fusion on the server, by the neural-search plugin: the ``hybrid`` query and its pipeline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from slice_os.errors import StoreError
 from slice_os.fusion import BM25_WEIGHT
 from slice_os.query import Query
 from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.records import FetchedPassage
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -21,12 +20,12 @@ PLUGIN = "neural-search"
 
 
 def installed(plugins: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether any node has the plugin, from the answer of ``_cat/plugins?format=json``."""
+    """Whether any node has the plugin, by the answer of ``_cat/plugins?format=json``."""
     return any(PLUGIN in plugin["component"] for plugin in plugins)
 
 
 def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
-    """Refuse to go on without the plugin.
+    """Refuse to continue without the plugin.
 
     Raises:
         StoreError: if no node has it.
@@ -34,12 +33,12 @@ def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
     if not installed(plugins):
         raise StoreError(
             f"{location}: fusion 'server' needs OpenSearch's {PLUGIN} plugin, which is not "
-            "installed there; use convex, rrf or cosine"
+            "installed there; use another fusion"
         )
 
 
 def pipeline() -> dict[str, Any]:
-    """A search pipeline that goes with the request: scores from 0 to 1, then a weighted mean."""
+    """The search pipeline to send along: scores scaled to 0 to 1, then a weighted mean."""
     processor = {
         "normalization": {"technique": "min_max"},
         "combination": {
@@ -51,7 +50,7 @@ def pipeline() -> dict[str, Any]:
 
 
 def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
-    """A search a phrase for the ``num_candidates`` passages that the server's fusion puts first."""
+    """One search per phrase, for the ``num_candidates`` passages that the server ranks first."""
     return [
         search_bodies.hybrid(text, vector, settings, query.where, num_candidates)
         | {"search_pipeline": pipeline()}
@@ -60,12 +59,11 @@ def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[B
 
 
 def scores(answers: Sequence[Answer], candidates: ScoredCandidates) -> FloatArray:
-    """The server's scores of the passages in evidence, from an answer a phrase.
+    """The server's scores of the candidates, from one answer per phrase.
 
     Returns:
-        ``(n_phrases, n_passages)``, ``-inf`` where a phrase's answer lacks the passage.
+        ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
     """
-    ids = [key.key for key in candidates.keys if isinstance(key, FetchedPassage)]
     by_id = [{hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
-    rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
-    return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))
+    rows = [[found.get(key, -np.inf) for key in candidates.keys] for found in by_id]
+    return np.array(rows, dtype=np.float32).reshape(len(answers), len(candidates.keys))

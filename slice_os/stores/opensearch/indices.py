@@ -1,20 +1,18 @@
-"""Indices behind an alias: making, resolving and swapping them."""
+"""Versioned indices behind an alias: making them, and choosing the current one."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from opensearchpy import OpenSearch, exceptions
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
-from slice_os.stores.opensearch.connection import explain
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.settings import (
     META,
@@ -27,68 +25,36 @@ from slice_os.stores.opensearch.settings import (
 )
 
 MERGE_TIMEOUT_SECONDS = 3600
-# The name that the record has in indices of schema 1.
+# The name of the record in indices of schema 1.
 PROJECTION_KEY = "axes"
 UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A concrete index and what it was made with."""
+    """A concrete index, and what it was made with."""
 
     name: str
     settings: IndexSettings
 
     @property
     def needs_projection(self) -> bool:
-        """Whether its vectors are projected on axes that lie in a record of their own."""
+        """Whether its vectors are projected, by a projection stored in a record of its own."""
         return self.settings.dimensions < self.settings.encoder.dimension
 
     def with_projection(self, record: Mapping[str, Any]) -> Index:
-        """With the axes from the record with the id `AXES_KEY`."""
+        """With the projection from the record with the id `PROJECTION_KEY`."""
         full = self.settings.encoder.dimension
         packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
         projection = packed.reshape(full, full).astype(np.float32)
         return replace(self, settings=replace(self.settings, projection=projection))
 
 
-@contextmanager
-def errors_explained(location: str) -> Iterator[None]:
-    """Turn the client's exceptions into one-line `StoreError`s."""
-    try:
-        yield
-    except exceptions.OpenSearchException as error:
-        raise explain(error, location) from None
-
-
-def resolve(client: OpenSearch, name: str, location: str) -> Index | None:
-    """The index of that name, or the one behind an alias of that name; None for neither.
-
-    Raises:
-        StoreError: if the alias has several indices, or the index is not one of ours.
-    """
-    with errors_explained(location):
-        try:
-            found = client.indices.get_mapping(index=name)
-        except exceptions.NotFoundError:
-            return None
-    index = the_index(found, location)
-    if not index.needs_projection:
-        return index
-    with errors_explained(location):
-        return index.with_projection(client.get(index=index.name, id=PROJECTION_KEY))
-
-
-def no_index(location: str) -> StoreError:
-    """What to say where there is no index."""
-    return StoreError(f"{location}: no index here; make one with `slice-os ingest`")
-
-
 def the_index(found: Mapping[str, Any], location: str) -> Index:
-    """The one index in an answer of ``_mapping``, without axes as yet.
+    """The one index in an answer of ``_mapping``, still without its projection.
 
     Raises:
-        StoreError: if there are several, or it is not one of ours.
+        StoreError: if there are several, or slice-os did not make it.
     """
     if len(found) != 1:
         raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
@@ -97,98 +63,94 @@ def the_index(found: Mapping[str, Any], location: str) -> Index:
 
 
 def create(
-    client: OpenSearch,
-    alias: str,
+    handle: IndexHandle,
     options: IndexOptions,
     card: ModelCard,
     max_pieces: int,
-    location: str,
     projection: FloatArray | None = None,
     point_alias: bool = True,
 ) -> Index:
     """Make the next versioned index of an alias, such as ``calls-000002``.
 
     Args:
-        client: where to.
-        alias: name that applications use.
+        handle: of the alias.
         options: what may be chosen.
-        card: the encoder's.
-        max_pieces: word pieces that a passage holds.
-        location: for messages.
-        projection: the encoder's, if it has them.
-        point_alias: let the alias stand for the new index; else it stays noted as unfinished,
-            which `finish` undoes.
+        card: of the encoder.
+        max_pieces: word pieces that a passage holds at most.
+        projection: of the encoder, if it has one.
+        point_alias: let the alias stand for the new index; otherwise the index is marked as
+            unfinished until `finish` is called.
     """
-    check_name(alias)
+    check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
-    with errors_explained(location):
-        name = f"{alias}-{_last_number(client, alias) + 1:06d}"
-        body = template(f"{alias}-0*", options, settings)
-        client.indices.put_index_template(name=template_name(alias), body=body)
+    with handle.errors_explained():
+        made = handle.named(f"{handle.name}-{_last_number(handle) + 1:06d}")
+        body = template(f"{handle.name}-0*", options, settings)
+        indices = handle.client.indices
+        indices.put_index_template(name=template_name(handle.name), body=body)
         unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
-        client.indices.create(index=name, body={"mappings": {"_meta": unfinished}})
+        indices.create(index=made.name, body={"mappings": {"_meta": unfinished}})
     if settings.projection is not None:
-        _write_projection(client, name, location, settings.projection)
-    # Last, so that an alias never stands for an index without its axes.
+        _write_projection(made, settings.projection)
+    # Last, so that an alias never stands for an index without its projection.
     if point_alias:
-        finish(client, name, location)
-        with errors_explained(location):
-            client.indices.put_alias(index=name, name=alias)
-    return Index(name, settings)
+        finish(made)
+        with handle.errors_explained():
+            indices.put_alias(index=made.name, name=handle.name)
+    return Index(made.name, settings)
 
 
 @retrying
-def _write_projection(
-    client: OpenSearch, index: str, location: str, projection: FloatArray
-) -> None:
+def _write_projection(handle: IndexHandle, projection: FloatArray) -> None:
     packed = b64encode(projection.astype("<f2").tobytes()).decode()
-    with errors_explained(location):
-        client.index(index=index, id=PROJECTION_KEY, body={"kind": "axes", "axes": packed})
+    record = {"kind": "axes", "axes": packed}
+    with handle.errors_explained():
+        handle.client.index(index=handle.name, id=PROJECTION_KEY, body=record)
 
 
-def finish(client: OpenSearch, index: str, location: str) -> None:
-    """Note that an index is complete, so that an alias may stand for it."""
-    with errors_explained(location):
-        mapping = client.indices.get_mapping(index=index)[index]["mappings"]
+def finish(handle: IndexHandle) -> None:
+    """Mark an index as complete, so that an alias may stand for it."""
+    with handle.errors_explained():
+        indices = handle.client.indices
+        mapping = indices.get_mapping(index=handle.name)[handle.name]["mappings"]
         meta = {key: value for key, value in mapping["_meta"][META].items() if key != UNFINISHED}
-        client.indices.put_mapping(index=index, body={"_meta": {META: meta}})
+        indices.put_mapping(index=handle.name, body={"_meta": {META: meta}})
 
 
 def template_name(alias: str) -> str:
-    """Of the index template of an alias."""
+    """The name of an alias's index template."""
     return f"slice-os-{alias}"
 
 
-def versions(client: OpenSearch, alias: str) -> list[str]:
+def version_names(handle: IndexHandle) -> list[str]:
     """The versioned indices of an alias, oldest first."""
-    names: list[str] = sorted(client.indices.get(index=f"{alias}-0*", ignore_unavailable=True))
-    return [name for name in names if name.removeprefix(f"{alias}-").isdigit()]
+    prefix = f"{handle.name}-"
+    with handle.errors_explained():
+        found = handle.client.indices.get(index=f"{prefix}0*", ignore_unavailable=True)
+    return sorted(name for name in found if name.removeprefix(prefix).isdigit())
 
 
-def swap(client: OpenSearch, alias: str, index: str, location: str) -> list[str]:
-    """Let the alias stand for one index, at once; returns those it stood for before."""
-    with errors_explained(location):
-        before = (
-            sorted(client.indices.get_alias(name=alias))
-            if client.indices.exists_alias(name=alias)
-            else []
-        )
+def move_alias(handle: IndexHandle, index: str) -> list[str]:
+    """Let the alias stand for one index, in one step; returns those it stood for before."""
+    alias, indices = handle.name, handle.client.indices
+    with handle.errors_explained():
+        before = sorted(indices.get_alias(name=alias)) if indices.exists_alias(name=alias) else []
         actions: list[dict[str, Any]] = [
             {"remove": {"index": name, "alias": alias}} for name in before if name != index
         ]
         actions.append({"add": {"index": index, "alias": alias}})
-        client.indices.update_aliases(body={"actions": actions})
+        indices.update_aliases(body={"actions": actions})
     return [name for name in before if name != index]
 
 
-def force_merge(client: OpenSearch, index: str, location: str) -> None:
-    """Merge the index into one segment a shard: faster searches, space of deletions freed."""
-    with errors_explained(location):
-        client.indices.forcemerge(
-            index=index, max_num_segments=1, request_timeout=MERGE_TIMEOUT_SECONDS
+def force_merge(handle: IndexHandle) -> None:
+    """Merge an index into one segment per shard: searches get faster, deletions free space."""
+    with handle.errors_explained():
+        handle.client.indices.forcemerge(
+            index=handle.name, max_num_segments=1, request_timeout=MERGE_TIMEOUT_SECONDS
         )
 
 
-def _last_number(client: OpenSearch, alias: str) -> int:
-    names = versions(client, alias)
-    return int(names[-1].removeprefix(f"{alias}-")) if names else 0
+def _last_number(handle: IndexHandle) -> int:
+    names = version_names(handle)
+    return int(names[-1].removeprefix(f"{handle.name}-")) if names else 0

@@ -1,4 +1,4 @@
-"""The right to write to an index, which one process at a time has."""
+"""The exclusive right to write to an index."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, TypeAlias
 
-from opensearchpy import OpenSearch, exceptions
+from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import retrying
 
 LEASE_KEY = "writer"
@@ -26,20 +26,18 @@ Version: TypeAlias = dict[str, int]
 
 
 class Lease:
-    """A record in the index, written anew every few seconds by the process that holds it.
+    """A record in the index, rewritten every few seconds by the process that holds it.
 
-    Who finds the record unchanged for longer than that takes it over, so that no clocks are
-    compared; on the same machine it is enough that the process has ended. Made by `leased`.
+    A process that sees the record unchanged for long enough takes it over, so no clocks are
+    compared. On the same machine it is enough that the holder has ended. Made by `leased`.
 
     Attributes:
         lost: whether another process has taken over.
     """
 
-    def __init__(self, client: OpenSearch, index: str, location: str) -> None:
+    def __init__(self, handle: IndexHandle) -> None:
         self.lost = False
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._record = {
             "kind": "writer",
             "source": socket.gethostname(),
@@ -52,25 +50,25 @@ class Lease:
         self._thread.start()
 
     def check(self) -> None:
-        """Make sure that nobody else writes.
+        """Make sure that no other process writes.
 
         Raises:
             StoreError: if another process has taken over.
         """
         if self.lost:
             raise StoreError(
-                f"{self._location}: another process has taken over writing to it; wait for it to "
-                "end, then run the same command again to go on"
+                f"{self._handle.location}: another process has taken over writing to it; wait "
+                "until it ends, then run the same command again to resume"
             )
 
     def release(self) -> None:
-        """Let others write; where that cannot be said now, they find out by themselves."""
+        """Let others write; if the server cannot be told, the lease runs out by itself."""
         self._ended.set()
         self._thread.join()
         if not self.lost:
             with suppress(exceptions.OpenSearchException):
-                self._client.delete(
-                    index=self._index,
+                self._handle.client.delete(
+                    index=self._handle.name,
                     id=LEASE_KEY,
                     params={**self._version, "request_timeout": REQUEST_SECONDS},
                 )
@@ -78,7 +76,7 @@ class Lease:
     @retrying
     def _take(self) -> Version:
         deadline = time.monotonic() + SILENCE_SECONDS
-        with errors_explained(self._location):
+        with self._handle.errors_explained():
             first = held = self._read()
             while held and held["_seq_no"] == first["_seq_no"] and not _has_ended(held["_source"]):
                 if time.monotonic() > deadline:
@@ -93,13 +91,14 @@ class Lease:
         if taken is None:
             by = "process {ordinal} on {source}".format(**held["_source"]) if held else "just begun"
             raise StoreError(
-                f"{self._location}: another process is writing to it ({by}); wait for it to end"
+                f"{self._handle.location}: another process is writing to it ({by}); wait until it "
+                "ends"
             )
         return taken
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
-            # While the server is away the writer itself says so.
+            # While the server is down, the writer itself reports it.
             with suppress(exceptions.OpenSearchException):
                 version = self._put(self._version)
                 if version is None:
@@ -108,26 +107,26 @@ class Lease:
                 self._version = version
 
     def _put(self, condition: dict[str, Any]) -> Version | None:
-        """Write the record; None if another process was there first."""
+        """Write the record; None if another process did so first."""
         try:
             return _version(
-                self._client.index(
-                    index=self._index,
+                self._handle.client.index(
+                    index=self._handle.name,
                     id=LEASE_KEY,
                     body=self._record,
                     params={**condition, "request_timeout": REQUEST_SECONDS},
                 )
             )
         except exceptions.ConflictError:
-            # Also so where it was written and only the answer went missing.
+            # It may be ours: written, with only the answer lost.
             held = self._read()
             ours = held and held["_source"]["signature"] == self._record["signature"]
             return _version(held) if ours else None
 
     def _read(self) -> dict[str, Any]:
-        """The record as it is, empty if there is none."""
-        found: dict[str, Any] = self._client.get(
-            index=self._index,
+        """The record; empty if there is none."""
+        found: dict[str, Any] = self._handle.client.get(
+            index=self._handle.name,
             id=LEASE_KEY,
             params={"ignore": [404], "request_timeout": REQUEST_SECONDS},
         )
@@ -135,13 +134,13 @@ class Lease:
 
 
 @contextmanager
-def leased(client: OpenSearch, index: str, location: str) -> Iterator[Lease]:
-    """Hold the right to write to an index.
+def leased(handle: IndexHandle) -> Iterator[Lease]:
+    """Hold the exclusive right to write to an index.
 
     Raises:
         StoreError: if another process has it.
     """
-    lease = Lease(client, index, location)
+    lease = Lease(handle)
     try:
         yield lease
     finally:
@@ -153,7 +152,7 @@ def _version(answer: dict[str, Any]) -> Version:
 
 
 def _has_ended(record: dict[str, Any]) -> bool:
-    """Whether the process is known to have ended."""
+    """Whether the holder is known to have ended."""
     if os.name != "posix" or record["source"] != socket.gethostname():
         return False
     try:

@@ -1,4 +1,4 @@
-"""The settings of an index while much is written to it, and putting them back."""
+"""The settings of an index during a bulk load, and restoring them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.lease import Lease, leased
 from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.settings import META
@@ -23,19 +21,19 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A load under way.
+    """A load in progress.
 
     Attributes:
-        cut_off: whether an earlier load did not come to its end, and may have left passages of
-            documents that are not whole.
-        lease: the right to write.
+        interrupted: whether an earlier load did not finish, and may have left passages of
+            incomplete documents.
+        lease: the exclusive right to write.
     """
 
-    cut_off: bool
+    interrupted: bool
     lease: Lease
 
     def check(self) -> None:
-        """Make sure that nobody else writes.
+        """Make sure that no other process writes.
 
         Raises:
             StoreError: if another process has taken over.
@@ -44,83 +42,85 @@ class Load:
 
 
 @contextmanager
-def loading(client: OpenSearch, index: str, location: str) -> Iterator[Load]:
+def loading(handle: IndexHandle) -> Iterator[Load]:
     """A bulk load: no refresh, no replicas while the index is empty, and no other writer.
 
-    What the settings were is noted in the mapping first, and the note goes last. So a load
-    that was cut off, even by SIGKILL, is put right by the next one.
+    The original settings are noted in the mapping first, and the note is removed last. So the
+    next load restores them if this one is interrupted, even by SIGKILL.
 
     Raises:
         StoreError: if another process is writing.
     """
-    with leased(client, index, location) as lease:
-        cut_off, restore = _begin(client, index, location)
-        load = Load(cut_off, lease)
+    with leased(handle) as lease:
+        interrupted, restore = _begin(handle)
+        load = Load(interrupted, lease)
         try:
             yield load
         except BaseException:
-            # What went wrong first is what the caller has to hear. Where this fails, too, the
-            # note stays with the settings; else empty, since documents may not be whole.
+            # The caller has to see the first error. If this fails, too, the note keeps the
+            # settings; otherwise it is left empty, since documents may be incomplete.
             if not lease.lost:
-                with suppress(StoreError), errors_explained(location):
-                    client.indices.put_settings(index=index, body={"index": restore})
-                    _note(client, index, {})
-                    client.indices.refresh(index=index)
+                with suppress(StoreError), handle.errors_explained():
+                    handle.client.indices.put_settings(index=handle.name, body={"index": restore})
+                    _note(handle, {})
+                    handle.client.indices.refresh(index=handle.name)
             raise
         load.check()
-        _finish(client, index, location, restore)
+        _finish(handle, restore)
 
 
-def read_note(client: OpenSearch, index: str) -> Settings | None:
-    """The settings to restore after a load that is under way or was cut off; None after neither."""
-    meta = _meta(client, index)[META]
+def _read_note(handle: IndexHandle) -> Settings | None:
+    """The settings to restore if a load is in progress or was interrupted; otherwise None."""
+    meta = _meta(handle)[META]
     noted: Settings | None = meta.get(RESTORE)
     return noted
 
 
 @retrying
-def _begin(client: OpenSearch, index: str, location: str) -> tuple[bool, Settings]:
-    """Whether an earlier load was cut off, and the settings to restore."""
-    with errors_explained(location):
-        noted = read_note(client, index)
-        restore = noted or _current(client, index)
-        _note(client, index, restore)
-        client.indices.refresh(index=index)
-        client.indices.put_settings(index=index, body={"index": _fast(client, index)})
+def _begin(handle: IndexHandle) -> tuple[bool, Settings]:
+    """Whether an earlier load was interrupted, and the settings to restore."""
+    with handle.errors_explained():
+        noted = _read_note(handle)
+        restore = noted or _current(handle)
+        _note(handle, restore)
+        handle.client.indices.refresh(index=handle.name)
+        handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
     return noted is not None, restore
 
 
 @retrying
-def _finish(client: OpenSearch, index: str, location: str, restore: Settings) -> None:
-    with errors_explained(location):
-        client.indices.put_settings(index=index, body={"index": restore})
-        client.indices.refresh(index=index)
-        _note(client, index, None)
+def _finish(handle: IndexHandle, restore: Settings) -> None:
+    with handle.errors_explained():
+        handle.client.indices.put_settings(index=handle.name, body={"index": restore})
+        handle.client.indices.refresh(index=handle.name)
+        _note(handle, None)
 
 
-def _fast(client: OpenSearch, index: str) -> Settings:
-    found = client.count(index=index, body=PASSAGES)
+def _fast(handle: IndexHandle) -> Settings:
+    found = handle.client.count(index=handle.name, body=PASSAGES)
     empty = found["count"] == 0 and not found["_shards"]["failed"]
     return {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
 
 
-def _current(client: OpenSearch, index: str) -> Settings:
-    settings = client.indices.get_settings(index=index)[index]["settings"]["index"]
+def _current(handle: IndexHandle) -> Settings:
+    found = handle.client.indices.get_settings(index=handle.name)
+    settings = found[handle.name]["settings"]["index"]
     return {
         "refresh_interval": settings.get("refresh_interval"),
         "number_of_replicas": settings["number_of_replicas"],
     }
 
 
-def _note(client: OpenSearch, index: str, restore: Settings | None) -> None:
-    """Write the mapping's ``_meta`` with the settings to restore, or without any."""
-    meta = _meta(client, index)
+def _note(handle: IndexHandle, restore: Settings | None) -> None:
+    """Write the settings to restore to the mapping's ``_meta``, or remove them."""
+    meta = _meta(handle)
     ours = {name: value for name, value in meta[META].items() if name != RESTORE}
     if restore is not None:
         ours[RESTORE] = restore
-    client.indices.put_mapping(index=index, body={"_meta": {**meta, META: ours}})
+    handle.client.indices.put_mapping(index=handle.name, body={"_meta": {**meta, META: ours}})
 
 
-def _meta(client: OpenSearch, index: str) -> dict[str, Any]:
-    meta: dict[str, Any] = client.indices.get_mapping(index=index)[index]["mappings"]["_meta"]
+def _meta(handle: IndexHandle) -> dict[str, Any]:
+    found = handle.client.indices.get_mapping(index=handle.name)
+    meta: dict[str, Any] = found[handle.name]["mappings"]["_meta"]
     return meta

@@ -1,32 +1,55 @@
-"""Reading records by their ids, which finds them refreshed or not."""
+"""Finding an index by its name, and records in it by their ids, refreshed or not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch import flows
 from slice_os.stores.opensearch.connection import reason_of
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.drivers import Driver
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.indices import Index
 from slice_os.stores.opensearch.retry import retrying
 
 
-@retrying
-def find_records(
-    client: OpenSearch, index: str, keys: Sequence[str], location: str
-) -> list[dict[str, Any]]:
-    """Those of the records that are there.
+def find_index(handle: IndexHandle) -> Index | None:
+    """The index of that name, or the one behind an alias of that name; None if there is neither.
 
     Raises:
-        StoreError: if the index cannot say of one of them, such as while a shard is away.
+        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    """
+    driver = Driver(handle.client, handle.location)
+    return driver.run(flows.resolve(handle.name, handle.location))
+
+
+def require_index(handle: IndexHandle) -> Index:
+    """As `find_index`.
+
+    Raises:
+        StoreError: if there is no such index, if the alias stands for several, or if slice-os did
+            not make it.
+    """
+    index = find_index(handle)
+    if index is None:
+        raise handle.no_index()
+    return index
+
+
+@retrying
+def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Those of the records that exist.
+
+    Raises:
+        StoreError: if the index cannot answer for one of them, such as while a shard is away.
     """
     if not keys:
         return []
-    with errors_explained(location):
-        answers = client.mget(index=index, body={"ids": list(keys)})["docs"]
+    with handle.errors_explained():
+        answers = handle.client.mget(index=handle.name, body={"ids": list(keys)})["docs"]
     for answer in answers:
         if "error" in answer:
-            raise UnavailableError(f"{location}: OpenSearch says {reason_of(answer['error'])}")
+            reason = reason_of(answer["error"])
+            raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
     return [answer["_source"] for answer in answers if answer["found"]]

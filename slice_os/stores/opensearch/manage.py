@@ -1,4 +1,4 @@
-"""The versioned indices of an alias: what they are, and swapping, deleting and repairing them."""
+"""The versions of an index: describing, swapping, deleting and repairing them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from opensearchpy import OpenSearch
 from opensearchpy.helpers import bulk
 
 from slice_os.errors import InputError, StoreError
 from slice_os.selection import SpanPolicy
 from slice_os.stores.opensearch import indices
-from slice_os.stores.opensearch.indices import UNFINISHED, errors_explained, no_index
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.indices import UNFINISHED
 from slice_os.stores.opensearch.loading import RESTORE
+from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.records import document_key, passage_key, source_key
 from slice_os.stores.opensearch.repair import Fault
 from slice_os.stores.opensearch.settings import (
@@ -32,15 +33,15 @@ class Version:
     Attributes:
         index: its name.
         current: whether the alias stands for it.
-        unfinished: whether the reindex that made it did not get to its end.
-        loading: whether a load is under way, or was cut off; then the next one puts it right.
-        documents: documents stored.
-        passages: passages stored.
-        pieces: token vectors stored.
-        size_bytes: what its primary shards take.
-        settings: what its mapping says of the vectors.
-        options: what an index like it is made with.
-        refresh_interval: how often what is written becomes searchable; None for the default.
+        unfinished: whether the reindex that makes it has not finished.
+        loading: whether a load is in progress, or was interrupted; the next load repairs that.
+        documents: number of documents.
+        passages: number of passages.
+        pieces: number of token vectors.
+        size_bytes: disk space of its primary shards.
+        settings: what it was made with.
+        options: those that would make an index like it.
+        refresh_interval: how often changes become searchable; None for the default.
     """
 
     index: str
@@ -57,44 +58,46 @@ class Version:
 
     @property
     def state(self) -> str:
-        """In a word or two: such as ``current``."""
+        """The state in a few words, such as ``current``."""
         words = {
             "current": self.current,
             "unfinished": self.unfinished,
-            "load under way or cut off": self.loading,
+            "load in progress or interrupted": self.loading,
         }
         return ", ".join(word for word, holds in words.items() if holds)
 
 
-def versions(client: OpenSearch, alias: str, location: str) -> list[Version]:
+def versions(handle: IndexHandle) -> list[Version]:
     """The versions of an alias, oldest first.
 
     Raises:
-        StoreError: if there is none, or ``alias`` is one of them.
+        StoreError: if there is none, or if the name is that of one version.
     """
-    with errors_explained(location):
-        names = indices.versions(client, alias)
+    alias, client = handle.name, handle.client
+    names = indices.version_names(handle)
+    with handle.errors_explained():
         if not names:
             if client.indices.exists(index=alias) and not client.indices.exists_alias(name=alias):
                 base = alias.rpartition("-")[0]
                 hint = f"; name its alias, such as {base}" if base else ""
-                raise StoreError(f"{location}: is one index and has no versions{hint}")
-            raise no_index(location)
-        standing = client.indices.get_alias(name=alias, ignore=[404])
-        return [describe(client, name, location, current=name in standing) for name in names]
+                raise StoreError(f"{handle.location}: is one index and has no versions{hint}")
+            raise handle.no_index()
+        current = client.indices.get_alias(name=alias, ignore=[404])
+    return [describe(handle.named(name), current=name in current) for name in names]
 
 
-def describe(client: OpenSearch, index: str, location: str, current: bool = True) -> Version:
-    """What there is to say of one index.
+def describe(handle: IndexHandle, current: bool = True) -> Version:
+    """The contents and state of one index.
 
     Raises:
-        StoreError: if it is not one of ours.
+        StoreError: if slice-os did not make it.
     """
     aggregations = {
         "kinds": {"terms": {"field": "kind"}},
         "pieces": {"sum": {"field": "n_pieces"}},
     }
-    with errors_explained(location):
+    index, client = handle.name, handle.client
+    with handle.errors_explained():
         found = client.indices.get(index=index)[index]
         counted = client.search(index=index, body={"size": 0, "aggs": aggregations})
         stats = client.indices.stats(index=index, metric="store")
@@ -104,7 +107,7 @@ def describe(client: OpenSearch, index: str, location: str, current: bool = True
     lasting = live | (restore or {})
     sums = counted["aggregations"]
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in sums["kinds"]["buckets"]}
-    settings = settings_of(mappings, location)
+    settings = settings_of(mappings, handle.location)
     return Version(
         index=index,
         current=current,
@@ -128,71 +131,67 @@ def describe(client: OpenSearch, index: str, location: str, current: bool = True
     )
 
 
-def swap(
-    client: OpenSearch, alias: str, location: str, index: str | None = None
-) -> tuple[Version, list[str]]:
-    """Let the alias stand for another version, all at once.
+def swap(handle: IndexHandle, index: str | None = None) -> tuple[Version, list[str]]:
+    """Let the alias stand for another version, in one step.
 
     Args:
-        client: where to.
-        alias: name that applications use.
-        location: for messages.
-        index: the version; None for the newest that is finished.
+        handle: of the alias.
+        index: the version; None for the newest finished one.
 
     Returns:
-        The version, and the names of those that the alias stood for before.
+        The version, and the names of those the alias stood for before.
 
     Raises:
         InputError: if there is no such version, or it is unfinished.
         StoreError: if there is no version at all.
     """
-    there = versions(client, alias, location)
+    there = versions(handle)
     finished = [version for version in there if not version.unfinished]
     if index is not None:
-        _known(index, there, location)
+        _known(index, there, handle.location)
         finished = [version for version in finished if version.index == index]
     if not finished:
         raise InputError(
-            f"{location}: {index or there[-1].index} is unfinished; run `slice-os index reindex` "
-            "again"
+            f"{handle.location}: {index or there[-1].index} is unfinished; run "
+            "`slice-os index reindex` again"
         )
-    return finished[-1], indices.swap(client, alias, finished[-1].index, location)
+    return finished[-1], indices.move_alias(handle, finished[-1].index)
 
 
-def delete(client: OpenSearch, alias: str, location: str, index: str | None = None) -> None:
+def delete(handle: IndexHandle, index: str | None = None) -> None:
     """Delete a version, or all of them with the alias and the template.
 
     Args:
-        client: where to.
-        alias: name that applications use.
-        location: for messages.
+        handle: of the alias.
         index: the version; None for everything.
 
     Raises:
         InputError: if there is no such version, or the alias stands for it.
         StoreError: if there is no version at all.
     """
-    there = versions(client, alias, location)
+    there = versions(handle)
     if index is not None:
-        if _known(index, there, location).current:
+        if _known(index, there, handle.location).current:
             raise InputError(
-                f"{location}: stands for {index}; swap to another version first, or delete all"
+                f"{handle.location}: stands for {index}; swap to another version first, or delete "
+                "all"
             )
-        drop(client, [index], location)
+        drop(handle, [index])
         return
-    drop(client, [version.index for version in there], location)
-    with errors_explained(location):
-        client.indices.delete_index_template(name=indices.template_name(alias), ignore=[404])
+    drop(handle, [version.index for version in there])
+    with handle.errors_explained():
+        name = indices.template_name(handle.name)
+        handle.client.indices.delete_index_template(name=name, ignore=[404])
 
 
-def drop(client: OpenSearch, names: Sequence[str], location: str) -> None:
+def drop(handle: IndexHandle, names: Sequence[str]) -> None:
     """Delete indices by name."""
-    with errors_explained(location):
+    with handle.errors_explained():
         for name in names:
-            client.indices.delete(index=name)
+            handle.client.indices.delete(index=name)
 
 
-def forget(client: OpenSearch, index: str, faults: Sequence[Fault], location: str) -> list[str]:
+def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
     """Delete the documents that lack passages, so that the next ingest stores them again.
 
     Returns:
@@ -201,44 +200,42 @@ def forget(client: OpenSearch, index: str, faults: Sequence[Fault], location: st
     lacking = [fault for fault in faults if fault.missing]
     if not lacking:
         return []
-    with errors_explained(location):
+    with handle.errors_explained():
         keys = [document_key(fault.doc_id) for fault in lacking]
-        records = client.mget(index=index, body={"ids": keys}, _source=["source"])["docs"]
-        sources = {record["_source"]["source"] for record in records if record.get("found")}
+        found = handle.client.mget(index=handle.name, body={"ids": keys}, _source=["source"])
+        sources = {doc["_source"]["source"] for doc in found["docs"] if doc.get("found")}
         keys += [passage_key(f.doc_id, ordinal) for f in lacking for ordinal in f.ordinals]
         keys += [source_key(source) for source in sources]
-        actions = [{"_op_type": "delete", "_index": index, "_id": key} for key in keys]
-        bulk(client, actions, refresh=True, ignore_status=(404,))
+        actions = [{"_op_type": "delete", "_index": handle.name, "_id": key} for key in keys]
+        bulk(handle.client, actions, refresh=True, ignore_status=(404,))
     return [fault.doc_id for fault in lacking]
 
 
-def check_options(client: OpenSearch, name: str, location: str, wanted: Mapping[str, Any]) -> None:
-    """Refuse options other than those that an index was made with, if it is there.
+def check_options(handle: IndexHandle, wanted: Mapping[str, Any]) -> None:
+    """Refuse options that an existing index was not made with.
 
     Args:
-        client: where to.
-        name: of the index or alias.
-        location: for messages.
-        wanted: `IndexOptions` by name; of ``fields``, those that matter.
+        handle: of the index or alias.
+        wanted: `IndexOptions` by name; ``fields`` may be a part of the index's.
 
     Raises:
         StoreError: naming the first that differs.
     """
-    index = indices.resolve(client, name, location)
+    index = find_index(handle)
     if index is None or not wanted:
         return
-    made = asdict(describe(client, index.name, location).options)
+    made = asdict(describe(handle.named(index.name)).options)
     for option, value in _flat(wanted).items():
         has = _flat(made).get(option)
         if has != value:
             raise StoreError(
-                f"{location}: {index.name} has {option} {has or 'undeclared'}, not {value}; leave "
-                "that out, or change it by `slice-os index reindex`"
+                f"{handle.location}: {index.name} has {option} {has or 'undeclared'}, not {value}; "
+                "omit that option, or change it with `slice-os index reindex`"
             )
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, str]:
-    """Options as text, each field under a name of its own, and policies in one spelling."""
+    """Options as text, with each field under its own name, and policies normalised."""
     fields = {f"field {name}": kind for name, kind in options.get("fields", {}).items()}
     flat = {name: str(value) for name, value in options.items() if name != "fields"} | fields
     if "policy" in flat:
@@ -255,7 +252,7 @@ def _known(index: str, there: Sequence[Version], location: str) -> Version:
 
 
 def _declared(properties: dict[str, Any]) -> dict[str, str]:
-    """Types of metadata fields, without the strings that were taken as they came."""
+    """The declared types of metadata fields, without strings whose type was derived."""
     return {
         name: str(field["type"])
         for name, field in properties.items()

@@ -1,51 +1,28 @@
-"""Walking all hits of a search in one state of an index."""
+"""All hits of a search in one state of an index, page by page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opensearchpy import OpenSearch
-
-from slice_os.stores.opensearch.indices import errors_explained
-from slice_os.stores.opensearch.search_bodies import (
-    ALL_SHARDS,
-    NAMED_SCORES,
-    NEW_POINT,
-    Answer,
-    Body,
-    from_point,
-)
+from slice_os.stores.opensearch import flows
+from slice_os.stores.opensearch.drivers import Driver
+from slice_os.stores.opensearch.exchange import Emit, Stream
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.search_bodies import Answer, Body
 
 
-def pages(
-    client: OpenSearch,
-    index: str,
-    body: Body,
-    location: str,
-    with_bm25: bool = False,
-) -> Iterator[list[Answer]]:
+def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
     """The hits of a sorted search, page by page.
 
     Args:
-        client: where to.
-        index: a concrete index.
-        body: of the search, with ``size`` and a ``sort`` that tells all hits apart.
-        location: for messages.
-        with_bm25: ask for the scores of named queries.
+        handle: of a concrete index.
+        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
 
     Raises:
-        StoreError: if the server does not answer as it should.
+        StoreError: if the server refuses, or does not answer.
     """
-    params = ALL_SHARDS | NAMED_SCORES if with_bm25 else ALL_SHARDS
-    with errors_explained(location):
-        point = client.create_pit(index=index, params=NEW_POINT)["pit_id"]
-        try:
-            hits: list[Answer] = []
-            while True:
-                page = from_point(body, point, hits)
-                hits = client.search(body=page, params=params)["hits"]["hits"]
-                if not hits:
-                    return
-                yield hits
-        finally:
-            client.delete_pit(body={"pit_id": [point]})
+    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, _emit))
+
+
+def _emit(hits: list[Answer]) -> Stream[list[Answer]]:
+    yield Emit(hits)

@@ -1,4 +1,4 @@
-"""Requests for applications that ask OpenSearch by themselves, in whatever language."""
+"""Query export: requests for applications that query OpenSearch directly, in any language."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "s
 
 
 def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -> list[Body]:
-    """Lines of a multi-search: for each phrase one by vector, by BM25, as phrase.
+    """Lines of a multi-search: for each phrase, searches by vector, by BM25 and as phrase.
 
-    Unlike the store's own, these bring each passage's text, and the place of its nearest span
-    among those that are indexed as inner hit.
+    Unlike the store's own searches, these return the text of each passage, and the offsets of its
+    nearest indexed span as an inner hit.
     """
     bodies = [body | _SHOWN for body in search_bodies.ranking(query, settings, size)]
     for body in bodies[:: search_bodies.SEARCHES]:
@@ -28,13 +28,13 @@ def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -
 def export_query(
     query: Query, index: str, settings: IndexSettings, size: int, fuses: bool
 ) -> dict[str, Any]:
-    """All that an application needs to ask for phrases, as values for JSON.
+    """Everything that an application needs to search for phrases, as values for JSON.
 
     Args:
         query: what to look for.
         index: index or alias.
         settings: of the index.
-        size: passages wanted of each search.
+        size: passages that each search returns.
         fuses: whether the server has the ``hybrid`` query.
     """
     path = f"/{index}/_search"

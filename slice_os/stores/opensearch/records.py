@@ -1,4 +1,4 @@
-"""What lies in an index: documents for passages, and records of documents and sources."""
+"""What an index contains: passages, and records of documents and sources."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from slice_os.stores.opensearch.codec import pack, unpack
 from slice_os.stores.opensearch.search_bodies import index_vectors
 from slice_os.stores.opensearch.settings import IndexSettings
 
-# Keywords take 32,766 bytes, a code point at most four of them; see "ignore_above" in the mapping.
+# A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
 LONGEST_ID = 8_191
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FetchedPassage:
-    """A passage read from the index; the key that evidence knows it by.
+    """A passage read from the index.
 
     Attributes:
         key: its id in the index.
         passage: the passage.
-        bm25: of each phrase, by its row.
+        bm25: by row of the phrase; phrases without a match are missing.
     """
 
     key: str
@@ -35,12 +35,12 @@ class FetchedPassage:
 
 
 def document_key(doc_id: str) -> str:
-    """The id of a document's record: short, whatever the document's own id."""
+    """The id of a document's record; short, however long the document's own id is."""
     return hashlib.sha256(doc_id.encode()).hexdigest()[:32]
 
 
 def passage_key(doc_id: str, ordinal: int) -> str:
-    """The id of a document's passage; the same in every run."""
+    """The id of a document's passage, the same in every run."""
     return f"{document_key(doc_id)}-{ordinal}"
 
 
@@ -52,14 +52,14 @@ def source_key(source: str) -> str:
 def passage_source(
     document: Document, ordinal: int, passage: EncodedPassage, gap: str, settings: IndexSettings
 ) -> dict[str, Any]:
-    """The document that stands for a passage.
+    """The record of a passage.
 
     Args:
-        document: whose passage it is.
-        ordinal: its number there, from 0.
+        document: that it belongs to.
+        ordinal: its number in the document, from 0.
         passage: the passage.
-        gap: white space between the passage before and this one, so that the whole text of
-            the document can be had again.
+        gap: white space between the previous passage and this one; with it, the text of the
+            document can be restored.
         settings: of the index.
     """
     return {
@@ -81,11 +81,11 @@ def passage_source(
 
 
 def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:
-    """The spans of a passage that its index holds.
+    """The indexed spans of a passage.
 
     Args:
-        passage: with its vectors as they are after quantisation, so that the same spans come
-            of a passage that is read back.
+        passage: with its vectors as they are after quantisation, so that a passage read from
+            an index has the same spans.
         settings: of the index.
     """
     layout = passage.layout
@@ -102,12 +102,12 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
 
 
 def document_source(document: Document, passages: int, tail: str) -> dict[str, Any]:
-    """The record of a document; it is written once all its passages are stored.
+    """The record of a document, written once all its passages are stored.
 
     Args:
         document: the document.
-        passages: how many passages it has.
-        tail: white space after the last one; the whole text if there is none.
+        passages: number of its passages.
+        tail: white space after the last one; the whole text if there is no passage.
     """
     return {
         "kind": "document",
@@ -120,7 +120,7 @@ def document_source(document: Document, passages: int, tail: str) -> dict[str, A
 
 
 def source_record(source: str, signature: str) -> dict[str, Any]:
-    """The record of a source that has been read to its end in the state of the signature."""
+    """The record of a source that was read to its end in the state that the signature names."""
     return {"kind": "source", "source": source, "signature": signature}
 
 

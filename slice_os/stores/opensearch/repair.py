@@ -1,4 +1,4 @@
-"""Finding, and deleting, what a load that was cut off left behind."""
+"""Finding, and deleting, what an interrupted load left behind."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from opensearchpy import OpenSearch
-
 from slice_os.stores.opensearch.bulk import BulkSender, delete_action
-from slice_os.stores.opensearch.indices import errors_explained
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import passage_key
 
@@ -20,12 +18,12 @@ PAGE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A document whose passages and record do not agree.
+    """A document whose passages do not match its record.
 
     Attributes:
         doc_id: the document.
-        expected: passages that its record speaks of; 0 where there is no record.
-        ordinals: passages that there are.
+        expected: number of passages in its record; 0 if it has none.
+        ordinals: of the passages that exist.
     """
 
     doc_id: str
@@ -34,18 +32,18 @@ class Fault:
 
     @property
     def surplus(self) -> tuple[int, ...]:
-        """Passages that no record speaks of."""
+        """Ordinals of passages that are not in a record."""
         return tuple(ordinal for ordinal in self.ordinals if ordinal >= self.expected)
 
     @property
     def missing(self) -> int:
-        """Passages that the record speaks of and that are not there."""
+        """Number of passages that are in the record but do not exist."""
         return self.expected - (len(self.ordinals) - len(self.surplus))
 
 
-def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault]:
-    """Compare the record of every document with its passages, in one state of the index."""
-    entries = _entries(client, index, location)
+def find_faults(handle: IndexHandle) -> Iterator[Fault]:
+    """Compare every document's record with its passages, in one state of the index."""
+    entries = _entries(handle)
     for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
         expected, ordinals = 0, []
         for entry in group:
@@ -58,27 +56,26 @@ def find_faults(client: OpenSearch, index: str, location: str) -> Iterator[Fault
             yield fault
 
 
-def repair(client: OpenSearch, index: str, location: str) -> int:
-    """Delete the passages that no record speaks of; returns how many there were."""
+def repair(handle: IndexHandle) -> int:
+    """Delete the passages that are not in a record; returns how many were found."""
     surplus = [
         delete_action(0, passage_key(fault.doc_id, ordinal))
-        for fault in find_faults(client, index, location)
+        for fault in find_faults(handle)
         for ordinal in fault.surplus
     ]
-    with closing(BulkSender(client, index, location)) as sender:
+    with closing(BulkSender(handle)) as sender:
         sender.deliver(surplus)
     return len(surplus)
 
 
-def _entries(client: OpenSearch, index: str, location: str) -> Iterator[dict[str, Any]]:
+def _entries(handle: IndexHandle) -> Iterator[dict[str, Any]]:
     body: dict[str, Any] = {
         "size": PAGE,
         "query": {"terms": {"kind": ["document", "passage"]}},
         "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
         "_source": ["doc_id", "kind", "ordinal", "passages"],
     }
-    with errors_explained(location):
-        client.indices.refresh(index=index)
-    # Whole answers only: half of one would make good passages look as if no record spoke of them.
-    for page in pages(client, index, body, location):
+    handle.refresh()
+    # Complete answers only: with partial ones, good passages could seem to have no record.
+    for page in pages(handle, body):
         yield from (hit["_source"] for hit in page)

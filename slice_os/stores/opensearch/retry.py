@@ -1,4 +1,4 @@
-"""How long, and in what steps, a load waits for a server that is away or too busy."""
+"""How long, and in which steps, a load waits for a server that is down or too busy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def retry_limit() -> float:
-    """How long to wait: 300 seconds, unless ``SLICE_OS_RETRY_SECONDS`` says otherwise.
+    """How long to keep trying: 300 seconds, unless ``SLICE_OS_RETRY_SECONDS`` says otherwise.
 
     Raises:
         InputError: if that is not a number of seconds.
@@ -38,7 +38,7 @@ def retry_limit() -> float:
 
 
 def pauses(limit: float) -> Iterator[float]:
-    """Seconds to wait before each further attempt; they double, vary, and end with the patience."""
+    """Seconds to wait before each further attempt; they double, vary, and end at the limit."""
     deadline = time.monotonic() + limit
     pause = FIRST_PAUSE_SECONDS
     while (left := deadline - time.monotonic()) > 0:
@@ -47,10 +47,10 @@ def pauses(limit: float) -> Iterator[float]:
 
 
 def retrying(function: Callable[P, T]) -> Callable[P, T]:
-    """Call again, with pauses, while the server is away or too busy.
+    """Call again, with pauses, while the server is down or too busy.
 
     Args:
-        function: safe to call again; raises `UnavailableError` for trouble that may pass.
+        function: safe to call again; raises `UnavailableError` if the trouble may pass.
     """
 
     @wraps(function)
@@ -70,5 +70,5 @@ def retrying(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def given_up(error: UnavailableError, limit: float) -> UnavailableError:
-    """The error to raise when patience has come to its end."""
-    return UnavailableError(f"{error} (for {limit:.0f} s); run the same command again to go on")
+    """The error to raise when the limit is reached."""
+    return UnavailableError(f"{error} (for {limit:.0f} s); run the same command again to resume")

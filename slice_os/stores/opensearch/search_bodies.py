@@ -30,9 +30,9 @@ Answer = dict[str, Any]
 
 
 def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:
-    """Unit vectors as the index's ``vec`` field takes them: projected, then cut to bytes.
+    """Unit vectors as stored in the index's ``vec`` field: projected, then quantised.
 
-    Cosine does not see lengths, so each byte vector has a scale of its own.
+    Cosine ignores lengths, so each byte vector can have its own scale.
 
     Args:
         vectors: ``(n, dimension)`` unit rows.
@@ -50,32 +50,32 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
 
 
 def conditions(where: Where) -> list[Body]:
-    """Filter clauses for metadata fields that each have one of some values."""
+    """Filter clauses: each metadata field must have one of the given values."""
     return [{"terms": {f"metadata.{name}": list(values)}} for name, values in where.items()]
 
 
 def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
     """The ``k`` passages with the span nearest to a phrase; ids and scores only.
 
-    Lucene looks at as much of its graph as k is large. Where spans crowd together, as in
-    dialogues, looking no further than the passages wanted misses a quarter of the best ones;
-    see "Measurements" in docs/opensearch.md.
+    The larger its own k, the more of its graph Lucene explores. If many spans are alike, as in
+    dialogues, exploring for k passages only misses a quarter of the best ones; see
+    "Measurements" in docs/opensearch.md.
     """
     clause: Body = {"vector": _vector(vector, settings), "k": max(k, GRAPH_WIDTH)}
     return {"size": k, "_source": False, "query": _nested(clause, where)}
 
 
 def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
-    """The nearest passages at or above a score, at most `GRAPH_WIDTH`; ids, in stored order."""
+    """At most `GRAPH_WIDTH` nearest passages at or above a score; ids only, in stored order."""
     body = dense(vector, settings, where, GRAPH_WIDTH)
     return body | {"min_score": least, "sort": STORED_ORDER, "track_scores": True}
 
 
 def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
-    """A page of passages with an indexed span at or above a score, ids only, in stored order.
+    """A page of passages with an indexed span at or above a score; ids only, in stored order.
 
-    The radial search follows the graph only while it meets spans of about that score, and so
-    misses whole regions where they are few; see "Mining" in docs/opensearch.md.
+    Radial search follows the graph only while it meets spans of about that score, so it misses
+    whole regions in which they are rare; see "Mining" in docs/opensearch.md.
     """
     clause: Body = {"vector": _vector(vector, settings), "min_score": least}
     query = _nested(clause, where)
@@ -83,9 +83,9 @@ def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: flo
 
 
 def proposal_score(threshold: float) -> float:
-    """The score from which an indexed span proposes its passage for a threshold.
+    """The least score at which an indexed span proposes its passage, for a threshold.
 
-    The margin is for spans at the threshold that are not indexed, but lie near one that is.
+    The margin allows for spans at the threshold that are not indexed, but similar to one that is.
     Lucene scores a cosine as (1 + cosine) / 2.
     """
     return (1 + threshold - PROPOSAL_MARGIN) / 2
@@ -98,7 +98,7 @@ def bm25(phrase: str, where: Where, size: int) -> Body:
 
 
 def verbatim(phrase: str, where: Where, size: int) -> Body:
-    """The passages that have the terms close together, in about this order; ids only."""
+    """The passages with the terms close together, in roughly this order; ids only."""
     close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
     query = {"bool": {"must": [close], "filter": conditions(where)}}
     return {"size": size, "_source": False, "query": query}
@@ -112,7 +112,7 @@ def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
 
 
 def pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Ids, some at a time, so that answers stay small."""
+    """Ids in batches, so that answers stay small."""
     return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
@@ -129,7 +129,7 @@ def walk(query: Query) -> Body:
 
 
 def ranking(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
-    """`SEARCHES` a phrase: the ``num_candidates`` best by vector, by BM25, and as phrase."""
+    """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase."""
     return [
         body
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
@@ -142,12 +142,12 @@ def ranking(query: Query, settings: IndexSettings, num_candidates: int) -> list[
 
 
 def best(query: Query) -> list[Body]:
-    """A search a phrase for its highest BM25."""
+    """One search per phrase, for its highest BM25."""
     return [bm25(text, query.where, 1) for text in query.phrases.texts]
 
 
 def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """The server's own ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
+    """The server's ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
     queries = [dense(vector, settings, where, k)["query"], bm25(phrase, where, k)["query"]]
     return {"size": k, "_source": False, "query": {"hybrid": {"queries": queries}}}
 
@@ -158,13 +158,13 @@ def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
 
 
 def steady(query: Query) -> dict[str, str]:
-    """The same copies of the shards for the same question, so that pages agree, and all shards."""
+    """Parameters that send equal queries to equal shard copies, so that pages agree."""
     digest = hashlib.sha256("\0".join(query.phrases.texts).encode()).hexdigest()
     return {"preference": digest[:16], **ALL_SHARDS}
 
 
 def from_point(body: Body, point: str, after: Sequence[Answer] = ()) -> Body:
-    """The body of a page in one state of the index, after the page before."""
+    """The body for the next page of a search at a point in time."""
     page = body | {"pit": {"id": point, "keep_alive": KEEP_ALIVE}}
     return page | {"search_after": after[-1]["sort"]} if after else page
 
@@ -175,7 +175,7 @@ def _vector(vector: FloatArray, settings: IndexSettings) -> list[float]:
 
 
 def _nested(clause: Body, where: Where) -> Body:
-    # Inside the clause the filter holds while the graph is searched, so k passages are found.
+    # Inside the clause the filter applies during graph search, so k passages are found.
     if where:
         clause["filter"] = {"bool": {"filter": conditions(where)}}
     return {
@@ -184,7 +184,7 @@ def _nested(clause: Body, where: Where) -> Body:
 
 
 def _terms(phrase: str) -> Body:
-    """Any of the terms; alone, so that the score is BM25 and nothing else."""
+    """Any of the terms; a clause of its own, so that its score is BM25 alone."""
     return {"match": {"text": phrase}}
 
 

@@ -1,4 +1,4 @@
-"""What an index was made with, as its mapping's ``_meta`` says, and the template made of it."""
+"""What an index was made with, as stored in its mapping's ``_meta``, and its template."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ VECTOR_TYPES = ("byte", "float")
 
 @dataclass(frozen=True, slots=True)
 class IndexOptions:
-    """What may be chosen when an index is made.
+    """Options for a new index.
 
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        dimensions: axes of the span vectors to index; None for half of them, or all if the
-            model has no axes.
-        analyzer: text analyser, by name.
-        fields: types of metadata fields; others are taken as they come.
-        shards: primary shards.
-        replicas: copies of each shard.
+        dimensions: length of the indexed span vectors; None for half of the encoder's, or all if
+            the model has no projection.
+        analyzer: name of the text analyser.
+        fields: types of metadata fields; OpenSearch derives those of other fields.
+        shards: number of primary shards.
+        replicas: number of copies of each shard.
     """
 
     policy: str = "grid:1,6"
@@ -55,17 +55,17 @@ class IndexOptions:
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """What an index holds; kept in its mapping for as long as it lives.
+    """What an index was made with; never changes.
 
     Attributes:
-        encoder: card of the encoder whose vectors it holds.
-        max_pieces: word pieces that a passage holds.
+        encoder: card of the encoder that made its vectors.
+        max_pieces: word pieces that a passage holds at most.
         policy: which spans are indexed.
         vectors: ``byte`` or ``float``.
-        dimensions: of the span vectors that are indexed.
-        projection: ``(encoder.dimension, encoder.dimension)`` axes of the model, of which the first
-            ``dimensions`` are indexed; None if the vectors are indexed as they are. They
-            are too large for ``_meta`` and lie in a record of their own.
+        dimensions: length of the indexed span vectors.
+        projection: ``(encoder.dimension, encoder.dimension)`` of the model, of which the first
+            ``dimensions`` rows are used; None if the vectors are not projected. It is too large
+            for ``_meta`` and has a record of its own.
     """
 
     encoder: ModelCard
@@ -81,7 +81,7 @@ class IndexSettings:
         return SpanPolicy.parse(self.policy)
 
     def to_meta(self) -> dict[str, Any]:
-        """As the mapping's ``_meta`` holds it."""
+        """The form stored in the mapping's ``_meta``."""
         values = {name: getattr(self, name) for name in _IN_META}
         return {"schema_version": SCHEMA_VERSION, **values, "encoder": asdict(self.encoder)}
 
@@ -95,7 +95,7 @@ def choose(
     """The settings of a new index.
 
     Raises:
-        InputError: on more dimensions than the encoder has, or fewer where it has no axes.
+        InputError: on more dimensions than the encoder has, or fewer if it has no projection.
     """
     full = card.dimension
     dimensions = options.dimensions or (full if projection is None else full // 2)
@@ -114,7 +114,7 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 
     Raises:
-        StoreError: if the index is not one of ours, or of another schema version.
+        StoreError: if slice-os did not make the index, or if another version did.
     """
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
@@ -129,7 +129,7 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
 
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:
-    """The composable index template for indices of a pattern."""
+    """The composable index template for indices whose names match a pattern."""
     body = load_template(SCHEMA_VERSION)
     body["index_patterns"] = [pattern]
     inner = body["template"]
@@ -150,10 +150,10 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
 
 
 def check_name(name: str) -> None:
-    """Refuse names that OpenSearch does not take for an index.
+    """Refuse names that OpenSearch does not accept for an index.
 
     Raises:
-        InputError: saying which there may be.
+        InputError: saying which names are possible.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,200}", name):
         raise InputError(

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 from opensearchpy import OpenSearch
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.candidates import ScoredCandidates
 from slice_os.encoder import SpanEncoder
 from slice_os.model import ModelCard
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.query import Query
 from slice_os.stores.base import StoredDocument, StoreInfo
-from slice_os.stores.opensearch import hybrid, responses, search_bodies
-from slice_os.stores.opensearch.indices import Index, create, errors_explained, no_index, resolve
-from slice_os.stores.opensearch.lookup import find_records
+from slice_os.stores.opensearch import hybrid
+from slice_os.stores.opensearch.drivers import Driver
+from slice_os.stores.opensearch.flows import SearchFlows
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.indices import create
+from slice_os.stores.opensearch.lookup import find_records, require_index
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import document_key, source_key
 from slice_os.stores.opensearch.retry import retrying
-from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
 
@@ -43,16 +46,15 @@ class OpenSearchStore:
     """
 
     exhaustive = False
+    folder = None
 
     def __init__(self, client: OpenSearch, name: str, location: str | None = None) -> None:
-        self.location = location or name
-        self.client = client
-        index = resolve(client, name, self.location)
-        if index is None:
-            raise no_index(self.location)
-        self.name = name
-        self.index: Index = index
+        alias = IndexHandle(client, name, location or name)
+        self.index = index = require_index(alias)
         self.settings = index.settings
+        self.handle = alias.named(index.name)
+        self._flows = SearchFlows(index, alias.location)
+        self._driver = Driver(client, alias.location)
 
     def check_encoder(self, card: ModelCard) -> None:
         """Refuse another encoder than the index's.
@@ -60,7 +62,7 @@ class OpenSearchStore:
         Raises:
             EncoderMismatchError: naming both.
         """
-        self.settings.encoder.check_made(self.location, card)
+        self.settings.encoder.check_made(self.handle.location, card)
 
     @classmethod
     def create(
@@ -78,27 +80,20 @@ class OpenSearchStore:
             InputError: on options that do not fit the encoder.
             StoreError: if OpenSearch refuses.
         """
-        create(
-            client,
-            name,
-            options or IndexOptions(),
-            encoder.card,
-            max_pieces,
-            name,
-            encoder.projection,
-        )
+        handle = IndexHandle(client, name, name)
+        create(handle, options or IndexOptions(), encoder.card, max_pieces, encoder.projection)
         return cls(client, name)
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
         sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
         body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
-        with errors_explained(self.location):
-            answer = self.client.search(index=self.index.name, body=body)["aggregations"]
-            stats = self.client.indices.stats(index=self.index.name, metric="store")
+        with self.handle.errors_explained():
+            answer = self.handle.client.search(index=self.handle.name, body=body)["aggregations"]
+            stats = self.handle.client.indices.stats(index=self.handle.name, metric="store")
         kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
         return StoreInfo(
-            location=self.location,
+            location=self.handle.location,
             schema_version=SCHEMA_VERSION,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
@@ -111,12 +106,12 @@ class OpenSearchStore:
 
     def writer(self) -> AbstractContextManager[OpenSearchWriter]:
         """A writer; refresh is off while it is open, and what changed is searchable after."""
-        return writing(self.client, self.index.name, self.location, self.settings)
+        return writing(self.handle, self.settings)
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored, refreshed or not."""
         keys = [document_key(doc_id) for doc_id in doc_ids]
-        records = find_records(self.client, self.index.name, keys, self.location)
+        records = find_records(self.handle, keys)
         return {
             record["doc_id"]: StoredDocument(record["source"], record["fingerprint"])
             for record in records
@@ -132,20 +127,18 @@ class OpenSearchStore:
             "sort": [{"doc_id": "asc"}],
             "_source": ["doc_id"],
         }
-        return {hit["_source"]["doc_id"] for page in self._pages(body) for hit in page}
+        return {hit["_source"]["doc_id"] for page in pages(self.handle, body) for hit in page}
 
     @retrying
     def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, if it was."""
-        with errors_explained(self.location):
-            found = self.client.get(index=self.index.name, id=source_key(source), ignore=[404])
-        return found["_source"]["signature"] if found.get("found") else None
+        """The signature under which a source was last read to its end, or None."""
+        record = self._record(source_key(source))
+        return None if record is None else record["signature"]
 
     def document_text(self, doc_id: str) -> str | None:
-        """The text of a document exactly as given, put together from its passages."""
-        with errors_explained(self.location):
-            found = self.client.get(index=self.index.name, id=document_key(doc_id), ignore=[404])
-        if not found.get("found"):
+        """The text of a document exactly as given, joined from its passages."""
+        record = self._record(document_key(doc_id))
+        if record is None:
             return None
         terms = [{"term": {"kind": "passage"}}, {"term": {"doc_id": doc_id}}]
         body = {
@@ -156,83 +149,35 @@ class OpenSearchStore:
         }
         texts = [
             hit["_source"]["gap"] + hit["_source"]["text"]
-            for page in self._pages(body)
+            for page in pages(self.handle, body)
             for hit in page
         ]
-        return "".join(texts) + str(found["_source"]["gap"])
+        return "".join(texts) + str(record["gap"])
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """The ``num_candidates`` passages best by span vector, and by BM25, scored exactly."""
-        found = self._msearch(search_bodies.ranking(query, self.settings, num_candidates), query)
-        return self._candidates(query, responses.ids_of(found), responses.ranked_best(found))
+        """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
+        return self._driver.run(self._flows.rank(query, num_candidates))
 
     def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
-        """Evidence of the passages that the server's own fusion puts first, and its scores."""
-        with errors_explained(self.location):
-            hybrid.require(self.client.cat.plugins(format="json"), self.location)
-        found = self._msearch(hybrid.bodies(query, self.settings, num_candidates), query)
-        best = responses.best_bm25(self._msearch(search_bodies.best(query), query))
-        candidates = self._candidates(query, responses.ids_of(found), best)
-        return candidates, hybrid.scores(found, candidates)
+        """The passages that the server's own fusion ranks first, and its scores."""
+        return self._driver.run(self._flows.rank_fused(query, num_candidates))
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Evidence of passages with a span at or above the threshold; see `Store.sweep`."""
-        best = responses.best_bm25(self._msearch(search_bodies.best(query), query))
-        pages = self._walk(query, best) if exhaustive else self._proposed(query, threshold, best)
-        for page in pages:
-            if kept := responses.at_least(page, threshold):
-                yield kept
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        return self._driver.stream(self._flows.scan(query, threshold, exhaustive))
 
-    def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages of these keys, which came with the evidence."""
-        return responses.passages(keys)
+    def can_fuse(self) -> bool:
+        """Whether the server has the plugin that `rank_fused` needs."""
+        with self.handle.errors_explained():
+            return hybrid.installed(self.handle.client.cat.plugins(format="json"))
 
     def close(self) -> None:
         """Close the client."""
-        self.client.close()
+        self.handle.client.close()
 
-    def _walk(self, query: Query, best: FloatArray) -> Iterator[ScoredCandidates]:
-        for hits in self._pages(search_bodies.walk(query), with_bm25=True):
-            yield responses.candidates(hits, query, best)
-
-    def _proposed(
-        self, query: Query, threshold: float, best: FloatArray
-    ) -> Iterator[ScoredCandidates]:
-        """Evidence of the passages that the index proposes for a threshold."""
-        least = search_bodies.proposal_score(threshold)
-        vectors = query.phrases.vectors
-        hits = (hit for vector in vectors for hit in self._near(vector, query, least))
-        for ids in search_bodies.pieces(
-            responses.in_stored_order(hits), search_bodies.WALK_PASSAGES
-        ):
-            yield self._candidates(query, ids, best)
-
-    def _near(self, vector: FloatArray, query: Query, least: float) -> Iterator[Answer]:
-        """Passages with an indexed span at or above a score."""
-        nearest = search_bodies.nearest(vector, self.settings, query.where, least)
-        hits = self._msearch([nearest], query)[0]["hits"]["hits"]
-        yield from hits
-        if len(hits) >= search_bodies.GRAPH_WIDTH:
-            further = search_bodies.radial(vector, self.settings, query.where, least)
-            for page in self._pages(further):
-                yield from page
-
-    def _candidates(self, query: Query, ids: Sequence[str], best: FloatArray) -> ScoredCandidates:
-        """Fetch passages by id and score them."""
-        hits: list[Answer] = []
-        for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
-            body = search_bodies.candidates(some, query.phrases.texts)
-            params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
-            with errors_explained(self.location):
-                answer = self.client.search(index=self.index.name, body=body, params=params)
-            hits += answer["hits"]["hits"]
-        return responses.candidates(hits, query, best)
-
-    def _msearch(self, bodies: Sequence[Body], query: Query) -> list[Answer]:
-        lines = search_bodies.msearch(self.index.name, bodies, query)
-        with errors_explained(self.location):
-            answer = self.client.msearch(body=lines)
-        return responses.each(answer, self.location)
-
-    def _pages(self, body: Body, with_bm25: bool = False) -> Iterator[list[Answer]]:
-        return pages(self.client, self.index.name, body, self.location, with_bm25)
+    def _record(self, key: str) -> dict[str, Any] | None:
+        """A record by its id, refreshed or not; None if there is none."""
+        client, index = self.handle.client, self.handle.name
+        with self.handle.errors_explained():
+            found = client.get(index=index, id=key, ignore=[404])
+        return found["_source"] if found.get("found") else None

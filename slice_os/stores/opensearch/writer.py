@@ -1,4 +1,4 @@
-"""Writing documents to an index, so that each is there as a whole or not at all."""
+"""Writing documents to an index, each of them completely or not at all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-
-from opensearchpy import OpenSearch
 
 from slice_os.documents import Document
 from slice_os.errors import StoreError
@@ -20,6 +18,7 @@ from slice_os.stores.opensearch.bulk import (
     delete_action,
     index_action,
 )
+from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.loading import Load, loading
 from slice_os.stores.opensearch.lookup import find_records
 from slice_os.stores.opensearch.records import (
@@ -40,40 +39,38 @@ NOBODY = -1
 
 
 @contextmanager
-def writing(
-    client: OpenSearch, index: str, location: str, settings: IndexSettings
-) -> Iterator[OpenSearchWriter]:
-    """A writer, with the index set up for a load; what changed is searchable after.
+def writing(handle: IndexHandle, settings: IndexSettings) -> Iterator[OpenSearchWriter]:
+    """A writer, with the index prepared for a bulk load; changes are searchable afterwards.
 
-    What an earlier load left unfinished is taken away at the end, when this one has had the
-    chance to finish it.
+    What an interrupted load left behind is deleted at the end, when this load has had the chance
+    to complete it.
 
     Raises:
         StoreError: if another process is writing.
     """
-    with loading(client, index, location) as load:
-        sender = BulkSender(client, index, location)
+    with loading(handle) as load:
+        sender = BulkSender(handle)
         with closing(sender):
-            writer = OpenSearchWriter(client, index, location, settings, sender, load)
+            writer = OpenSearchWriter(handle, settings, sender, load)
             yield writer
             writer.flush()
-        if load.cut_off:
-            repair(client, index, location)
+        if load.interrupted:
+            repair(handle)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A document under way.
+    """A document in progress.
 
     Attributes:
         document: the document.
-        former: passages that a former version has.
-        reason: why the index would not take it; empty if it does.
-        passages: passages queued so far.
+        former: number of passages of an earlier version.
+        reason: why the index rejects it; empty if it does not.
+        passages: number of passages queued so far.
         position: end of the last of them.
         whole: whether all passages are queued.
-        recorded: whether the record that makes it count is queued.
-        unanswered: actions queued and not answered.
+        recorded: whether its record is queued.
+        unanswered: number of queued actions without an answer.
     """
 
     document: Document
@@ -98,24 +95,20 @@ class _Finished:
 class OpenSearchWriter:
     """The writer of an OpenSearch store; made by `writing`.
 
-    A document counts by its record. The record of a former version goes before any of its
-    passages is touched; then come the new passages, under ids that the next run would use
-    again; and the new record comes when all of them are stored. So whatever happens, a record
-    speaks of passages that are there, and what has no record can be deleted.
+    A document counts by its record. First the record of an earlier version is deleted, then the
+    new passages are written, under ids that the next run would use again, and the new record
+    follows once all of them are stored. So whatever happens, the passages of a record exist, and
+    passages without a record can be deleted.
     """
 
     def __init__(
         self,
-        client: OpenSearch,
-        index: str,
-        location: str,
+        handle: IndexHandle,
         settings: IndexSettings,
         sender: BulkSender,
         load: Load,
     ) -> None:
-        self._client = client
-        self._index = index
-        self._location = location
+        self._handle = handle
         self._settings = settings
         self._sender = sender
         self._load = load
@@ -148,13 +141,13 @@ class OpenSearchWriter:
         return self._take_rejections()
 
     def flush(self) -> Sequence[Rejection]:
-        """Wait until all that was written is stored; see `Writer.flush`."""
+        """Wait until everything written is stored; see `Writer.flush`."""
         self._load.check()
         self._wait()
         return self._take_rejections()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
-        """Delete documents with all their passages; returns how many there were."""
+        """Delete documents with all their passages; returns how many were found."""
         self._load.check()
         deleted = 0
         remaining = iter(doc_ids)
@@ -181,7 +174,7 @@ class OpenSearchWriter:
         self._finish_sources()
 
     def _settle_ids(self, doc_ids: Sequence[str]) -> None:
-        """Wait for documents under way, lest one request overtakes another of the same id."""
+        """Wait for documents in progress, so that no request overtakes another with the same id."""
         if not self._ids.isdisjoint(doc_ids):
             self._wait()
 
@@ -220,7 +213,7 @@ class OpenSearchWriter:
             state.position = passage.end
         if part.last:
             state.whole = True
-            self._go_on(number)
+            self._advance(number)
 
     def _add(self, number: int, action: Action) -> None:
         self._open[number].unanswered += 1
@@ -230,15 +223,15 @@ class OpenSearchWriter:
         for outcome in outcomes:
             if outcome.owner == NOBODY:
                 if outcome.reason:
-                    raise StoreError(f"{self._location}: OpenSearch says {outcome.reason}")
+                    raise StoreError(f"{self._handle.location}: OpenSearch says {outcome.reason}")
                 continue
             state = self._open[outcome.owner]
             state.unanswered -= 1
             state.reason = state.reason or outcome.reason
-            self._go_on(outcome.owner)
+            self._advance(outcome.owner)
 
-    def _go_on(self, number: int) -> None:
-        """Take a document one step on, once everything so far is answered."""
+    def _advance(self, number: int) -> None:
+        """Take a document one step further, once everything so far is answered."""
         state = self._open[number]
         if state.unanswered or not state.whole:
             return
@@ -250,7 +243,7 @@ class OpenSearchWriter:
             self._close(number, state)
 
     def _record(self, number: int, state: _Open) -> None:
-        """The record, and the end of passages that only the former version had."""
+        """Queue the record, and delete passages that only the earlier version had."""
         state.recorded = True
         doc_id, tail = state.document.id, state.document.text[state.position :]
         record = document_source(state.document, state.passages, tail)
@@ -259,7 +252,7 @@ class OpenSearchWriter:
             self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
 
     def _take_back(self, number: int, state: _Open) -> None:
-        """Delete what is there of a document that the index would not take as a whole."""
+        """Delete what is stored of a document that the index rejects."""
         for ordinal in range(max(state.passages, state.former)):
             self._add(number, delete_action(number, passage_key(state.document.id, ordinal)))
         state.passages = state.former = 0
@@ -282,9 +275,9 @@ class OpenSearchWriter:
         self._finished = [finished for finished in self._finished if finished.waiting_for]
 
     def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
-        """Delete the records of those documents that have one; returns passages of each."""
+        """Delete the records of documents; returns the number of passages of each one found."""
         keys = [document_key(doc_id) for doc_id in doc_ids]
-        records = find_records(self._client, self._index, keys, self._location)
+        records = find_records(self._handle, keys)
         former = {record["doc_id"]: record["passages"] for record in records}
         self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
         return former

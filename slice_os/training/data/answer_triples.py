@@ -12,8 +12,6 @@ from slice_os.sentences import sentence_ends
 from slice_os.training.records import Triple
 from slice_os.words import find_words
 
-EXPECTED = "documents with gold spans, as `slice-os eval span-retrieval` reads them"
-
 _LONGEST = 50
 _SHORTEST = 4
 _POSITIVES = 2

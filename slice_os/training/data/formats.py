@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slice_os.datasets.text_files import number, read_jsonl, read_rows, text_field
-from slice_os.errors import InputError
-from slice_os.training.data.answer_triples import EXPECTED, read_answers
-from slice_os.training.data.swords import read_swords
+from slice_os.datasets.files import DataSource
+from slice_os.datasets.patents import PATENT, read_patents
+from slice_os.datasets.span_sets import SPAN_SETS
+from slice_os.datasets.sts_b import HIGHEST, STS_B, read_sts_b
+from slice_os.training.data.answer_triples import read_answers
+from slice_os.training.data.swords import SWORDS, read_swords
 from slice_os.training.data.wordnet import (
+    SYNSETS,
     read_definitions,
     read_senses,
     read_substitutions,
@@ -31,76 +34,80 @@ class Format:
     Attributes:
         records: what it yields.
         read: reads one file.
-        expected: its files, in words.
+        source: what its files hold, and where to get them.
         splits: whether documents say which split they belong to; ``read`` then takes one.
     """
 
     records: type
     read: Callable[..., Iterator[Record]]
-    expected: str
+    source: DataSource
     splits: bool = False
 
 
 def _texts(path: Path) -> Iterator[Passage]:
-    for where, row in read_jsonl(path, FORMATS["texts-jsonl"].expected):
-        yield Passage(text_field(row, "text", where))
+    for row in FORMATS["texts-jsonl"].source.json_lines(path):
+        yield Passage(row.text("text"))
 
 
 def _pairs(path: Path) -> Iterator[Pair]:
-    for where, row in read_jsonl(path, FORMATS["pairs-jsonl"].expected):
-        first, second = (text_field(row, name, where) for name in ("first", "second"))
-        score = number(row.get("score", 1.0), f"{where}: score", 0, 1)
+    for row in FORMATS["pairs-jsonl"].source.json_lines(path):
+        first, second = row.text("first"), row.text("second")
+        score = row.score("score", 0, 1) if "score" in row.values else 1.0
         passage = Passage(second)
-        if "passage" in row:
-            text = text_field(row, "passage", where)
+        if "passage" in row.values:
+            text = row.text("passage")
             start = text.lower().find(second.lower().strip(" ."))
             if start < 0:
-                raise InputError(f"{where}: the passage does not contain {second!r}")
+                raise row.malformed(f"the passage does not contain {second!r}")
             passage = Passage(text, start, start + len(second.strip(" .")))
         yield Pair(first, second, score, passage)
 
 
 def _triples(path: Path) -> Iterator[Triple]:
-    for where, row in read_jsonl(path, FORMATS["triples-jsonl"].expected):
-        query, positive = (text_field(row, name, where) for name in ("query", "positive"))
-        negatives = row.get("negatives")
+    for row in FORMATS["triples-jsonl"].source.json_lines(path):
+        query, positive = row.text("query"), row.text("positive")
+        negatives = row.values.get("negatives")
         if (
             not isinstance(negatives, list)
             or not negatives
             or not all(isinstance(text, str) for text in negatives)
         ):
-            raise InputError(f"{where}: 'negatives' is no list of texts")
+            raise row.malformed("'negatives' is not a list of texts")
         yield Triple(query, positive, tuple(negatives))
 
 
 def _triples_tsv(path: Path) -> Iterator[Triple]:
-    for _, row in read_rows(path, 3, "\t", FORMATS["triples-tsv"].expected):
-        yield Triple(row[0], row[1], (row[2],))
+    for query, positive, negative in _cells(path, "triples-tsv", 3):
+        yield Triple(query, positive, (negative,))
 
 
 def _sts(path: Path) -> Iterator[Pair]:
-    for where, row in read_rows(path, 3, ",", FORMATS["sts-csv"].expected):
-        yield _pair(row[0], row[1], number(row[2], where, 0, 5) / 5)
+    for pair in read_sts_b(path):
+        yield _pair(pair.first, pair.second, pair.gold / HIGHEST)
 
 
 def _nli(path: Path) -> Iterator[Pair]:
-    for _, (label, premise, hypothesis, *_) in read_rows(
-        path, 3, "\t", FORMATS["nli-tsv"].expected
-    ):
+    for label, premise, hypothesis in _cells(path, "nli-tsv", 3):
         if label in NLI_SCORES:
             yield _pair(_joined(premise), _joined(hypothesis), NLI_SCORES[label])
 
 
 def _paraphrases(path: Path) -> Iterator[Pair]:
-    for _, row in read_rows(path, 2, "\t", FORMATS["paraphrases-tsv"].expected):
-        yield _pair(row[0], row[1], 1.0)
+    for first, second in _cells(path, "paraphrases-tsv", 2):
+        yield _pair(first, second, 1.0)
 
 
-def _graded_csv(path: Path) -> Iterator[Pair]:
-    rows = read_rows(path, 5, ",", FORMATS["patents-csv"].expected)
-    next(rows, None)
-    for where, row in rows:
-        yield _pair(row[1], row[2], number(row[4], where, 0, 1))
+def _patents(path: Path) -> Iterator[Pair]:
+    for pair in read_patents(path):
+        yield _pair(pair.anchor, pair.target, pair.score)
+
+
+def _cells(path: Path, name: str, count: int) -> Iterator[list[str]]:
+    """The first cells of tab-separated lines without a header."""
+    columns = [str(number) for number in range(count)]
+    rows = FORMATS[name].source.table(path, columns, separator="\t", quoted=False, header=False)
+    for row in rows:
+        yield [cell.strip() for cell in row.values.values()]
 
 
 def _pair(first: str, second: str, score: float) -> Pair:
@@ -113,27 +120,29 @@ def _joined(tokens: str) -> str:
 
 
 FORMATS: dict[str, Format] = {
-    "texts-jsonl": Format(Passage, _texts, 'lines of {"text"}'),
+    "texts-jsonl": Format(Passage, _texts, DataSource('lines of {"text"}')),
     "pairs-jsonl": Format(
-        Pair, _pairs, 'lines of {"first", "second"}, and "score" (0 to 1) and "passage" if known'
+        Pair,
+        _pairs,
+        DataSource('lines of {"first", "second"}, and "score" (0 to 1) and "passage" if known'),
     ),
-    "triples-jsonl": Format(Triple, _triples, 'lines of {"query", "positive", "negatives": []}'),
-    "triples-tsv": Format(Triple, _triples_tsv, "query, positive, negative in tab-separated lines"),
-    "answers": Format(Triple, read_answers, EXPECTED, splits=True),
-    "sts-csv": Format(Pair, _sts, "two sentences and a score of 0 to 5 in each CSV row"),
-    "nli-tsv": Format(Pair, _nli, "label, premise, hypothesis in tab-separated lines"),
-    "paraphrases-tsv": Format(Pair, _paraphrases, "two phrases in each tab-separated line"),
-    "patents-csv": Format(
-        Pair, _graded_csv, "id, anchor, target, context, score (0 to 1) in CSV rows with a header"
+    "triples-jsonl": Format(
+        Triple, _triples, DataSource('lines of {"query", "positive", "negatives": []}')
     ),
-    "wordnet-substitutes": Format(
-        Substitution, read_substitutions, "synsets of Open English WordNet as JSON lines"
+    "triples-tsv": Format(
+        Triple, _triples_tsv, DataSource("query, positive, negative in tab-separated lines")
     ),
-    "wordnet-senses": Format(Sense, read_senses, "synsets of Open English WordNet as JSON lines"),
-    "wordnet-definitions": Format(
-        Pair, read_definitions, "synsets of Open English WordNet as JSON lines"
+    "answers": Format(Triple, read_answers, SPAN_SETS, splits=True),
+    "sts-csv": Format(Pair, _sts, STS_B),
+    "nli-tsv": Format(Pair, _nli, DataSource("label, premise, hypothesis in tab-separated lines")),
+    "paraphrases-tsv": Format(
+        Pair, _paraphrases, DataSource("two phrases in each tab-separated line")
     ),
-    "swords": Format(Substitution, read_swords, "SWORDS v1.1 as JSON"),
+    "patents-csv": Format(Pair, _patents, PATENT),
+    "wordnet-substitutes": Format(Substitution, read_substitutions, SYNSETS),
+    "wordnet-senses": Format(Sense, read_senses, SYNSETS),
+    "wordnet-definitions": Format(Pair, read_definitions, SYNSETS),
+    "swords": Format(Substitution, read_swords, SWORDS),
 }
 
 

@@ -7,13 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from slice_os.datasets.text_files import read_text
-from slice_os.errors import InputError
+from slice_os.datasets.files import DataSource
 from slice_os.training.records import Substitution
 
-_EXPECTED = "SWORDS v1.1 as JSON, from github.com/p-lambda/swords"
+SWORDS = DataSource("SWORDS v1.1 as JSON", "https://github.com/p-lambda/swords")
 _RIGHT = 0.5
 _WRONG = 0.1
 _CONTEXT = 130
@@ -27,8 +24,8 @@ def read_swords(path: Path) -> Iterator[Substitution]:
     Raises:
         InputError: on a missing or malformed file.
     """
+    data: Any = SWORDS.json(path)
     try:
-        data: Any = orjson.loads(read_text(path, _EXPECTED))
         judged: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for key, row in data["substitutes"].items():
             votes = data["substitute_labels"][key]
@@ -38,8 +35,9 @@ def read_swords(path: Path) -> Iterator[Substitution]:
             (key, data["contexts"][row["context_id"]]["context"], row["offset"], row["target"])
             for key, row in data["targets"].items()
         ]
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ZeroDivisionError):
-        raise InputError(f"{path}: malformed; expected {_EXPECTED}") from None
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+        reason = f"lacks fields ({type(error).__name__}: {error})"
+        raise SWORDS.malformed(path, reason) from None
     for key, context, offset, target in targets:
         right = tuple(word for word, share in judged[key] if share >= _RIGHT)
         wrong = tuple(word for word, share in judged[key] if share < _WRONG)

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slice_os.datasets.text_files import read_jsonl
+from slice_os.datasets.files import DataSource
 from slice_os.training.records import Pair, Passage, Sense, Substitution
 
-_EXPECTED = 'synsets as JSON lines of {"pos", "members", "definition", "examples"}'
+SYNSETS = DataSource(
+    'synsets of Open English WordNet, JSON Lines of {"pos", "members", "definition", "examples"}',
+    "https://github.com/globalwordnet/english-wordnet",
+)
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh)\Z")
 _CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
 _LONGEST_EXAMPLE = 30
@@ -39,12 +42,12 @@ def read_synsets(path: Path) -> list[Synset]:
     """
     return [
         Synset(
-            pos="a" if row.get("pos") == "s" else str(row.get("pos")),
-            members=_texts(row.get("members")),
-            definitions=_texts(row.get("definition")),
-            examples=_texts(row.get("examples")),
+            pos="a" if row.values.get("pos") == "s" else str(row.values.get("pos")),
+            members=_texts(row.values.get("members")),
+            definitions=_texts(row.values.get("definition")),
+            examples=_texts(row.values.get("examples")),
         )
-        for _, row in read_jsonl(path, _EXPECTED)
+        for row in SYNSETS.json_lines(path)
     ]
 
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, positive
-from slice_os.training.encoding import TextEncoder
-from slice_os.training.objectives.distillation import covered_words
+from slice_os.training.encoding import Student
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Passage, Sense, Substitution
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Contextual:
     def __call__(
         self,
         batch: Sequence[Substitution],
-        student: TextEncoder,
+        student: Student,
         teacher: Teacher,
         rng: Random,
     ) -> Any:
@@ -52,7 +52,7 @@ class Contextual:
         vectors = span_vectors(
             states,
             [
-                (index, *covered_words(student.align(p.text).words, p.start, p.end))
+                (index, *touched_words(student.align(p.text).words, p.start, p.end))
                 for index, p in enumerate(placed)
             ],
         )
@@ -87,14 +87,14 @@ class Senses:
         at_least("others", self.others, 0)
 
     def __call__(
-        self, batch: Sequence[Sense], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
         states = student.encode([record.text for record in batch])
         words = span_vectors(
             states,
             [
-                (index, *covered_words(student.align(r.text).words, r.start, r.end))
+                (index, *touched_words(student.align(r.text).words, r.start, r.end))
                 for index, r in enumerate(batch)
             ],
         )

@@ -8,11 +8,12 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.checks import at_least, not_negative
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.records import Pair, Passage
 from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class SpanDistillation:
     def __call__(
         self,
         batch: Sequence[Passage | Pair],
-        student: TextEncoder,
+        student: Student,
         teacher: Teacher,
         rng: Random,
     ) -> Any:
@@ -82,23 +83,17 @@ class SpanDistillation:
             )
         return loss
 
-    def _draw(self, passage: Passage, student: TextEncoder, rng: Random) -> list[tuple[int, int]]:
+    def _draw(self, passage: Passage, student: Student, rng: Random) -> list[tuple[int, int]]:
         """Words ``begin, end`` of different spans of a passage."""
         words = student.align(passage.text).words
         drawn: dict[tuple[int, int], None] = {}
         if passage.end > passage.start:
-            drawn[covered_words(words, passage.start, passage.end)] = None
+            drawn[touched_words(words, passage.start, passage.end)] = None
         for _ in range(3 * self.spans):
             if len(drawn) >= self.spans:
                 break
             drawn[sample_span(len(words), rng, self.min_words, self.max_words)] = None
         return list(drawn)
-
-
-def covered_words(words: Any, start: int, end: int) -> tuple[int, int]:
-    """First word and one past the last of those that code points ``start:end`` touch."""
-    begin = int((words[:, 1] <= start).sum())
-    return begin, max(begin + 1, int((words[:, 0] < end).sum()))
 
 
 def _direct(student: Any, teacher: Any) -> Any:

@@ -1,4 +1,4 @@
-"""JSON lines: an object a line, a document an object."""
+"""JSON lines: an object per line, each a document."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import orjson
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers._base import BadRecord, ReadOptions, bad_record, not_utf8
-from slice_os.ingest.readers._fields import document_of
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record, not_utf8
+from slice_os.ingest.readers.fields import document_of
 
 
 def read_jsonl(

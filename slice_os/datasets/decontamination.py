@@ -1,4 +1,4 @@
-"""Keeping evaluation sentences out of training data."""
+"""Keeping evaluation sentences out of training data: a list of their hashes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from slice_os.datasets.text_files import read_text
-from slice_os.errors import InputError
+from slice_os.datasets.files import DataSource
 from slice_os.sentences import sentence_ends
+
+HASHES_FILE = "evaluation-sentence-hashes.txt.gz"
+SHIPPED_HASHES = Path(__file__).with_name(HASHES_FILE)
+HASHES = DataSource("sha1 hashes of evaluation sentences, one a line")
 
 _SPACE = re.compile(r"\s+")
 _OTHER = re.compile(r"[^a-z0-9 ]")
@@ -50,15 +53,20 @@ class Decontamination:
 
 
 def read_hashes(path: Path) -> Decontamination:
-    """Read a file of hashes, one sha1 in hexadecimal a line, gzipped or not.
+    """Read a file of hashes: one sha1 in hexadecimal a line, gzipped or not.
+
+    The list that the package brings is taken if the path has its name, `HASHES_FILE`, and there
+    is no such file.
 
     Raises:
-        InputError: on a file that is missing or cannot be read, or a line that is no sha1.
+        InputError: if the file is missing or cannot be read, or a line is not a sha1.
     """
-    lines = read_text(path, "sha1 hashes of evaluation sentences, one a line").split()
+    if path.name == HASHES_FILE and not path.exists():
+        path = SHIPPED_HASHES
+    lines = HASHES.text(path).split()
     for number, line in enumerate(lines, 1):
         if not _SHA1.match(line):
-            raise InputError(f"{path}, line {number}: {line[:50]!r} is no sha1 in hexadecimal")
+            raise HASHES.malformed(path, f"line {number}: {line[:50]!r} is not a sha1")
     return Decontamination(frozenset(lines))
 
 

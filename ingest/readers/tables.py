@@ -10,28 +10,37 @@ from typing import BinaryIO, TextIO
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers._base import BadRecord, ReadOptions, bad_record, not_utf8
-from slice_os.ingest.readers._fields import document_of, listing
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record, not_utf8
+from slice_os.ingest.readers.fields import document_of, listing
 
-# The longest cell, in characters. A quote that is never closed swallows at most so much.
+# The longest cell, in characters; an unclosed quote swallows at most this much.
 _LONGEST_CELL = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row with the line it starts at and its bytes; InputError where it is no CSV."""
+    """A row, the line it starts at and its bytes; an InputError if it is not valid CSV."""
 
     line: int
     raw: bytes
     cells: list[str] | InputError
 
 
-def read_csv(
+def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """A document or bad record for every row that is not blank; cells are comma-separated."""
+    return _read_table(source, stream, options, delimiter=",")
+
+
+def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """A document or bad record for every row that is not blank; cells are tab-separated."""
+    return _read_table(source, stream, options, delimiter="\t")
+
+
+def _read_table(
     source: str, stream: BinaryIO, options: ReadOptions, delimiter: str
 ) -> Iterator[Document | BadRecord]:
-    """A document or bad record for every row that is not blank."""
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-    # Undecodable bytes pass as surrogates, so that one bad row does not end the file.
+    # Undecodable bytes pass as surrogates, so that one bad row does not stop the file.
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     try:
         rows = _rows(text, delimiter)
@@ -51,7 +60,7 @@ def read_csv(
             except InputError as error:
                 yield bad_record(source, row.line, str(error), row.raw)
     finally:
-        text.detach()  # closing the stream is its owner's part
+        text.detach()  # the caller closes the stream
 
 
 def _rows(text: TextIO, delimiter: str) -> Iterator[_Row]:
@@ -72,7 +81,7 @@ def _rows(text: TextIO, delimiter: str) -> Iterator[_Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            cells = InputError(f"not valid CSV: {error}; mind the quotes")
+            cells = InputError(f"not valid CSV: {error}; check the quotes")
         raw = "".join(taken).encode("utf-8", "surrogateescape")
         if raw.strip():
             yield _Row(line, raw.rstrip(b"\r\n"), cells)
@@ -96,13 +105,13 @@ def _columns(header: _Row, options: ReadOptions) -> list[str]:
             f"the columns are {listing(columns)}"
         )
     if len(set(columns)) < len(columns):
-        raise InputError(f"two columns of one name in the header row: {listing(columns)}")
+        raise InputError(f"two columns share a name in the header row: {listing(columns)}")
     return columns
 
 
 def _fields(row: _Row, columns: list[str]) -> dict[str, str]:
-    """The cells by column, without the empty ones: a table has no other way to say null."""
+    """The cells by column; an empty cell means null and is left out."""
     cells = _cells(row)
     if len(cells) != len(columns):
-        raise InputError(f"{len(cells)} cells where the header has {len(columns)}")
+        raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
     return {column: cell for column, cell in zip(columns, cells, strict=True) if cell}

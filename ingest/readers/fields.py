@@ -1,4 +1,4 @@
-"""From the fields of a record to a document."""
+"""Makes a document from the fields of a record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from slice_os.documents import Document, Metadata, Segment
 from slice_os.errors import InputError
-from slice_os.ingest.readers._base import ReadOptions, Turn, is_blank, join_turns
+from slice_os.ingest.readers.base import ReadOptions, Turn, is_blank, join_turns
 
 _MOST_LISTED = 20
 
@@ -19,7 +19,7 @@ def document_of(
     """The document of a record.
 
     Raises:
-        InputError: if a field is missing or of a type it cannot have.
+        InputError: if a field is missing or has the wrong type.
     """
     text, segments = _text(fields, options.text_field)
     return Document(
@@ -32,7 +32,7 @@ def document_of(
 
 
 def listing(names: Iterable[str]) -> str:
-    """Names for a message, not too many."""
+    """Names for a message, the first 20 of them."""
     names = list(names)
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more

@@ -1,7 +1,7 @@
-"""WebVTT and SubRip: the file is a document, a cue a segment with speaker and times.
+"""WebVTT and SubRip: a document per file, a segment with speaker and times per cue.
 
-The parser is our own because a broken cue has to be reported by line while the others go on,
-which the packages for these formats do not offer.
+The parser is our own: it must report a broken cue by line and continue with the others, which
+no package for these formats does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,20 @@ from typing import BinaryIO
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers._base import BadRecord, Turn, bad_record, decode_file, join_turns
+from slice_os.ingest.readers.base import (
+    BadRecord,
+    ReadOptions,
+    Turn,
+    bad_record,
+    decode_file,
+    join_turns,
+)
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]*)>")
-# Only what the two formats define, so that "a < b" stays as it is.
+# Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
     r"</?(?:b|c|font|i|lang|rt|ruby|s|u|v)(?:[.\s][^<>]*)?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
     re.ASCII | re.IGNORECASE,
@@ -31,7 +38,7 @@ _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines between blank lines, and the number of the first."""
+    """Consecutive lines that are not blank, and the number of the first."""
 
     line: int
     lines: tuple[str, ...]
@@ -41,8 +48,19 @@ class _Block:
         return "\n".join(self.lines)
 
 
-def read_subtitles(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Document | BadRecord]:
-    """A bad record for every malformed cue, then one document of the others."""
+def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """A bad record for every malformed cue of WebVTT, then one document of the other cues."""
+    del options  # a cue has no fields
+    return _read_cues(source, stream, webvtt=True)
+
+
+def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """A bad record for every malformed cue of SubRip, then one document of the other cues."""
+    del options  # a cue has no fields
+    return _read_cues(source, stream, webvtt=False)
+
+
+def _read_cues(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Document | BadRecord]:
     text = decode_file(source, stream.read())
     if isinstance(text, BadRecord):
         yield text
@@ -51,9 +69,11 @@ def read_subtitles(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Docu
     if webvtt:
         header = blocks.pop(0)
         if header.lines[0].split(maxsplit=1)[0] != "WEBVTT":
-            yield bad_record(source, header.line, "not WebVTT: no WEBVTT on top", header.raw)
+            yield bad_record(
+                source, header.line, "not WebVTT: the first line is not WEBVTT", header.raw
+            )
             return
-        if "-->" in header.raw:  # a cue without the blank line that should part it from the top
+        if "-->" in header.raw:  # the blank line before the first cue is missing
             blocks.insert(0, _Block(header.line + 1, header.lines[1:]))
         blocks = [block for block in blocks if not _IGNORED.match(block.lines[0])]
     turns: list[Turn] = []
@@ -86,7 +106,7 @@ def _cue(block: _Block) -> Iterator[Turn]:
     """The turns of a cue: one, or one per voice.
 
     Raises:
-        InputError: if the block is no cue.
+        InputError: if the block is not a cue.
     """
     timing_at = 0 if "-->" in block.lines[0] else 1
     timing = _TIMING.match(block.lines[timing_at]) if len(block.lines) > timing_at else None

@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+
+from slice_os.errors import MissingExtraError
 
 Values: TypeAlias = npt.ArrayLike
 Numbers: TypeAlias = npt.NDArray[np.float64]
+Labels: TypeAlias = npt.NDArray[np.bool_]
 Statistic: TypeAlias = Callable[..., npt.ArrayLike]
 
 RESAMPLES = 2_000
@@ -36,12 +38,12 @@ class Significance:
 
 
 def pearson(x: Values, y: Values) -> float:
-    """Pearson's correlation; nan where either side is constant."""
+    """Pearson's correlation; nan if either side is constant."""
     return float(_pearson(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
 
 def spearman(x: Values, y: Values) -> float:
-    """Spearman's rank correlation, ties at their mean rank; nan where either is constant."""
+    """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
     return float(_spearman(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
 
@@ -55,6 +57,7 @@ def _pearson(x: Numbers, y: Numbers, axis: int) -> Numbers:
 
 
 def _spearman(x: Numbers, y: Numbers, axis: int) -> Numbers:
+    stats = _scipy_stats()
     return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
 
 
@@ -86,14 +89,15 @@ def bootstrap_interval(
         statistic: takes the samples and ``axis``, and works along that axis.
         samples: each ``(n,)``, resampled together.
         confidence: share of the bootstrap distribution between the ends.
-        resamples: how many times to draw.
-        seed: of the draws; the same seed gives the same interval.
+        resamples: number of bootstrap samples.
+        seed: for the sampling; the same seed gives the same interval.
     """
+    stats = _scipy_stats()
     data = [np.asarray(sample, dtype=np.float64) for sample in samples]
     if len(data[0]) < 2:
         return Interval(float("nan"), float("nan"))
     with warnings.catch_warnings():
-        # Few items may be drawn so that they have no correlation: the interval is nan, then.
+        # A sample of few items may have no correlation; the interval is nan then.
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
             data,
@@ -123,14 +127,14 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
         n: number of items.
 
     Returns:
-        t, above 0 where ``r12`` is greater, and the two-sided p-value.
+        t, positive if ``r12`` is greater, and the two-sided p-value.
     """
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     spread = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     if spread <= 0:
         return Significance(0.0, 1.0)
     t = (r12 - r13) * np.sqrt((n - 1) * (1 + r23) / spread)
-    return Significance(float(t), float(2 * stats.t.sf(abs(t), n - 3)))
+    return Significance(float(t), float(2 * _scipy_stats().t.sf(abs(t), n - 3)))
 
 
 def williams_of(gold: Values, first: Values, second: Values) -> Significance:
@@ -148,8 +152,8 @@ def paired_randomisation(
     Args:
         first: ``(n,)`` a measure of each item by one system.
         second: ``(n,)`` the same items by another.
-        resamples: sign flips to draw; all of them where there are fewer.
-        seed: of the draws.
+        resamples: number of sign flips to sample; all of them if there are fewer.
+        seed: for the sampling.
 
     Returns:
         The mean of ``first - second``, and the two-sided p-value.
@@ -157,7 +161,7 @@ def paired_randomisation(
     differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     if not differences.any():
         return Significance(0.0, 1.0)
-    result = stats.permutation_test(
+    result = _scipy_stats().permutation_test(
         (differences,),
         np.mean,
         permutation_type="samples",
@@ -192,10 +196,24 @@ def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None)
 
     Args:
         ranks: counted from 1; None if there was no right answer.
-        cutoff: ranks beyond it count as none; no limit for None.
+        cutoff: ranks beyond it do not count; no limit for None.
     """
     values = [
         0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank
         for rank in ranks
     ]
     return float(np.mean(values)) if values else float("nan")
+
+
+def ranks(values: Values) -> Numbers:
+    """The rank of each value, from 1; equal ones share their mean rank."""
+    numbers: Numbers = _scipy_stats().rankdata(values)
+    return numbers
+
+
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError("Evaluation statistics", "eval") from None
+    return stats

@@ -1,4 +1,4 @@
-"""What every reader shares: options, bad records, and text made of turns."""
+"""Shared by all readers: options, bad records, and text made of turns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class ReadOptions:
     """Which fields of a JSON line or columns of a CSV file are read.
 
     Attributes:
-        id_field: the document's id; where it is missing the id is ``NAME#LINE``.
+        id_field: the document's id; a record without it gets the id ``NAME#LINE``.
         text_field: the document's text.
-        metadata_fields: the fields kept as metadata; None keeps every other scalar one.
+        metadata_fields: the fields to keep as metadata; None keeps every other scalar field.
     """
 
     id_field: str = "id"
@@ -32,10 +32,10 @@ class BadRecord:
 
     Attributes:
         source: name of the source.
-        line: first line of the record, counted from 1; None if the whole source is meant.
-        reason: one line that says what is wrong.
-        record: the record as it stands in the source, undecodable bytes as ``\xff``, shortened
-            to 10,000 characters.
+        line: first line of the record, counted from 1; None for the whole source.
+        reason: what is wrong, in one line.
+        record: the text of the record, undecodable bytes as ``\xff``, shortened to 10,000
+            characters.
     """
 
     source: str
@@ -53,18 +53,18 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """The reason for bytes that are not UTF-8, with the position of the first one from 0."""
+    """Why bytes are not UTF-8, with the position of the first bad one, counted from 0."""
     byte = error.object[error.start]
     return f"not valid UTF-8: byte 0x{byte:02x} at byte {error.start}; convert it to UTF-8"
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has nothing but white space and perhaps a byte order mark."""
+    """Whether a text is only white space, a leading byte order mark aside."""
     return not text.removeprefix(_BOM).strip()
 
 
 def decode_file(source: str, raw: bytes) -> str | BadRecord:
-    """The text of a whole file, exactly as it is, or why there is none."""
+    """The exact text of a whole file, or a bad record if it is empty or not UTF-8."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def decode_file(source: str, raw: bytes) -> str | BadRecord:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says at once; times in seconds."""
+    """What one speaker says without a break; times in seconds."""
 
     text: str
     speaker: str | None = None
@@ -84,7 +84,7 @@ class Turn:
 
 
 def join_turns(turns: Iterable[Turn]) -> tuple[str, tuple[Segment, ...]]:
-    """The turns that are not blank, one after the other on lines of their own."""
+    """The text and segments of the turns that are not blank, each on its own line."""
     texts: list[str] = []
     segments: list[Segment] = []
     start = 0

@@ -1,0 +1,145 @@
+"""The data sets that recipes, harnesses and benchmarks name: where they come from, checksums."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+
+import orjson
+
+from slice_os.errors import InputError
+
+CATALOG_FILE = Path(__file__).with_name("catalog.json")
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of a data set.
+
+    Attributes:
+        path: relative to the data folder.
+        sha256: of its content, unpacked if the name ends in ``.gz``; how it was packed does
+            not matter.
+        bytes: size of that content.
+        derived: how it is made from the published files; empty if it is one of them.
+    """
+
+    path: str
+    sha256: str
+    bytes: int
+    derived: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set as published.
+
+    Attributes:
+        name: its folder.
+        title: what it is called.
+        home: address of the project.
+        version: which release or commit the files are of.
+        license: of the data.
+        use: what needs it: ``training``, ``evaluation``, ``benchmarks``.
+        files: its files.
+        note: what else there is to know; may be empty.
+    """
+
+    name: str
+    title: str
+    home: str
+    version: str
+    license: str
+    use: tuple[str, ...]
+    files: tuple[ListedFile, ...]
+    note: str = ""
+
+
+class State(str, Enum):
+    """What a check found at the path of a file."""
+
+    RIGHT = "right"
+    MISSING = "missing"
+    DIFFERENT = "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The result for one file.
+
+    Attributes:
+        dataset: name of its data set.
+        path: relative to the data folder.
+        state: what was found.
+        expected: sha256 that its content should have.
+        found: sha256 that it has; None if it is missing or cannot be unpacked.
+    """
+
+    dataset: str
+    path: str
+    state: State
+    expected: str
+    found: str | None
+
+
+@lru_cache(maxsize=1)
+def catalog() -> tuple[Dataset, ...]:
+    """All data sets that the package knows."""
+    return tuple(
+        Dataset(
+            **{
+                **entry,
+                "use": tuple(entry["use"]),
+                "files": tuple(ListedFile(**file) for file in entry["files"]),
+            }
+        )
+        for entry in orjson.loads(CATALOG_FILE.read_bytes())
+    )
+
+
+def check(
+    folder: Path, progress: Callable[[str, int, int], None] = lambda name, done, total: None
+) -> Iterator[Checked]:
+    """Compare the files of a data folder with the catalog, in its order.
+
+    Args:
+        folder: the data folder.
+        progress: called with the path of a file, the number of files done, and their total.
+
+    Raises:
+        InputError: if the folder does not exist.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; give the data folder")
+    listed = [(dataset.name, file) for dataset in catalog() for file in dataset.files]
+    for done, (name, file) in enumerate(listed):
+        progress(file.path, done, len(listed))
+        yield _checked(name, file, folder / file.path)
+
+
+def _checked(dataset: str, file: ListedFile, path: Path) -> Checked:
+    found = content_sha256(path) if path.is_file() else None
+    if not path.exists():
+        state = State.MISSING
+    else:
+        state = State.RIGHT if found == file.sha256 else State.DIFFERENT
+    return Checked(dataset, file.path, state, file.sha256, found)
+
+
+def content_sha256(path: Path) -> str | None:
+    """sha256 of a file's content, unpacked if its name ends in ``.gz``; None if it is damaged."""
+    digest = hashlib.sha256()
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return None
+    return digest.hexdigest()

@@ -1,0 +1,156 @@
+"""A folder of vectors with a size limit: what was used least recently is deleted first."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+GIGABYTE = 1_000_000_000
+DEFAULT_LIMIT = 5 * GIGABYTE
+# A trim leaves this much of the limit, so that not every write starts another one.
+KEPT = 0.9
+# Half-written files of this age belong to a process that was killed.
+STALE_SECONDS = 86_400
+
+_ENTRY, _PART, _NAME = ".npz", ".part", "encoder.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a cache holds of one encoder.
+
+    Attributes:
+        encoder: its name when its first vectors were stored.
+        identity: what its vectors are stored under.
+        entries: how many files.
+        size_bytes: of them all.
+    """
+
+    encoder: str
+    identity: str
+    entries: int
+    size_bytes: int
+
+
+def default_cache() -> Path:
+    """The folder for vectors in the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(home) if home else Path.home() / ".cache") / "slice-os" / "vectors"
+
+
+class VectorCache:
+    """Arrays on disk, by encoder and key; safe for several processes at once, and to delete.
+
+    An entry appears whole or not at all. Reading one marks it as used.
+
+    Args:
+        folder: where the entries are; created when the first one is stored.
+        limit: bytes that all entries may take.
+    """
+
+    def __init__(self, folder: Path, limit: int = DEFAULT_LIMIT) -> None:
+        self.folder = folder
+        self.limit = limit
+        # The first write checks the size, and then each time a fiftieth of the limit was written.
+        self._unchecked = limit
+
+    def load(self, identity: str, key: str) -> Arrays | None:
+        """The arrays of an entry; None if there is no such entry, or no longer."""
+        file = self._file(identity, key)
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            os.utime(file)
+        except FileNotFoundError:
+            return None
+        return arrays
+
+    def store(self, identity: str, key: str, encoder: str, arrays: Arrays) -> None:
+        """Store an entry, then delete the least recently used ones if the cache is too large.
+
+        Args:
+            identity: of the encoder; see `TextEncoder.identity`.
+            key: of the entry.
+            encoder: the encoder's name, for `usage`.
+            arrays: by name.
+        """
+        file = self._file(identity, key)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        name = file.with_name(_NAME)
+        if not name.exists():
+            name.write_text(encoder, encoding="utf-8")
+        handle, part = tempfile.mkstemp(dir=file.parent, suffix=_PART)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                np.savez(stream, allow_pickle=False, **arrays)
+            Path(part).replace(file)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+        self._unchecked += sum(array.nbytes for array in arrays.values())
+        if self._unchecked >= self.limit / 50:
+            self._trim()
+            self._unchecked = 0
+
+    def usage(self) -> list[Usage]:
+        """What is stored of each encoder, the largest first."""
+        found = []
+        for folder in self._encoders():
+            sizes = [size for _, _, size in self._entries(folder)]
+            name = folder / _NAME
+            encoder = name.read_text(encoding="utf-8") if name.is_file() else folder.name
+            found.append(Usage(encoder, folder.name, len(sizes), sum(sizes)))
+        return sorted(found, key=lambda one: (-one.size_bytes, one.encoder))
+
+    def empty(self) -> None:
+        """Delete all entries."""
+        for folder in self._encoders():
+            for file, _, _ in self._entries(folder):
+                _delete(file)
+            _delete(folder / _NAME)
+            with suppress(OSError):
+                folder.rmdir()
+
+    def _trim(self) -> None:
+        entries = [entry for folder in self._encoders() for entry in self._entries(folder)]
+        size = sum(size for _, _, size in entries)
+        if size <= self.limit:
+            return
+        for file, _, bytes_ in sorted(entries, key=lambda entry: entry[1]):
+            if size <= KEPT * self.limit:
+                return
+            _delete(file)
+            size -= bytes_
+
+    def _entries(self, folder: Path) -> Iterator[tuple[Path, float, int]]:
+        """The entries of an encoder: file, time of its last use, bytes."""
+        for file in folder.iterdir():
+            with suppress(FileNotFoundError):
+                status = file.stat()
+                if file.suffix == _PART and status.st_mtime < time.time() - STALE_SECONDS:
+                    _delete(file)
+                elif file.suffix == _ENTRY:
+                    yield file, status.st_mtime, status.st_size
+
+    def _encoders(self) -> list[Path]:
+        return [path for path in self.folder.glob("*") if path.is_dir()]
+
+    def _file(self, identity: str, key: str) -> Path:
+        return self.folder / identity / f"{key}{_ENTRY}"
+
+
+def _delete(file: Path) -> None:
+    """Delete a file unless another process did, or holds it open where that prevents it."""
+    with suppress(FileNotFoundError, PermissionError):
+        file.unlink()

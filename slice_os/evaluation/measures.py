@@ -1,0 +1,92 @@
+"""Measures as values: a harness has a tuple of them, so a new figure is a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.evaluation.results import Cell
+from slice_os.evaluation.stats import (
+    Interval,
+    mean_interval,
+    pearson,
+    pearson_interval,
+    spearman,
+    spearman_interval,
+)
+
+if TYPE_CHECKING:
+    from slice_os.evaluation.encoders.base import Cost
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(Generic[T]):
+    """A figure of a result's rows.
+
+    Attributes:
+        name: its column.
+        value: computes it from what a harness observed.
+        interval: computes its 95 % interval; None for a figure without one.
+    """
+
+    name: str
+    value: Callable[[T], Cell]
+    interval: Callable[[T], Interval] | None = None
+
+
+def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
+    """The cells of a row: the value of each measure, and the ends of its interval."""
+    cells: dict[str, Cell] = {}
+    for measure in measures:
+        cells[measure.name] = measure.value(observed)
+        if measure.interval is not None:
+            interval = measure.interval(observed)
+            cells[f"{measure.name}_low"] = interval.low
+            cells[f"{measure.name}_high"] = interval.high
+    return cells
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """How similar people find some pairs, and how similar an encoder finds them.
+
+    Attributes:
+        gold: ``(n,)`` scores by people.
+        scores: ``(n,)`` scores by the encoder.
+    """
+
+    gold: Sequence[float]
+    scores: npt.NDArray[np.floating]
+
+
+CORRELATIONS: tuple[Measure[Graded], ...] = (
+    Measure(
+        "pearson",
+        lambda one: pearson(one.gold, one.scores),
+        lambda one: pearson_interval(one.gold, one.scores),
+    ),
+    Measure(
+        "spearman",
+        lambda one: spearman(one.gold, one.scores),
+        lambda one: spearman_interval(one.gold, one.scores),
+    ),
+)
+
+# For ``(n,)`` answers, 1 or True if right; or ``(runs, n)``, the same answers of several runs.
+ACCURACY: Measure[Any] = Measure(
+    "accuracy",
+    lambda right: float(np.mean(right)),
+    lambda right: mean_interval(np.atleast_2d(right).mean(axis=0)),
+)
+
+COST: tuple[Measure[Cost], ...] = (
+    Measure("passes", lambda cost: cost.passes),
+    Measure("tokens", lambda cost: cost.tokens),
+    Measure("seconds", lambda cost: cost.seconds),
+)

@@ -1,0 +1,69 @@
+"""Building hits: the best spans of a passage, with their text, offsets and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slice_os.candidates import StoredPassage
+from slice_os.query import Query
+from slice_os.results import Context, Hit
+from slice_os.scoring import PassageScorer, span_offsets
+from slice_os.spans import ScoredSpan
+from slice_os.words import find_words
+
+
+class HitBuilder:
+    """Builds the hits of one passage, for any of the phrases of a query.
+
+    Args:
+        passage: the passage.
+        query: what to look for.
+    """
+
+    def __init__(self, passage: StoredPassage, query: Query) -> None:
+        self._passage = passage
+        self._query = query
+        self._scorer = PassageScorer(passage.encoded, query, passage.norms)
+        self._context = Context(passage.encoded.start, passage.encoded.end, passage.text)
+
+    def hits(
+        self,
+        row: int,
+        *,
+        bm25: float | None = None,
+        score: float | None = None,
+        threshold: float = -1.0,
+        limit: int | None = None,
+    ) -> Iterator[Hit]:
+        """The hits of one phrase, by position; they never overlap.
+
+        Args:
+            row: the phrase's row in the query.
+            bm25: of the passage for the phrase; None if there is no corpus to count terms in.
+            score: of the passage for the phrase; None for the cosine of each span.
+            threshold: least cosine of a hit.
+            limit: at most that many hits, the best ones; None for all.
+        """
+        spans = self._scorer.best_spans(row, threshold, limit)
+        for span in sorted(spans, key=lambda span: span.word):
+            start, end = span_offsets(self._passage.encoded, span)
+            yield Hit(
+                phrase=self._query.phrases.texts[row],
+                doc_id=self._passage.doc_id,
+                start=start,
+                end=end,
+                text=self._passage.text[start - self._context.start : end - self._context.start],
+                cosine=span.cosine,
+                bm25=bm25,
+                score=span.cosine if score is None else score,
+                metadata=self._passage.encoded.metadata,
+                context=self._context,
+                probability=self._probability(row, span),
+            )
+
+    def _probability(self, row: int, span: ScoredSpan) -> float | None:
+        """The probability that a span says the phrase; None if the model has no calibration."""
+        if self._query.calibration is None:
+            return None
+        phrase_words = len(find_words(self._query.phrases.texts[row]))
+        return float(self._query.calibration.probabilities(span.cosine, phrase_words, span.words))

@@ -1,0 +1,39 @@
+"""What a search may choose, within which bounds; light to import, so that `--help` is quick."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from slice_os.errors import InputError
+
+if TYPE_CHECKING:
+    from slice_os.fusion import Fusion
+
+NUM_CANDIDATES = 400
+MAX_CANDIDATES = 10_000
+MAX_EXPORTED_CANDIDATES = 5_000
+
+# A new fusion is a function and a line here.
+FUSIONS = {
+    "convex": "slice_os.fusion:convex",
+    "rrf": "slice_os.fusion:reciprocal_rank",
+    "cosine": "slice_os.fusion:cosine_only",
+}
+DEFAULT_FUSION = "convex"
+# Not a function: the store itself fuses; see `slice_os.stores.base.FusingStore`.
+SERVER = "server"
+FUSION_NAMES = (*FUSIONS, SERVER)
+
+
+def load_fusion(name: str) -> Fusion:
+    """The fusion of that name, other than `SERVER`.
+
+    Raises:
+        InputError: if there is none.
+    """
+    if name not in FUSIONS:
+        raise InputError(f"no fusion {name!r}; there are {', '.join(FUSION_NAMES)}")
+    module, _, function = FUSIONS[name].partition(":")
+    fusion: Fusion = getattr(import_module(module), function)
+    return fusion

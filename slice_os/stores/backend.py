@@ -1,0 +1,60 @@
+"""What the registry requires of a kind of store."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+
+from slice_os.arrays import FloatArray
+from slice_os.model import ModelCard
+from slice_os.stores.base import Store
+
+
+@dataclass(frozen=True, slots=True)
+class NewStore:
+    """What a store is made with.
+
+    Attributes:
+        card: of the encoder whose vectors it will hold.
+        max_pieces: word pieces that a passage holds at most.
+        projection: ``(dimension, dimension)`` of the encoder, or None if it has none.
+        options: choices of one kind of store, such as `IndexOptions`; others ignore them.
+    """
+
+    card: ModelCard
+    max_pieces: int
+    projection: FloatArray | None = None
+    options: object | None = None
+
+
+class Backend(ABC):
+    """One kind of store: how to find, make and open stores at locations of its form."""
+
+    @abstractmethod
+    def exists(self, location: str) -> bool:
+        """Whether there is a store."""
+
+    @abstractmethod
+    def open(self, location: str) -> Store:
+        """Open the store.
+
+        Raises:
+            StoreError: if there is none, or a newer version made it.
+        """
+
+    @abstractmethod
+    def create(self, location: str, new: NewStore) -> None:
+        """Make an empty store.
+
+        Raises:
+            StoreError: if that is not possible.
+        """
+
+    def folder(self, location: str) -> Path | None:
+        """The folder of a store on this machine's disk; None for others."""
+        return None
+
+    def login(self, location: str) -> str | None:
+        """Who logs in with a password, such as ``ann at https://host:9200``; None for nobody."""
+        return None

@@ -1,0 +1,189 @@
+"""What is requested of an index for every kind of search, as flows; see `exchange`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from slice_os.arrays import FloatArray
+from slice_os.candidates import ScoredCandidates
+from slice_os.errors import StoreError
+from slice_os.query import Query
+from slice_os.stores.opensearch import hybrid, responses, search_bodies
+from slice_os.stores.opensearch.connection import NotFoundError
+from slice_os.stores.opensearch.exchange import (
+    ClosePoint,
+    Compute,
+    Emit,
+    Flow,
+    ListPlugins,
+    MultiSearch,
+    OpenPoint,
+    ReadMapping,
+    ReadRecord,
+    Request,
+    Search,
+    Stream,
+)
+from slice_os.stores.opensearch.indices import PROJECTION_KEY, Index, the_index
+from slice_os.stores.opensearch.search_bodies import Answer, Body
+
+Y = TypeVar("Y")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFlows:
+    """Flows over one index.
+
+    Attributes:
+        index: the index.
+        location: how messages call the store.
+    """
+
+    index: Index
+    location: str
+
+    def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
+        """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
+        bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
+        found = yield from self._msearch(bodies, query)
+        best = responses.ranked_best(found)
+        return (yield from self._candidates(query, responses.ids_of(found), best))
+
+    def rank_fused(
+        self, query: Query, num_candidates: int
+    ) -> Flow[tuple[ScoredCandidates, FloatArray]]:
+        """The passages that the server's own fusion ranks first, and its scores."""
+        hybrid.require((yield ListPlugins()), self.location)
+        bodies = hybrid.bodies(query, self.index.settings, num_candidates)
+        found = yield from self._msearch(bodies, query)
+        best = yield from self._best_bm25(query)
+        candidates = yield from self._candidates(query, responses.ids_of(found), best)
+        return candidates, hybrid.scores(found, candidates)
+
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        best = yield from self._best_bm25(query)
+        if exhaustive:
+            yield from self._walk(query, threshold, best)
+        else:
+            yield from self._proposed(query, threshold, best)
+
+    def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
+        """Every passage, page by page."""
+
+        def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
+            found = yield Compute(partial(responses.candidates, hits, query, best))
+            yield from _emit_above(found, threshold)
+
+        body = search_bodies.walk(query)
+        params = search_bodies.ALL_SHARDS | search_bodies.NAMED_SCORES
+        yield from pages(self.index.name, body, score, params)
+
+    def _proposed(
+        self, query: Query, threshold: float, best: FloatArray
+    ) -> Stream[ScoredCandidates]:
+        """The passages that the index proposes for a threshold."""
+        least = search_bodies.proposal_score(threshold)
+        hits: list[Answer] = []
+        for vector in query.phrases.vectors:
+            hits += yield from self._near(vector, query, least)
+        ids = responses.in_stored_order(hits)
+        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+            found = yield from self._candidates(query, some, best)
+            yield from _emit_above(found, threshold)
+
+    def _near(self, vector: FloatArray, query: Query, least: float) -> Flow[list[Answer]]:
+        """The passages with an indexed span at or above a score."""
+        nearest = search_bodies.nearest(vector, self.index.settings, query.where, least)
+        (answer,) = yield from self._msearch([nearest], query)
+        hits: list[Answer] = answer["hits"]["hits"]
+        if len(hits) < search_bodies.GRAPH_WIDTH:
+            return hits
+
+        def collect(page: list[Answer]) -> Flow[None]:
+            hits.extend(page)
+            yield from ()
+
+        further = search_bodies.radial(vector, self.index.settings, query.where, least)
+        yield from pages(self.index.name, further, collect)
+        return hits
+
+    def _candidates(
+        self, query: Query, ids: Sequence[str], best: FloatArray
+    ) -> Flow[ScoredCandidates]:
+        """Fetch passages by id, and score them."""
+        params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
+        hits: list[Answer] = []
+        for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
+            body = search_bodies.candidates(some, query.phrases.texts)
+            answer = yield Search(body, params, self.index.name)
+            hits += answer["hits"]["hits"]
+        found: ScoredCandidates = yield Compute(partial(responses.candidates, hits, query, best))
+        return found
+
+    def _best_bm25(self, query: Query) -> Flow[FloatArray]:
+        """``(n_phrases,)``, the highest BM25 of each phrase."""
+        return responses.best_bm25((yield from self._msearch(search_bodies.best(query), query)))
+
+    def _msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        answer = yield MultiSearch(search_bodies.msearch(self.index.name, bodies, query))
+        return responses.each(answer, self.location)
+
+
+def resolve(name: str, location: str) -> Flow[Index | None]:
+    """The index of that name, or the one behind an alias of that name; None if there is neither.
+
+    Args:
+        name: index or alias.
+        location: how messages call the store.
+
+    Raises:
+        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    """
+    try:
+        found = yield ReadMapping(name)
+    except NotFoundError:
+        return None
+    index = the_index(found, location)
+    if not index.needs_projection:
+        return index
+    return index.with_projection((yield ReadRecord(index.name, PROJECTION_KEY)))
+
+
+def pages(
+    index: str,
+    body: Body,
+    each: Callable[[list[Answer]], Generator[Y, Any, None]],
+    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
+) -> Generator[Request | Y, Any, None]:
+    """All hits of a sorted search, page by page, in one state of an index.
+
+    Args:
+        index: a concrete index.
+        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
+        each: the flow to run on the hits of each page.
+        params: of each search.
+    """
+    point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
+    try:
+        hits: list[Answer] = []
+        while True:
+            page = search_bodies.from_point(body, point, hits)
+            hits = (yield Search(page, params))["hits"]["hits"]
+            if not hits:
+                return
+            yield from each(hits)
+    finally:
+        # If the server cannot be told, the point expires by itself.
+        with suppress(StoreError):
+            yield ClosePoint(point)
+
+
+def _emit_above(found: ScoredCandidates, threshold: float) -> Stream[ScoredCandidates]:
+    kept = found.at_least(threshold)
+    if kept.keys:
+        yield Emit(kept)

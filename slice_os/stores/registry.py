@@ -1,0 +1,74 @@
+"""The kinds of stores, and finding, making and opening a store by its location."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+from slice_os.errors import StoreError
+from slice_os.model import ModelCard
+from slice_os.stores.backend import Backend, NewStore
+from slice_os.stores.base import Store
+
+Location: TypeAlias = str | Path
+
+# A new kind of store is a file and a line here: the scheme of its locations, and a `Backend`.
+STORES = {
+    "": "slice_os.stores.local.backend:BACKEND",
+    "http": "slice_os.stores.opensearch.backend:BACKEND",
+    "https": "slice_os.stores.opensearch.backend:BACKEND",
+}
+
+
+def find_backend(location: Location) -> Backend:
+    """The kind of store that a location belongs to.
+
+    Raises:
+        StoreError: on an address with a scheme that no store has.
+    """
+    found = re.match(r"([a-z][a-z0-9+.-]+)://", str(location).lower())
+    scheme = found[1] if found else ""
+    if scheme not in STORES:
+        # The address is not repeated, since it may contain a password.
+        known = ", ".join(f"{name}://…" for name in STORES if name)
+        raise StoreError(f"no store has addresses of the form {scheme}://…; use a folder, {known}")
+    module, _, attribute = STORES[scheme].partition(":")
+    backend: Backend = getattr(import_module(module), attribute)
+    return backend
+
+
+def store_exists(location: Location) -> bool:
+    """Whether there is a store at a location."""
+    return find_backend(location).exists(str(location))
+
+
+def open_store(location: Location, card: ModelCard | None = None) -> Store:
+    """Open a store, and check that it belongs to an encoder.
+
+    Args:
+        location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
+        card: of the encoder; None for no check.
+
+    Raises:
+        StoreError: if there is no store, or a newer version made it.
+        EncoderMismatchError: if another encoder made its vectors.
+    """
+    store = find_backend(location).open(str(location))
+    if card is not None:
+        store.check_encoder(card)
+    return store
+
+
+def create_store(location: Location, new: NewStore) -> None:
+    """Make an empty store.
+
+    Args:
+        location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
+        new: what it is made with.
+
+    Raises:
+        StoreError: if that is not possible.
+    """
+    find_backend(location).create(str(location), new)

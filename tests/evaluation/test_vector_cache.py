@@ -1,0 +1,108 @@
+"""The cache of vectors: its size limit, what it deletes first, and its command."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from slice_os.cli import cli
+from slice_os.evaluation.encoders.vector_cache import STALE_SECONDS, VectorCache
+
+ENTRY = {"vectors": np.zeros(10_000, dtype=np.float32)}  # 40 kB
+
+
+def fill(cache: VectorCache, keys: range) -> None:
+    """Store entries; each is a second younger than the one before."""
+    for key in keys:
+        cache.store("model-mean", str(key), "model", ENTRY)
+        os.utime(cache.folder / "model-mean" / f"{key}.npz", (key, key))
+
+
+def keys_of(cache: VectorCache) -> set[int]:
+    return {int(file.stem) for file in cache.folder.glob("*/*.npz")}
+
+
+def test_an_entry_comes_back(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path / "new")
+    assert cache.load("model-mean", "a") is None
+    cache.store("model-mean", "a", "model", {"vectors": np.arange(3), "ids": np.ones((2, 2))})
+    stored = cache.load("model-mean", "a")
+    assert stored is not None
+    np.testing.assert_array_equal(stored["vectors"], [0, 1, 2])
+    assert stored["ids"].shape == (2, 2)
+
+
+def test_what_was_used_least_recently_is_deleted_first(tmp_path: Path) -> None:
+    fill(VectorCache(tmp_path), range(10))
+    cache = VectorCache(tmp_path, limit=410_000)
+    assert cache.load("model-mean", "0") is not None
+    cache.store("model-mean", "10", "model", ENTRY)
+    assert keys_of(cache) == {0, *range(3, 11)}
+    assert sum(one.size_bytes for one in cache.usage()) <= cache.limit
+
+
+def test_a_cache_below_its_limit_keeps_everything(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, limit=500_000)
+    fill(cache, range(10))
+    assert keys_of(cache) == set(range(10))
+
+
+def test_files_of_a_killed_process_are_deleted_when_they_are_old(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    fill(cache, range(1))
+    old, new = (tmp_path / "model-mean" / f"{name}.part" for name in ("old", "new"))
+    for part in (old, new):
+        part.write_bytes(b"x")
+    os.utime(old, (0, old.stat().st_mtime - 2 * STALE_SECONDS))
+    cache.usage()
+    assert not old.exists()
+    assert new.exists()
+
+
+def work(folder: Path, first: int) -> int:
+    """Store and read beside other processes, in a cache that is always full."""
+    cache = VectorCache(folder, limit=200_000)
+    found = 0
+    for key in range(first, first + 40):
+        cache.store("model-mean", str(key % 50), "model", ENTRY)
+        stored = cache.load("model-mean", str((key + 1) % 50))
+        found += stored is not None and len(stored["vectors"]) == 10_000
+    return found
+
+
+def test_several_processes_share_it(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(2, get_context("spawn")) as executor:
+        for future in [executor.submit(work, tmp_path, first) for first in (0, 20)]:
+            assert future.result() >= 0
+    assert len(keys_of(VectorCache(tmp_path))) <= 7
+
+
+def test_the_command_shows_and_empties_it(tmp_path: Path) -> None:
+    fill(VectorCache(tmp_path), range(3))
+    VectorCache(tmp_path).store("other-whole", "a", "other", ENTRY)
+
+    def invoke(*arguments: str) -> str:
+        command = ["eval", "cache", "--cache", str(tmp_path), *arguments]
+        outcome = CliRunner().invoke(cli, command, catch_exceptions=False)
+        assert outcome.exit_code == 0
+        return outcome.output
+
+    shown = invoke("--cache-limit", "2.5")
+    assert shown.splitlines()[0] == f"{tmp_path}: limit 2.5 GB"
+    assert "  model (model-mean): 3 entries, 0.000 GB" in shown
+    assert "  other (other-whole): 1 entries" in shown
+    assert "deleted: 4 entries" in invoke("--empty")
+    assert not list(tmp_path.iterdir())
+    assert invoke().endswith("0 entries, 0.000 GB\n")
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "much"])
+def test_the_limit_is_a_number_of_gigabytes(limit: str) -> None:
+    outcome = CliRunner().invoke(cli, ["eval", "cache"], env={"SLICE_OS_CACHE_LIMIT": limit})
+    assert outcome.exit_code == 2

@@ -1,0 +1,197 @@
+"""Flows of requests, and their two drivers, without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import aclosing, suppress
+from typing import Any
+
+import pytest
+from opensearchpy import exceptions
+
+from slice_os import StoreError
+from slice_os.stores.opensearch import flows
+from slice_os.stores.opensearch.connection import NotFoundError
+from slice_os.stores.opensearch.drivers import AsyncDriver, Driver
+from slice_os.stores.opensearch.exchange import (
+    ClosePoint,
+    Compute,
+    Emit,
+    OpenPoint,
+    ReadMapping,
+    Search,
+    Stream,
+)
+
+PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
+GONE = exceptions.ConnectionError("N/A", "gone", Exception())
+
+
+def emit(hits: list[dict[str, Any]]) -> Stream[str]:
+    (hit,) = hits
+    named = yield Compute(lambda: f"hit {hit['_id']}")
+    yield Emit(named)
+
+
+def pages() -> Generator[Any, Any, None]:
+    yield from flows.pages("calls", {"size": 1, "sort": ["n"]}, emit)
+
+
+class Client:
+    """Answers with `PAGES`, then with none; notes what it was sent."""
+
+    def __init__(self, **failures: Exception) -> None:
+        self.sent: list[str] = []
+        self._failures = failures
+
+    def create_pit(self, index: str, params: Any) -> Any:
+        return self._answer("create", {"pit_id": "point"})
+
+    def search(self, index: str | None, body: Any, params: Any) -> Any:
+        page = 0 if "search_after" not in body else body["search_after"][0]
+        return self._answer("search", {"hits": {"hits": PAGES[page] if page < 2 else []}})
+
+    def delete_pit(self, body: Any) -> Any:
+        assert body == {"pit_id": ["point"]}
+        return self._answer("delete", {})
+
+    def _answer(self, name: str, answer: Any) -> Any:
+        self.sent.append(name)
+        if name in self._failures:
+            raise self._failures[name]
+        return answer
+
+
+class AsyncClient(Client):
+    def _answer(self, name: str, answer: Any) -> Any:
+        async def wait() -> Any:
+            await asyncio.sleep(0)
+            return Client._answer(self, name, answer)
+
+        return wait()
+
+
+def run(client: Client, consume: Callable[[str], None]) -> None:
+    """Read the pages by the driver that goes with the client, as far as `consume` lets it."""
+    if not isinstance(client, AsyncClient):
+        for found in Driver(client, "there").stream(pages()):  # type: ignore[arg-type]
+            consume(found)
+        return
+
+    async def read() -> None:
+        async with aclosing(AsyncDriver(client, "there").stream(pages())) as stream:  # type: ignore[arg-type]
+            async for found in stream:
+                consume(found)
+
+    asyncio.run(read())
+
+
+BOTH = pytest.mark.parametrize("kind", [Client, AsyncClient])
+
+
+def test_a_flow_is_driven_by_hand() -> None:
+    flow = pages()
+    assert isinstance(next(flow), OpenPoint)
+    first = flow.send({"pit_id": "point"})
+    assert isinstance(first, Search)
+    assert first.index is None
+    assert first.body["pit"]["id"] == "point"
+    work = flow.send({"hits": {"hits": PAGES[0]}})
+    assert isinstance(work, Compute)
+    assert flow.send(work.work()) == Emit("hit a")
+    second = flow.send(None)
+    assert isinstance(second, Search)
+    assert second.body["search_after"] == [1]
+    assert flow.send({"hits": {"hits": []}}) == ClosePoint("point")
+    with pytest.raises(StopIteration):
+        flow.send({})
+
+
+def test_an_index_that_is_missing_has_no_mapping() -> None:
+    flow = flows.resolve("calls", "there")
+    assert next(flow) == ReadMapping("calls")
+    with pytest.raises(StopIteration) as ended:
+        flow.throw(NotFoundError("there: none"))
+    assert ended.value.value is None
+
+
+@BOTH
+def test_every_page_comes(kind: type[Client]) -> None:
+    client, found = kind(), list[str]()
+    run(client, found.append)
+    assert found == ["hit a", "hit b"]
+    assert client.sent == ["create", "search", "search", "search", "delete"]
+
+
+@BOTH
+def test_a_consumer_that_fails_leaves_no_point_in_time(kind: type[Client]) -> None:
+    def fail(found: str) -> None:
+        raise KeyError(found)
+
+    client = kind()
+    with pytest.raises(KeyError):
+        run(client, fail)
+    assert client.sent == ["create", "search", "delete"]
+
+
+def test_a_consumer_that_stops_leaves_no_point_in_time() -> None:
+    client = Client()
+    stream = Driver(client, "there").stream(pages())  # type: ignore[arg-type]
+    assert next(stream) == "hit a"
+    stream.close()  # type: ignore[attr-defined]
+    assert client.sent == ["create", "search", "delete"]
+
+
+def test_a_task_that_stops_leaves_no_point_in_time() -> None:
+    client = AsyncClient()
+
+    async def stop() -> None:
+        async with aclosing(AsyncDriver(client, "there").stream(pages())) as stream:  # type: ignore[arg-type]
+            assert await anext(stream) == "hit a"
+
+    asyncio.run(stop())
+    assert client.sent == ["create", "search", "delete"]
+
+
+def test_a_task_that_is_cancelled_leaves_no_point_in_time() -> None:
+    class Slow(AsyncClient):
+        def search(self, index: str | None, body: Any, params: Any) -> Any:
+            self.sent.append("search")
+            return asyncio.sleep(60)
+
+    client = Slow()
+
+    async def cancel() -> None:
+        stream = AsyncDriver(client, "there").stream(pages())  # type: ignore[arg-type]
+        task = asyncio.ensure_future(anext(stream))
+        while "search" not in client.sent:
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+
+    asyncio.run(cancel())
+    assert client.sent == ["create", "search", "delete"]
+
+
+@BOTH
+def test_a_search_that_fails_leaves_no_point_in_time(kind: type[Client]) -> None:
+    client = kind(search=GONE)
+    with pytest.raises(StoreError, match=r"^there: no answer"):
+        run(client, lambda found: None)
+    assert client.sent == ["create", "search", "delete"]
+
+
+@BOTH
+def test_a_point_that_cannot_be_closed_hides_no_error(kind: type[Client]) -> None:
+    client, found = kind(delete=GONE), list[str]()
+    run(client, found.append)
+    assert found == ["hit a", "hit b"]
+
+    def fail(found: str) -> None:
+        raise KeyError(found)
+
+    with pytest.raises(KeyError):
+        run(kind(delete=GONE), fail)
