@@ -30,7 +30,7 @@ class AsyncCorpus:
     Requests go through opensearch-py's asyncio client. Phrases are encoded, and passages scored,
     in threads. To fill an index, use `Corpus`.
 
-    Example:
+    Examples:
         >>> async with AsyncCorpus("http://localhost:9200/calls") as calls:
         ...     hits = await calls.search("I want to cancel my subscription")
         ...     async for hit in calls.mine("I want to cancel my subscription"):

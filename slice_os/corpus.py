@@ -44,7 +44,7 @@ Filter = Mapping[str, Scalar | Sequence[Scalar]]
 class Corpus:
     """Documents that can be searched for paraphrases.
 
-    Example:
+    Examples:
         >>> with Corpus("calls.slice") as calls:
         ...     calls.add([Document("1", "Please end my plan today, I no longer need it.")])
         ...     for hit in calls.search("I want to cancel my subscription"):

@@ -206,3 +206,10 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         )
         loaded = [source for pair in sources for source in pair if source]
         assert not [source for source in loaded if "//" in source], page
+
+
+def test_the_files_that_pages_name_exist() -> None:
+    folders = "slice_os|ingest|export|docs|tests|benchmarks"
+    for page in (REPOSITORY / "docs").glob("*.md"):
+        for name in re.findall(rf"`((?:{folders})/[\w/.-]+)`", page.read_text("utf-8")):
+            assert (REPOSITORY / name).exists(), f"{page.name}: {name}"

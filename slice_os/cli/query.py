@@ -50,7 +50,7 @@ def query(
 
     Prints a JSON object with the vectors and the request bodies: a multi-search by vector and
     BM25, a search that returns the token vectors of the passages found, and the hybrid query if
-    OpenSearch has the neural-search plugin. docs/opensearch.md explains the answers.
+    OpenSearch has the neural-search plugin. docs/another-language.md explains the answers.
     """
     from slice_os.corpus import Corpus
     from slice_os.mining import make_query
