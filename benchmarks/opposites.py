@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from slice_os.evaluation.encoders.base import open_encoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.representations import cosines
 
 PAIRS = {

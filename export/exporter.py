@@ -1,4 +1,4 @@
-"""The export: from a torch encoder to a model folder that agrees with it."""
+"""Export: from a torch encoder to a model folder that agrees with it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,30 @@ import inspect
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray
 from slice_os.engines import OnnxRuntimeEngine
 from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export.graph import RECIPES, write_graph
-from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare
-from slice_os.export.projection import sample_projection
+from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums
 from slice_os.export.samples import (
     CALIBRATION_TEXT,
     PARITY_TEXT,
     Feeds,
+    Sample,
     bundled_samples,
     feeds,
 )
-from slice_os.export.source import Source, load_source
+from slice_os.hugging_face import LoadedModel, load_encoder
 from slice_os.model import (
     CARD_FILE,
     MODEL_FILE,
@@ -38,6 +39,7 @@ from slice_os.model import (
     content_id,
     read_card,
 )
+from slice_os.projection import principal_projection
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"
@@ -56,20 +58,20 @@ def export_model(
 ) -> ParityReport:
     """Export an encoder as a model folder, if the result agrees with torch.
 
-    The folder appears whole or not at all. It holds ``model.onnx``, ``tokenizer.json``, the card
-    ``model.json``, ``parity.json``, and ``projection.npy`` for short vectors: the one that
-    `slice-os train` found, where the folder has them, else the principal axes of the spans of
-    the bundled text.
+    The folder appears complete or not at all. It holds ``model.onnx``, ``tokenizer.json``, the
+    card ``model.json``, ``parity.json``, and ``projection.npy`` for short vectors: the one that
+    `slice-os train` found if the model's folder has it, otherwise the principal directions of
+    the spans of the bundled text.
 
     Args:
         model: Hugging Face name, or a folder of transformers or sentence-transformers.
-        out: folder to make.
+        out: folder to write.
         precision: ``fp32``, ``fp16`` or ``int8``.
-        name: for the card; that of ``model`` for None.
-        license_name: SPDX expression for the card; what the model's README declares for None.
+        name: for the card; the name of ``model`` if None.
+        license_name: SPDX expression for the card; what the model's README declares if None.
         threshold: for the card: the cosine from which a span counts as a hit.
         force: replace a model folder at ``out``.
-        progress: is told each step as it begins.
+        progress: called with each step as it starts.
 
     Returns:
         The comparison with torch on the bundled text, padded and unpadded.
@@ -88,13 +90,13 @@ def export_model(
     _check_target(target, force)
     with _quiet(), _appearing(target) as folder:
         progress(f"loading {model}")
-        source = load_source(str(model))
-        source.tokenizer.save(str(folder / TOKENIZER_FILE))
+        source = load_encoder(str(model))
+        source.plain_tokenizer().save(str(folder / TOKENIZER_FILE))
         aligner = Aligner(folder / TOKENIZER_FILE)
         progress(f"exporting to ONNX, {precision}")
         calibration = bundled_samples(CALIBRATION_TEXT, aligner, source.max_length)
         write_graph(
-            source.model,
+            source.network,
             precision,
             [feeds([sample]) for sample in calibration],
             folder / MODEL_FILE,
@@ -102,17 +104,17 @@ def export_model(
         progress("comparing with torch")
         samples = bundled_samples(PARITY_TEXT, aligner, source.max_length)
         onnx_model = _onnx_runner(folder / MODEL_FILE)
-        report = compare(precision, samples, _torch_runner(source.model), onnx_model)
+        report = compare(precision, samples, _torch_runner(source.network), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
         projection = source.projection
         if projection is None:
-            projection = sample_projection([*calibration, *samples], onnx_model)
+            projection = principal_projection(_unit_spans([*calibration, *samples], onnx_model))
         np.save(folder / PROJECTION_FILE, projection.astype(np.float16), allow_pickle=False)
         card = ModelCard(
             encoder_id=content_id(folder),
             name=name or source.name,
-            dimension=source.model.config.hidden_size,
+            dimension=source.dimension,
             max_length=source.max_length,
             pooling="mean",
             min_words=1,
@@ -128,7 +130,7 @@ def export_model(
 
 def _check_target(target: Path, force: bool) -> None:
     if not target.parent.is_dir():
-        raise ModelError(f"{target.parent}: no such folder; make it first")
+        raise ModelError(f"{target.parent}: no such folder; create it first")
     if target.is_dir() and not any(target.iterdir()):
         return
     if target.is_dir():
@@ -136,20 +138,20 @@ def _check_target(target: Path, force: bool) -> None:
             read_card(target)
         except ModelError:
             raise ModelError(
-                f"{target}: not empty, and no model that was exported before; choose another folder"
+                f"{target}: not empty, and not an exported model; choose another folder"
             ) from None
         if not force:
-            raise ModelError(f"{target}: holds a model already; --force replaces it")
+            raise ModelError(f"{target}: already holds a model; --force replaces it")
     elif target.exists():
         raise ModelError(f"{target}: is a file; choose a folder")
 
 
 @contextmanager
 def _appearing(target: Path) -> Iterator[Path]:
-    """A folder to fill, which takes the place of ``target`` if all goes well."""
+    """A folder to fill; it replaces ``target`` if all goes well."""
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as scratch:
-            # Made apart, because a temporary folder is closed to other users.
+            # A subfolder, because the temporary folder itself is closed to other users.
             folder = Path(scratch) / "model"
             folder.mkdir()
             yield folder
@@ -187,17 +189,24 @@ def _onnx_runner(model_file: Path) -> Runner:
     return lambda batch: engine.run(batch["input_ids"], batch["attention_mask"])
 
 
-def _provenance(source: Source, precision: str) -> str:
+def _unit_spans(samples: Sequence[Sample], model: Runner) -> npt.NDArray[np.float64]:
+    """Unit vectors of all spans of 1 to 20 words of some text."""
+    spans = np.concatenate([span_sums(model(feeds([s]))[0], s.words) for s in samples])
+    units: npt.NDArray[np.float64] = spans / np.linalg.norm(spans, axis=1, keepdims=True)
+    return units
+
+
+def _provenance(source: LoadedModel, precision: str) -> str:
     tools = ", ".join(
         f"{package} {version(package)}"
         for package in ("optimum-onnx", "onnxruntime", "transformers", "torch")
     )
-    return f"{source.name}, weights sha256 {source.weights}; {tools}; {RECIPES[precision]}"
+    return f"{source.name}, weights sha256 {source.weights_hash()}; {tools}; {RECIPES[precision]}"
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep back what loading, tracing and quantising say to developers of those libraries."""
+    """Silence the messages that loading, tracing and quantising have for developers."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

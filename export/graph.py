@@ -10,7 +10,7 @@ from typing import Any
 from slice_os.errors import ModelError
 from slice_os.export.samples import Feeds
 from slice_os.export.smoothing import smooth
-from slice_os.export.source import one_line
+from slice_os.hugging_face import one_line
 from slice_os.model import MODEL_FILE
 
 OUTPUT = "last_hidden_state"
@@ -24,15 +24,15 @@ RECIPES = {
 
 
 def write_graph(model: Any, precision: str, calibration: Sequence[Feeds], out: Path) -> None:
-    """Write a torch encoder as ``out``.
+    """Write a torch encoder as an ONNX file.
 
-    Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``; its one
-    output ``last_hidden_state`` is float32 ``(batch, sequence, dimension)`` at any precision.
+    Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``. Its only
+    output, ``last_hidden_state``, is float32 ``(batch, sequence, dimension)`` at any precision.
 
     Args:
         model: a transformers encoder.
         precision: ``fp32``, ``fp16`` or ``int8``.
-        calibration: typical inputs, without padding; only int8 looks at them.
+        calibration: typical inputs, without padding; only int8 uses them.
         out: file to write.
 
     Raises:
@@ -65,8 +65,8 @@ def _to_onnx(model: Any, folder: Path) -> Path:
     inputs, outputs = ([put.name for put in puts] for puts in (graph.input, graph.output))
     if not INPUTS.issuperset(inputs) or outputs != [OUTPUT]:
         raise ModelError(
-            f"a {model.config.model_type!r} model is no encoder of tokens: "
-            f"it reads {', '.join(inputs)} and gives {', '.join(outputs)}"
+            f"a {model.config.model_type!r} model is not an encoder of tokens: "
+            f"it reads {', '.join(inputs)} and returns {', '.join(outputs)}"
         )
     if any(path.name.startswith(f"{MODEL_FILE}_") for path in folder.iterdir()):
         raise ModelError("the model is larger than the 2 GB of an ONNX file; use a smaller one")
@@ -74,7 +74,7 @@ def _to_onnx(model: Any, folder: Path) -> Path:
 
 
 def _optimize(source: Path, out: Path) -> None:
-    """Fold constants and drop what computes nothing; operators stay standard ones.
+    """Fold constants and drop what computes nothing; all operators stay standard.
 
     Fusing them offline gains nothing on CPU: onnxruntime fuses as it loads, for its hardware.
     """

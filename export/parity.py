@@ -1,4 +1,4 @@
-"""Parity: how closely an exported model follows the torch model that it was made from."""
+"""Parity: how closely an exported model agrees with the torch model it comes from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PADDED_BATCH = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How near the exported model's vectors are to torch's; padding is left out.
+    """How close the exported model's vectors are to torch's; padding is ignored.
 
     Attributes:
         max_abs: largest absolute difference of any component of any token vector.
@@ -48,8 +48,8 @@ class ParityReport:
         passages: how many were compared.
         tokens: word pieces compared, special tokens included.
         spans: spans of 1 to 20 words compared.
-        max_abs_limit: what ``max_abs`` must not exceed; only for fp32.
-        span_cosine_limit: what ``span_cosine`` must not fall below; not for fp32.
+        max_abs_limit: the largest ``max_abs`` allowed; only for fp32.
+        span_cosine_limit: the smallest ``span_cosine`` allowed; not for fp32.
         unpadded: each passage run alone.
         padded: passages run in batches, padded to the longest.
     """
@@ -68,10 +68,10 @@ class ParityReport:
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def require(self) -> None:
-        """Insist on parity.
+        """Check that both runs are within the limits.
 
         Raises:
-            ModelError: if either run is beyond the limits.
+            ModelError: if either is not.
         """
         for run, agreement in (("unpadded", self.unpadded), ("padded", self.padded)):
             # Negated, so that a NaN fails.
@@ -95,11 +95,11 @@ def compare(
 ) -> ParityReport:
     """Run both models on the same samples, one by one and in padded batches.
 
-    In fp32 the limit is 1e-5, or 1e-5 times the root mean square of the vectors' components
-    where that exceeds 1, since rounding grows with the numbers.
+    In fp32 the limit is 1e-5, or, since rounding grows with the numbers, 1e-5 times the root
+    mean square of the vectors' components if that exceeds 1.
 
     Args:
-        precision: of the exported model; it decides what has to hold.
+        precision: of the exported model; it sets the limits.
         samples: what to compare on.
         reference: the torch model, from feeds to ``(batch, sequence, dimension)``.
         exported: the ONNX model, likewise.

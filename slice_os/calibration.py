@@ -1,9 +1,9 @@
 """Calibration: from the cosine of a hit to the probability that it says the phrase.
 
 A logistic map (Platt 1999) of the square of the cosine's inverse hyperbolic tangent (Fisher's z),
-with what the numbers of words add: a long phrase is met by chance less often, and a span much
+adjusted by the numbers of words: a long phrase is matched by chance less often, and a span much
 longer or shorter than the phrase is less often right at the same cosine. For phrases and spans of
-given lengths it never falls with the cosine.
+given lengths it never decreases with the cosine.
 """
 
 from __future__ import annotations
@@ -16,29 +16,28 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from slice_os.arrays import Float64Array
 from slice_os.errors import InputError, MissingExtraError, ModelError
 
 CALIBRATION_FILE = "calibration.json"
-# Cosines of identical texts are 1 but for rounding; beyond this they are as good as one another.
+# Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
 HIGHEST_COSINE = 0.9999
 FEW_LABELS = 10
-
-Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The log-odds that a hit is right, as a sum of what is known of it.
+    """The weights of the log-odds that a hit is right.
 
     Attributes:
         encoder_id: the encoder whose cosines it takes.
         intercept: constant.
-        closeness: for each unit of artanh(cosine)², which is 0 for negative cosines; 0 or more.
-        phrase_words: for each unit of ln(words of the phrase).
-        word_ratio: for each unit of |ln(words of the span / words of the phrase)|.
+        closeness: weight of artanh(cosine)², which is 0 for negative cosines; 0 or more.
+        phrase_words: weight of ln(words of the phrase).
+        word_ratio: weight of |ln(words of the span / words of the phrase)|.
         hits: number of labelled hits that it was fitted to.
         right: how many of them were right.
-        provenance: what these were, for people.
+        provenance: what the hits were, for people.
     """
 
     encoder_id: str
@@ -52,11 +51,11 @@ class Calibration:
 
     def probabilities(
         self, cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
-    ) -> Numbers:
+    ) -> Float64Array:
         """The probability that each hit is right.
 
         Args:
-            cosines: ``(n,)`` of phrase and span.
+            cosines: ``(n,)``, each of a phrase and a span.
             phrase_words: ``(n,)`` or one number, 1 or more.
             span_words: ``(n,)`` or one number, 1 or more.
 
@@ -65,11 +64,11 @@ class Calibration:
         """
         weights = [self.intercept, self.closeness, self.phrase_words, self.word_ratio]
         odds = _features(cosines, phrase_words, span_words) @ np.array(weights)
-        probabilities: Numbers = 1 / (1 + np.exp(-odds))
+        probabilities: Float64Array = 1 / (1 + np.exp(-odds))
         return probabilities
 
     def save(self, path: Path) -> None:
-        """Write it as indented JSON."""
+        """Write the calibration as indented JSON."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         path.write_bytes(orjson.dumps(asdict(self), option=options))
 
@@ -78,7 +77,7 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     """The calibration of a model folder; None if it has none.
 
     Raises:
-        ModelError: on a file that is no calibration, or is one of another encoder.
+        ModelError: if the file is not a calibration, or belongs to another encoder.
     """
     path = folder / CALIBRATION_FILE
     try:
@@ -111,19 +110,19 @@ def fit_calibration(
 ) -> Calibration:
     """Fit a calibration to labelled hits by maximum likelihood.
 
-    Labels are softened as Platt (1999, section 2.2) has it, so that hits that can be told apart
-    without error do not give infinite weights.
+    Labels are softened as in Platt (1999, section 2.2), so that hits that can be separated
+    without error do not lead to infinite weights.
 
     Args:
-        encoder_id: the encoder that gave the cosines.
+        encoder_id: the encoder that the cosines come from.
         cosines: ``(n,)``.
         phrase_words: ``(n,)``.
         span_words: ``(n,)``.
-        right: ``(n,)`` whether the hit says the phrase.
+        right: ``(n,)``, whether the hit says the phrase.
         provenance: what was labelled, for people.
 
     Raises:
-        InputError: if fewer than 10 hits are right, or wrong.
+        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
         MissingExtraError: without SciPy.
     """
     try:
@@ -141,9 +140,9 @@ def fit_calibration(
     targets = np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
     features = _features(cosines, phrase_words, span_words)
 
-    def loss(weights: Numbers) -> tuple[float, Numbers]:
+    def loss(weights: Float64Array) -> tuple[float, Float64Array]:
         odds = features @ weights
-        gradient: Numbers = features.T @ (1 / (1 + np.exp(-odds)) - targets) / len(odds)
+        gradient: Float64Array = features.T @ (1 / (1 + np.exp(-odds)) - targets) / len(odds)
         return float(np.mean(np.logaddexp(0, odds) - targets * odds)), gradient
 
     bounds = [(None, None), (0, None), (None, None), (None, None)]
@@ -163,7 +162,7 @@ def fit_calibration(
 
 def _features(
     cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
-) -> Numbers:
+) -> Float64Array:
     closeness = np.arctanh(np.clip(cosines, 0, HIGHEST_COSINE)) ** 2
     phrase = np.log(np.asarray(phrase_words, dtype=np.float64))
     ratio = np.abs(np.log(np.asarray(span_words, dtype=np.float64)) - phrase)

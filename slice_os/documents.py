@@ -1,4 +1,4 @@
-"""What goes in: documents and their segments.
+"""Input: documents and their segments.
 
 Offsets everywhere are Unicode code points of ``Document.text``, half-open.
 """
@@ -29,9 +29,9 @@ class Segment:
     Attributes:
         start: first code point in the document's text.
         end: one past the last.
-        speaker: who says it, where known.
-        start_time: seconds from the beginning of the recording, where known.
-        end_time: seconds from the beginning of the recording, where known.
+        speaker: who says it, if known.
+        start_time: seconds from the beginning of the recording, if known.
+        end_time: seconds from the beginning of the recording, if known.
     """
 
     start: int
@@ -46,15 +46,16 @@ class Document:
     """A text with an id, stored exactly as given.
 
     Attributes:
-        id: unique in a store; a document with a known id replaces the former one.
+        id: unique in a store; a document replaces an earlier one with the same id.
         text: any Unicode text without lone surrogates.
-        metadata: scalar fields, which searches can filter by.
+        metadata: scalar fields that searches can filter by.
         segments: turns or cues, in order and without overlap; empty for plain text.
-        source: the file it came from; empty for a document that a program made.
+        source: the file it came from; empty if it was made by a program.
 
     Raises:
-        InputError: on an empty id, a lone surrogate, metadata other than strings, booleans and
-            numbers that JSON can carry, or segments that overlap or leave the text.
+        InputError: if the id is empty, there is a lone surrogate, a metadata value is not a
+            string, a boolean or a number that JSON can carry, or segments overlap or go beyond
+            the text.
     """
 
     id: str
@@ -65,7 +66,7 @@ class Document:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that a store keeps of this document, except its id and source."""
+        """A hash of everything that a store keeps of this document, except its id and source."""
         content = (self.text, dict(self.metadata), [astuple(part) for part in self.segments])
         packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(packed).hexdigest()[:32]
@@ -83,22 +84,26 @@ class Document:
             check_text(segment.speaker or "", f"speaker in {where}")
             if not position <= segment.start <= segment.end <= len(self.text):
                 raise InputError(
-                    f"{where}: segment {segment.start}..{segment.end} overlaps "
-                    f"the one before it or leaves the text of {len(self.text)} characters"
+                    f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
+                    f"or goes beyond the text of {len(self.text)} characters"
                 )
             position = segment.end
 
 
 def field_text(value: Scalar) -> str:
-    """A metadata value as filters name it: strings as they are, the rest as JSON has it."""
+    """A metadata value as written in a filter: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse lone surrogates, which no encoding of Unicode can carry.
+    """Refuse lone surrogates, which no encoding of Unicode can represent.
+
+    Args:
+        text: the text to check.
+        where: what the text is, for the error message.
 
     Raises:
-        InputError: naming the position of the first one.
+        InputError: if there is one; the message gives its position.
     """
     try:
         text.encode("utf-8")

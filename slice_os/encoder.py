@@ -1,4 +1,4 @@
-"""The span encoder: texts in, token vectors out, whose mean over any words is that phrase."""
+"""The span encoder: texts in, token vectors out; their mean over any words is that phrase."""
 
 from __future__ import annotations
 
@@ -10,28 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.alignment import AlignedText, Aligner, Window, plan_windows
+from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
+from slice_os.batching import plan_batches
 from slice_os.calibration import Calibration, read_calibration
 from slice_os.documents import check_text
-from slice_os.engines import Engine, open_engine
-from slice_os.errors import InputError, ModelError
-from slice_os.model import (
-    MODEL_FILE,
-    TOKENIZER_FILE,
-    ModelCard,
-    content_id,
-    model_folder,
-    projection_file,
-    read_card,
-)
+from slice_os.errors import InputError
+from slice_os.projection import read_projection
+from slice_os.token_model import TokenModel, load_model
 
 POOL_PIECES = 32_768
 
 
 @dataclass(frozen=True, slots=True)
 class PieceRange:
-    """Some consecutive word pieces of a text; the unit that is encoded and handed on."""
+    """Consecutive word pieces ``start:end`` of a text: what is encoded and returned at a time."""
 
     aligned: AlignedText
     start: int
@@ -42,71 +35,70 @@ class SpanEncoder:
     """Token vectors of texts and phrase vectors of queries, by one model.
 
     Args:
-        model: a model folder, a bundled model's name, or None for the bundled default.
+        model: a model folder, the name of a bundled model, None for the default one, or a
+            `TokenModel` that is already loaded; the other arguments are for loading.
         engine: ``onnxruntime`` or ``openvino``.
-        providers: onnxruntime execution providers, first choice first; CPU for None.
-        threads: CPU threads; all usable cores for None.
+        providers: onnxruntime execution providers, first choice first; CPU if None.
+        threads: CPU threads; all usable cores if None.
+
+    Attributes:
+        card: describes the model.
+        folder: where the model's files are.
 
     Raises:
-        ModelError: if the folder is no model, or its files do not match its card.
-        EngineError: if the engine or provider did not load.
+        ModelError: if the folder holds no model, or its files do not match its card.
+        EngineError: if the engine or provider does not load.
     """
 
     def __init__(
         self,
-        model: str | Path | None = None,
+        model: str | Path | TokenModel | None = None,
         *,
         engine: str = "onnxruntime",
         providers: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
-        folder = model_folder(model)
-        self.card: ModelCard = read_card(folder)
-        if content_id(folder) != self.card.encoder_id:
-            raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
-        self.folder = folder
-        self._aligner = Aligner(folder / TOKENIZER_FILE)
-        self._engine: Engine = open_engine(engine, folder / MODEL_FILE, providers, threads)
-        self._capacity = (
-            self.card.max_length - len(self._aligner.prefix) - len(self._aligner.suffix)
-        )
+        if not isinstance(model, TokenModel):
+            model = load_model(model, engine=engine, providers=providers, threads=threads)
+        self._model = model
+        self.card = model.card
+        self.folder = model.folder
 
     @cached_property
     def projection(self) -> FloatArray | None:
-        """An orthonormal projection, ``(dimension, dimension)``, a direction a row.
+        """An orthonormal projection ``(dimension, dimension)``, one direction a row.
 
         Its first rows keep most of the cosines of phrases with spans: training found them, or
         they are the principal directions of span vectors. None if the model folder has none.
+
+        Raises:
+            ModelError: if the file holds something else.
         """
-        path = projection_file(self.folder)
-        if path is None:
-            return None
-        projection: FloatArray = np.load(path, allow_pickle=False).astype(np.float32)
-        return projection
+        return read_projection(self.folder, self.card.dimension)
 
     @cached_property
     def calibration(self) -> Calibration | None:
         """The map from cosines to probabilities; None if the model folder has none.
 
         Raises:
-            ModelError: if it is not one of this encoder.
+            ModelError: if it belongs to another encoder.
         """
         return read_calibration(self.folder, self.card.encoder_id)
 
     def align(self, text: str) -> AlignedText:
         """Words and word pieces of a text; see `Aligner.align`."""
-        return self._aligner.align(text)
+        return self._model.aligner.align(text)
 
     def encode(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
-        """Token vectors of piece ranges, in their order, reading only a little ahead.
+        """Token vectors of piece ranges, in order, reading only a little ahead.
 
-        A range's vectors depend on its text alone, never on the ranges beside it. While the
-        caller works on some, the next are encoded.
+        The vectors of a range depend on its text alone, never on other ranges. The next ranges
+        are encoded while the caller works on these.
 
         Yields:
             ``(end - start, dimension)`` float32 for each range.
         """
-        executor = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="encode")
+        executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:
             ahead: Callable[[], list[FloatArray]] | None = None
             for pool in _pools(ranges):
@@ -119,19 +111,19 @@ class SpanEncoder:
             executor.shutdown(cancel_futures=True)
 
     def encode_text(self, text: str) -> tuple[AlignedText, FloatArray]:
-        """A whole text aligned, and its ``(n_pieces, dimension)`` token vectors."""
+        """Align a whole text; also returns its ``(n_pieces, dimension)`` token vectors."""
         aligned = self.align(text)
         (vectors,) = self.encode([PieceRange(aligned, 0, len(aligned.piece_ids))])
         return aligned, vectors
 
     def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
-        """Unit vectors of origin phrases: the mean of each one's token vectors, normalised.
+        """Unit vectors of phrases: the mean of the token vectors of each, normalised.
 
         Returns:
             ``(n_phrases, dimension)`` float32.
 
         Raises:
-            InputError: on a phrase without a word, or with a lone surrogate.
+            InputError: if a phrase has no word, or has a lone surrogate.
         """
         for phrase in phrases:
             check_text(phrase, where=f"phrase {phrase!r}")
@@ -149,32 +141,30 @@ class SpanEncoder:
     def _start(
         self, pool: list[PieceRange], executor: ThreadPoolExecutor
     ) -> Callable[[], list[FloatArray]]:
-        """Begin to encode a pool; the function returned waits for its vectors."""
+        """Start encoding a pool; the returned function waits for its vectors."""
         results = [
             np.empty((piece_range.end - piece_range.start, self.card.dimension), np.float32)
             for piece_range in pool
         ]
         jobs = [
-            (index, window)
+            (index, piece_range.aligned, window)
             for index, piece_range in enumerate(pool)
-            for window in plan_windows(
-                piece_range.start,
-                piece_range.end,
-                len(piece_range.aligned.piece_ids),
-                self._capacity,
-                piece_range.aligned.words[:, 2],
+            for window in self._model.windows(
+                piece_range.aligned, piece_range.start, piece_range.end
             )
         ]
-        batches = plan_batches([w.end - w.start for _, w in jobs], self._engine.batch_pieces)
+        lengths = [window.end - window.start for _, _, window in jobs]
+        batches = plan_batches(lengths, self._model.engine.batch_pieces)
+        n_prefix = len(self._model.aligner.prefix)
 
         def run(batch: list[int]) -> None:
-            vectors = self._engine.run(*self._pad([(pool[jobs[j][0]], jobs[j][1]) for j in batch]))
+            vectors, _ = self._model.run([jobs[job][1:] for job in batch])
             for row, job in enumerate(batch):
-                index, window = jobs[job]
-                offset = len(self._aligner.prefix) - window.start
-                results[index][
-                    window.keep_start - pool[index].start : window.keep_end - pool[index].start
-                ] = vectors[row, window.keep_start + offset : window.keep_end + offset]
+                index, _, window = jobs[job]
+                origin, offset = pool[index].start, n_prefix - window.start
+                results[index][window.keep_start - origin : window.keep_end - origin] = vectors[
+                    row, window.keep_start + offset : window.keep_end + offset
+                ]
 
         futures = [executor.submit(run, batch) for batch in batches]
 
@@ -184,40 +174,6 @@ class SpanEncoder:
             return results
 
         return wait
-
-    def _pad(self, batch: list[tuple[PieceRange, Window]]) -> tuple[np.ndarray, np.ndarray]:
-        prefix, suffix = self._aligner.prefix, self._aligner.suffix
-        rows = [
-            [*prefix, *piece_range.aligned.piece_ids[window.start : window.end].tolist(), *suffix]
-            for piece_range, window in batch
-        ]
-        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-            mask[index, : len(row)] = 1
-        return ids, mask
-
-
-def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Batches of similar length, longest first, each within a budget of padded pieces.
-
-    Args:
-        lengths: pieces of each window.
-        budget: pieces that a padded batch may hold; a longer window makes a batch of its own.
-
-    Returns:
-        Indices into ``lengths``; each index once.
-    """
-    batches: list[list[int]] = []
-    widest = 0
-    for index in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        if batches and widest * (len(batches[-1]) + 1) <= budget:
-            batches[-1].append(index)
-        else:
-            batches.append([index])
-            widest = lengths[index]
-    return batches
 
 
 def _pools(ranges: Iterable[PieceRange]) -> Iterator[list[PieceRange]]:

@@ -1,7 +1,7 @@
 """Inference engines: the one place where a model file meets a runtime.
 
-An engine maps a padded batch of word-piece ids to token vectors. It is called from several
-threads at once; each call is one forward pass.
+An engine maps a padded batch of word-piece ids to token vectors. Several threads call it at
+once; each call is one forward pass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Engine(Protocol):
     """What the encoder needs from a runtime.
 
     Attributes:
-        workers: how many forward passes to run side by side.
+        workers: how many forward passes to run in parallel.
         batch_pieces: padded word pieces that one forward pass should hold.
     """
 
@@ -34,31 +34,31 @@ class Engine(Protocol):
         """One forward pass.
 
         Args:
-            ids: ``(batch, length)`` word-piece ids, padded at the right.
+            ids: ``(batch, length)`` word-piece ids, padded on the right.
             mask: ``(batch, length)`` 1 for a piece, 0 for padding.
 
         Returns:
-            ``(batch, length, dimension)`` token vectors; those of padding mean nothing.
+            ``(batch, length, dimension)`` token vectors; ignore those of padding.
         """
         ...
 
 
 class OnnxRuntimeEngine:
-    """onnxruntime, on CPU or any execution provider it has.
+    """onnxruntime, on CPU or any execution provider that it has.
 
-    On CPU each forward pass takes one window on one thread, and as many run side by side as
-    there are threads: that needs no padding, is faster than padded batches, and makes the
-    vectors of a dynamically quantised model independent of what else is encoded.
+    On CPU each forward pass takes one window on one thread, and as many run in parallel as there
+    are threads. That needs no padding, is faster than padded batches, and makes the vectors of a
+    dynamically quantised model independent of what else is encoded.
 
     Args:
         model_file: an ONNX file that ``slice-os export`` made.
         providers: execution providers, first choice first, with or without the suffix
-            ``ExecutionProvider``; CPU for None.
-        threads: CPU threads to use; all usable cores for None.
+            ``ExecutionProvider``; CPU if None.
+        threads: CPU threads to use; all usable cores if None.
 
     Raises:
-        EngineError: if the first provider did not load, naming those that there are.
-        ModelError: if the file is no ONNX model.
+        EngineError: if the first provider does not exist or does not load.
+        ModelError: if the file is not an ONNX model.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class OnnxRuntimeEngine:
         if loaded[0] != wanted[0]:
             raise EngineError(
                 f"provider {wanted[0]} did not load (onnxruntime fell back to {loaded[0]}); "
-                "check its driver and libraries, or ask for CPU"
+                "check its driver and libraries, or use CPU"
             )
         self._inputs = {put.name for put in self._session.get_inputs()}
         self._output = self._session.get_outputs()[0].name
@@ -105,11 +105,11 @@ class OnnxRuntimeEngine:
 class OpenVINOEngine:
     """OpenVINO on the same ONNX file; several times as fast on CPUs with AMX.
 
-    Each forward pass takes one window, for the reasons given at `OnnxRuntimeEngine`.
+    Each forward pass takes one window, for the same reasons as in `OnnxRuntimeEngine`.
 
     Args:
-        model_file: an ONNX file that ``slice-os export`` made, best in fp32.
-        threads: CPU threads to use; all usable cores for None.
+        model_file: an ONNX file that ``slice-os export`` made, preferably in fp32.
+        threads: CPU threads to use; all usable cores if None.
 
     Raises:
         MissingExtraError: if OpenVINO is not installed.
@@ -135,7 +135,7 @@ class OpenVINOEngine:
             reason = str(error).strip().splitlines()[-1]
             raise ModelError(f"{model_file}: OpenVINO cannot compile it ({reason})") from None
         self._inputs = {name for put in self._model.inputs for name in put.get_names()}
-        # What OpenVINO's binding sets up in its first call deadlocks where two threads make it.
+        # The first call sets up OpenVINO's binding, which deadlocks if two threads do it at once.
         self.run(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
 
     def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
@@ -155,18 +155,18 @@ def open_engine(
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Engine:
-    """The engine of that name over a model file.
+    """Open a model file with the engine of that name.
 
     Raises:
-        EngineError: on an unknown name, or providers for an engine that has none.
+        EngineError: if there is no such engine, or it takes no execution providers.
     """
     if name == "onnxruntime":
         return OnnxRuntimeEngine(model_file, providers, threads)
     if name == "openvino":
         if providers:
-            raise EngineError("the OpenVINO engine takes no execution providers; leave them out")
+            raise EngineError("the OpenVINO engine takes no execution providers; remove them")
         return OpenVINOEngine(model_file, threads)
-    raise EngineError(f"no engine {name!r}; there are {', '.join(ENGINES)}")
+    raise EngineError(f"no engine {name!r}; choose from {', '.join(ENGINES)}")
 
 
 def _provider_name(name: str, onnxruntime: Any) -> str:

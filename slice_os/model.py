@@ -24,21 +24,21 @@ _RENAMED = {"licence": "license"}
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What an application has to know about a model, as ``model.json`` says it.
+    """What an application needs to know about a model, as stored in ``model.json``.
 
     Attributes:
-        encoder_id: hash of the model's and the tokenizer's bytes; vectors of two encoders with
-            different ids never meet in one store.
+        encoder_id: hash of the bytes of model and tokenizer; one store never mixes vectors of
+            encoders with different ids.
         name: for people.
         dimension: length of a token vector.
         max_length: longest input in word pieces, special tokens included.
-        pooling: how the vector of a span is made from its token vectors; always ``mean``.
+        pooling: how a span's vector is made from its token vectors; always ``mean``.
         min_words: shortest span to score, in words.
         max_words: longest span to score, in words.
         precision: ``fp32``, ``fp16`` or ``int8``.
         license: SPDX expression of the weights.
         provenance: where the weights come from and how the file was made.
-        threshold: a cosine from which a span counts as a hit unless the user says otherwise.
+        threshold: the cosine from which a span counts as a hit by default.
     """
 
     encoder_id: str
@@ -55,7 +55,7 @@ class ModelCard:
 
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
-        """A card from its stored fields, also by the names that they had before."""
+        """Make a card from its stored fields, also under their former names."""
         return cls(**{_RENAMED.get(name, name): value for name, value in stored.items()})
 
     def to_json(self) -> bytes:
@@ -63,10 +63,10 @@ class ModelCard:
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def check_made(self, location: str | Path, encoder: ModelCard) -> None:
-        """Refuse another encoder than this one, which made a store's vectors.
+        """Check that an encoder is the one of this card, which made the vectors of a store.
 
         Raises:
-            EncoderMismatchError: naming both.
+            EncoderMismatchError: if it is another one; the message names both.
         """
         if encoder.encoder_id != self.encoder_id:
             raise EncoderMismatchError(
@@ -87,13 +87,13 @@ def content_id(folder: Path) -> str:
 
 
 def projection_file(folder: Path) -> Path | None:
-    """The file of a folder's projection, also by its former name; None if there is none."""
+    """The file of a folder's projection, also under its former name; None if there is none."""
     paths = (folder / PROJECTION_FILE, folder / _FORMER_PROJECTION_FILE)
     return next((path for path in paths if path.is_file()), None)
 
 
 def model_folder(model: str | Path | None = None) -> Path:
-    """The folder of a bundled model by name (the default one for None) or of a path.
+    """The folder of a model: a path, the name of a bundled model, or None for the default one.
 
     Raises:
         ModelError: if there is no model of that name or path.
@@ -114,8 +114,8 @@ def read_card(folder: Path) -> ModelCard:
     """Read and check ``model.json``.
 
     Raises:
-        ModelError: on a missing file, fields that are unknown, missing or of another type, or
-            pooling other than ``mean``.
+        ModelError: if a file is missing, a field is unknown, missing or of the wrong type, or
+            pooling is not ``mean``.
     """
     path = folder / CARD_FILE
     try:
@@ -145,7 +145,7 @@ def read_card(folder: Path) -> ModelCard:
 
 
 def bundled_model(card: ModelCard, location: str) -> Path:
-    """The bundled model that made the store at some place.
+    """The folder of the bundled model that made a store.
 
     Raises:
         StoreError: if another model made it.

@@ -1,4 +1,4 @@
-"""Passages: windows of a document that are stored, retrieved and searched for spans."""
+"""Passages: the parts of a document that are stored, retrieved and searched for spans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEFAULT_MAX_PIECES = 128
 
 @dataclass(frozen=True, slots=True)
 class EncodedPassage:
-    """A passage of a document with the vectors of its word pieces.
+    """A passage of a document, with the vectors of its word pieces.
 
     Attributes:
         start: first code point in the document's text.
@@ -21,7 +21,7 @@ class EncodedPassage:
         words: ``(n_words, 4)`` rows of start and end code point in the document's text, first
             row of ``vectors`` and one past the last.
         vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last.
-        metadata: what holds for this passage alone, such as the speaker.
+        metadata: fields of this passage alone, such as the speaker.
     """
 
     start: int
@@ -32,7 +32,7 @@ class EncodedPassage:
 
     @property
     def layout(self) -> SpanLayout:
-        """Its words over its vectors."""
+        """Which of its vectors belong to which of its words."""
         return SpanLayout(self.words[:, 2], self.words[:, 3])
 
 
@@ -42,8 +42,8 @@ class DocumentPart:
 
     Attributes:
         document: the document.
-        passages: its next passages; none at all for a text without words.
-        last: whether the document ends with this part.
+        passages: its next passages; empty for a text without words.
+        last: whether this part is the document's last.
     """
 
     document: Document

@@ -1,4 +1,4 @@
-"""Where a text may be cut: after a sentence, at a paragraph, at the end of a line."""
+"""Where a text may be cut: after a sentence, a paragraph or a line."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import sentencex
 
-# sentencex takes time that grows with the square of the length where a text has no spaces.
+# In a text without spaces, sentencex takes time quadratic in the length.
 _WINDOW = 2_000
-# Prose wrapped by hand fills its lines; a turn or item of a list is mostly shorter.
+# Wrapped prose fills its lines; a turn or an item of a list is mostly shorter.
 _WRAPPED_LINE = 40
-# sentencex fails on these between a capital and a full stop; a space is as good, and as long.
+# sentencex fails on these between a capital and a full stop; a space has the same length.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _NEWLINE = re.compile(r"\n\s*")
 
@@ -19,8 +19,8 @@ _NEWLINE = re.compile(r"\n\s*")
 def sentence_ends(text: str) -> list[int]:
     """The ends of the sentences of a text.
 
-    A newline is an end, too, unless the sentence visibly goes on: the line is long and the next
-    one starts in lower case, as in prose wrapped to a width. White space after an end belongs to
+    A newline also ends a sentence, unless the sentence visibly continues: the line is long and
+    the next one starts in lower case, as in wrapped prose. White space after an end belongs to
     the sentence before it.
 
     Args:
@@ -28,7 +28,7 @@ def sentence_ends(text: str) -> list[int]:
 
     Returns:
         Strictly increasing code points that cut the text into parts; the last is its length.
-        Empty for the empty text.
+        An empty list for the empty text.
     """
     ends: list[int] = []
     start = 0
@@ -41,7 +41,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _block_ends(text: str) -> Iterator[int]:
-    """Where lines end that do not go on; white space after a newline counts with it."""
+    """The ends of lines that do not continue; white space after a newline counts with it."""
     line_start = 0
     for newline in _NEWLINE.finditer(text):
         end = newline.end()
@@ -58,7 +58,7 @@ def _block_ends(text: str) -> Iterator[int]:
 
 
 def _ends_in(block: str) -> list[int]:
-    """The ends of the sentences of a block; its own end is the last."""
+    """The ends of the sentences of a block; the last is its own end."""
     ends: list[int] = []
     start, size = 0, _WINDOW
     while start + size < len(block):
@@ -66,7 +66,7 @@ def _ends_in(block: str) -> list[int]:
         if len(found) == 1:
             size *= 2
             continue
-        # The last sentence may be cut by the window: the next one begins with it.
+        # The window may cut its last sentence, so the next window starts there.
         ends.extend(start + end for end in found[:-1])
         start, size = start + found[-2], _WINDOW
     ends.extend(start + end for end in _window_ends(block[start:]))

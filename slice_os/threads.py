@@ -1,4 +1,4 @@
-"""CPU threads: how many there may be, and how ours and those of BLAS keep out of their way."""
+"""CPU threads: how many to use, and how to keep BLAS threads out of the way of ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Lock
 
-import numpy  # noqa: F401  its BLAS has to be loaded before the controller looks for it
+import numpy  # noqa: F401  the controller only finds a BLAS that is loaded
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 _held = Lock()
@@ -23,12 +23,12 @@ def usable_cores() -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep NumPy's BLAS to one thread; also a decorator.
+    """Limit NumPy's BLAS to one thread; also works as a decorator.
 
-    BLAS threads wait for one another by spinning: beside other busy threads, such as those of
-    an encoder, a product of small matrices takes up to fifty times as long. The setting is one
-    for the process, so the thread that comes first sets it and, when it leaves, restores it;
-    what others do after that is as right, if slower.
+    BLAS threads wait for one another by spinning. Beside other busy threads, such as those of an
+    encoder, a product of small matrices then takes up to fifty times as long. The limit holds
+    for the whole process: the first thread to enter sets it and restores it when it leaves.
+    Others that still run then are slower, but just as correct.
     """
     if not _held.acquire(blocking=False):
         yield

@@ -1,4 +1,4 @@
-"""Words: the units that spans are counted in, and that no span ever cuts."""
+"""Words: the units that spans are counted in; no span ever cuts one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import regex
 
 from slice_os.arrays import IntArray
 
-# A word begins with a letter or digit and goes on with letters, marks, digits and joiners; a
+# A word starts with a letter or digit and continues with letters, marks, digits and joiners; a
 # single connector between two such runs keeps them together ("non-refundable", "and/or",
-# "O'Neill", "a@b.org", "3,000", "snake_case"). Scripts written without spaces give a word a
-# character, an emoji sequence or a symbol is a word. White space and other punctuation stand
-# between words. Runs and their number are bounded, so that no word outgrows a passage.
+# "O'Neill", "a@b.org", "3,000", "snake_case"). In scripts written without spaces each character
+# is a word; so is an emoji sequence or a symbol. White space and other punctuation separate
+# words. Runs and their number are bounded, so that no word outgrows a passage.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _FIRST = rf"[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]"
 _RUN = rf"{_FIRST}[[\p{{L}}\p{{M}}\p{{N}}\u200C\u200D]--[{_UNSPACED}]]{{0,99}}"
@@ -30,7 +30,7 @@ def find_words(text: str) -> IntArray:
     """Offsets of the words of a text.
 
     Returns:
-        ``(n, 2)`` start and end code points, half-open, in order and without overlap.
+        ``(n, 2)`` start and end code points, half-open, in order, without overlap.
     """
     spans = [match.span() for match in _WORD.finditer(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)

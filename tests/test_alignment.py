@@ -14,7 +14,7 @@ from .strategies import HARD_FRAGMENTS, hard_texts
 
 
 def check(aligned: AlignedText) -> None:
-    """What holds for every text."""
+    """Check what is true of every text."""
     words, n_pieces = aligned.words, len(aligned.piece_ids)
     assert (words[:, 0] < words[:, 1]).all()
     assert (words[:, 2] < words[:, 3]).all()
@@ -28,14 +28,14 @@ def check(aligned: AlignedText) -> None:
 
 
 @given(text=hard_texts())
-def test_words_and_pieces_belong_together(encoder: SpanEncoder, text: str) -> None:
+def test_words_and_pieces_match(encoder: SpanEncoder, text: str) -> None:
     aligned = encoder.align(text)
     assert aligned.text == text
     check(aligned)
 
 
 @given(text=hard_texts())
-def test_only_words_that_the_tokenizer_erases_are_left_out(encoder: SpanEncoder, text: str) -> None:
+def test_only_words_that_the_tokenizer_erases_are_missing(encoder: SpanEncoder, text: str) -> None:
     aligned = encoder.align(text)
     for start, end in find_words(text):
         row = int(np.searchsorted(aligned.words[:, 0], start, side="right")) - 1
@@ -43,7 +43,7 @@ def test_only_words_that_the_tokenizer_erases_are_left_out(encoder: SpanEncoder,
         assert covered or not len(encoder.align(text[start:end]).piece_ids)
 
 
-def test_nothing_is_truncated_and_blocks_do_not_show(encoder: SpanEncoder) -> None:
+def test_nothing_is_truncated_and_blocks_are_invisible(encoder: SpanEncoder) -> None:
     text = " ".join(HARD_FRAGMENTS * 300)
     assert len(text) > 3 * 32_768
     tokenizer = Tokenizer.from_file(str(encoder.folder / "tokenizer.json"))
@@ -118,7 +118,7 @@ def test_windows(capacity: int, n_pieces: int, data: st.DataObject) -> None:
 
 
 @given(st.integers(8, 600), st.integers(1, 5_000), st.data())
-def test_a_piece_has_one_window_whatever_is_asked_for(
+def test_a_piece_has_one_window_whichever_pieces_are_requested(
     capacity: int, n_pieces: int, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, n_pieces - 1))
@@ -131,7 +131,7 @@ def test_a_piece_has_one_window_whatever_is_asked_for(
         assert window.keep_end <= match.keep_end
 
 
-def test_windows_meet_at_words_that_are_near() -> None:
+def test_windows_meet_at_nearby_word_boundaries() -> None:
     boundaries = np.arange(0, 5_000, 7)
     windows = plan_windows(0, 5_000, 5_000, 254, boundaries)
     assert all(window.keep_start % 7 == 0 for window in windows)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import EngineError, InputError, ModelError, SpanEncoder
-from slice_os.arrays import FloatArray
-from slice_os.encoder import PieceRange, plan_batches
+from slice_os.alignment import Aligner
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.batching import plan_batches
+from slice_os.encoder import PieceRange
+from slice_os.token_model import TokenModel
 
 from .strategies import hard_texts
 
@@ -59,7 +63,7 @@ class TestVectors:
         ):
             np.testing.assert_array_equal(vectors, expected)
 
-    def test_of_openvino_do_not_depend_on_the_batch_and_agree(
+    def test_from_openvino_agree_and_do_not_depend_on_the_batch(
         self, alone: list[FloatArray]
     ) -> None:
         pytest.importorskip("openvino", reason="the openvino extra is not installed")
@@ -67,14 +71,14 @@ class TestVectors:
         together = encode(openvino, TEXTS)
         for text, vectors, expected in zip(TEXTS, together, alone, strict=True):
             np.testing.assert_allclose(vectors, encode(openvino, [text])[0], atol=1e-5)
-            if len(vectors):  # activations are quantised by other rules, and perhaps bfloat16
+            if len(vectors):  # activations are quantised differently, and may be bfloat16
                 mean, other = vectors.mean(axis=0), expected.mean(axis=0)
                 cosine = mean @ other / np.linalg.norm(mean) / np.linalg.norm(other)
                 assert cosine > 0.98
 
     @settings(max_examples=15)
     @given(data=st.data())
-    def test_of_parts_are_those_of_the_whole(
+    def test_of_a_part_equal_those_of_the_whole(
         self, encoder: SpanEncoder, alone: list[FloatArray], data: st.DataObject
     ) -> None:
         aligned = encoder.align(TEXTS[0])
@@ -87,12 +91,12 @@ class TestVectors:
 
     @settings(max_examples=40)
     @given(text=hard_texts())
-    def test_there_is_one_for_every_piece(self, encoder: SpanEncoder, text: str) -> None:
+    def test_every_piece_has_one(self, encoder: SpanEncoder, text: str) -> None:
         aligned, vectors = encoder.encode_text(text)
         assert vectors.shape == (len(aligned.piece_ids), encoder.card.dimension)
         assert np.isfinite(vectors).all()
 
-    def test_the_stream_may_be_left(
+    def test_the_stream_can_be_abandoned(
         self, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 1_000)
@@ -118,7 +122,7 @@ class TestPhrases:
         (unit,) = encoder.encode_phrases(["end my plan"])
         np.testing.assert_allclose(unit, mean / np.linalg.norm(mean), atol=1e-6)
 
-    def test_may_be_none_or_long(self, encoder: SpanEncoder) -> None:
+    def test_can_be_long_or_absent(self, encoder: SpanEncoder) -> None:
         assert encoder.encode_phrases([]).shape == (0, 384)
         assert encoder.encode_phrases(["end my plan " * 300]).shape == (1, 384)
 
@@ -128,13 +132,13 @@ class TestPhrases:
             encoder.encode_phrases(["good", phrase])
         assert repr(phrase) in str(caught.value)
 
-    def test_have_no_lone_surrogate(self, encoder: SpanEncoder) -> None:
+    def test_must_have_no_lone_surrogate(self, encoder: SpanEncoder) -> None:
         with pytest.raises(InputError, match=r"phrase .*lone surrogate"):
             encoder.encode_phrases(["caf\udce9"])
 
 
 @given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 4_000))
-def test_batches_keep_to_the_budget(lengths: list[int], budget: int) -> None:
+def test_batches_stay_within_the_budget(lengths: list[int], budget: int) -> None:
     batches = plan_batches(lengths, budget)
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     for batch in batches:
@@ -145,7 +149,7 @@ def test_batches_keep_to_the_budget(lengths: list[int], budget: int) -> None:
 
 class TestEngines:
     @pytest.mark.parametrize("name", ["CPU", "cpu", "CPUExecutionProvider"])
-    def test_cpu_by_any_name(self, name: str) -> None:
+    def test_cpu_under_any_name(self, name: str) -> None:
         encoder = SpanEncoder(providers=[name], threads=1)
         assert encoder.encode_phrases(["hello"]).shape == (1, 384)
 
@@ -153,7 +157,7 @@ class TestEngines:
         ("options", "message"),
         [
             ({"providers": ["Abacus"]}, "no execution provider 'Abacus' .*it has .*CPU"),
-            ({"engine": "abacus"}, "no engine 'abacus'; there are onnxruntime, openvino"),
+            ({"engine": "abacus"}, "no engine 'abacus'; choose from onnxruntime, openvino"),
             ({"engine": "openvino", "providers": ["CPU"]}, "takes no execution providers"),
         ],
     )
@@ -163,7 +167,7 @@ class TestEngines:
         assert "\n" not in str(caught.value)
 
     @pytest.mark.filterwarnings("ignore:Specified provider")
-    def test_a_provider_that_does_not_load_is_no_silent_cpu(
+    def test_a_provider_that_does_not_load_is_not_silently_replaced_by_cpu(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         onnxruntime = pytest.importorskip("onnxruntime")
@@ -173,19 +177,19 @@ class TestEngines:
         monkeypatch.setattr(
             onnxruntime, "get_available_providers", lambda: ["ROCMExecutionProvider", *available]
         )
-        with pytest.raises(EngineError, match=r"ROCM.* did not load .*ask for CPU") as caught:
+        with pytest.raises(EngineError, match=r"ROCM.* did not load .*use CPU") as caught:
             SpanEncoder(providers=["rocm"])
         assert "\n" not in str(caught.value)
 
 
 class TestModelFolders:
-    def test_a_copy_gives_the_same(self, encoder: SpanEncoder, model_copy: Path) -> None:
+    def test_a_copy_gives_the_same_vectors(self, encoder: SpanEncoder, model_copy: Path) -> None:
         copy = SpanEncoder(model_copy)
         assert copy.card == encoder.card
         np.testing.assert_array_equal(copy.encode_phrases(["a"]), encoder.encode_phrases(["a"]))
 
     @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
-    def test_a_changed_file_is_found_out(self, model_copy: Path, name: str) -> None:
+    def test_a_changed_file_is_detected(self, model_copy: Path, name: str) -> None:
         with (model_copy / name).open("ab") as stream:
             stream.write(b" ")
         with pytest.raises(ModelError, match="changed since export"):
@@ -206,7 +210,7 @@ class TestModelFolders:
             ({"dimension": "384"}, "dimension"),
         ],
     )
-    def test_a_card_that_does_not_fit_is_refused(
+    def test_a_card_with_wrong_fields_is_refused(
         self, model_copy: Path, change: dict[str, object], message: str
     ) -> None:
         card = model_copy / "model.json"
@@ -216,18 +220,42 @@ class TestModelFolders:
         assert "\n" not in str(caught.value)
 
     @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"name": "x"}', b"\xff"])
-    def test_a_card_that_is_none_is_refused(self, model_copy: Path, content: bytes) -> None:
+    def test_a_file_that_is_not_a_card_is_refused(self, model_copy: Path, content: bytes) -> None:
         (model_copy / "model.json").write_bytes(content)
         with pytest.raises(ModelError, match=r"model\.json: "):
             SpanEncoder(model_copy)
 
-    def test_an_unknown_name_is_answered_with_the_known_ones(self) -> None:
+    def test_the_error_for_an_unknown_name_lists_the_bundled_ones(self) -> None:
         with pytest.raises(ModelError, match=r"no model at 'nothing': .*slice-mini"):
             SpanEncoder("nothing")
 
+    @pytest.mark.parametrize("projection", [np.ones((384, 384)), np.eye(3), np.array(["a"])])
+    def test_a_file_that_is_not_a_projection_is_refused(
+        self, model_copy: Path, projection: np.ndarray
+    ) -> None:
+        np.save(model_copy / "projection.npy", projection)
+        with pytest.raises(ModelError, match=r"projection\.npy: not 384 orthonormal rows"):
+            _ = SpanEncoder(model_copy).projection
 
-def test_encoding_goes_on_while_the_caller_works(encoder: SpanEncoder) -> None:
-    """A caller that dawdles and one that does not get the same."""
+    def test_parts_make_an_encoder(self, encoder: SpanEncoder) -> None:
+        """Any engine will do, such as one that returns the ids as vectors."""
+
+        class Ids:
+            workers = 1
+            batch_pieces = 1
+
+            def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
+                return (ids * mask)[:, :, None].astype(np.float32)
+
+        card = replace(encoder.card, dimension=1, max_length=16)
+        aligner = Aligner(encoder.folder / "tokenizer.json")
+        made = SpanEncoder(TokenModel(card, aligner, Ids(), encoder.folder))
+        aligned, vectors = made.encode_text("end my plan " * 20)
+        assert vectors[:, 0].tolist() == aligned.piece_ids.tolist()
+
+
+def test_encoding_continues_while_the_caller_works(encoder: SpanEncoder) -> None:
+    """A slow caller gets the same vectors as a fast one."""
     aligned = encoder.align("end my plan")
     slow = []
     for vectors in encoder.encode(PieceRange(aligned, 0, 3) for _ in range(20)):

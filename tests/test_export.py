@@ -74,7 +74,7 @@ def _tiny_tokenizer() -> Any:
 
 
 def _torch_vectors(folder: Path, text: str) -> np.ndarray:
-    """What transformers itself makes of a text, special tokens left out."""
+    """The vectors that transformers itself makes of a text, without special tokens."""
     import torch
 
     model = transformers.AutoModel.from_pretrained(folder).eval()
@@ -107,7 +107,7 @@ def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path
     np.testing.assert_allclose(vectors, _torch_vectors(minilm, TEXT), atol=1e-5, rtol=0)
 
 
-def test_axes_that_a_model_was_trained_with_are_kept(minilm: Path, tmp_path: Path) -> None:
+def test_the_projection_that_training_found_is_kept(minilm: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(minilm, source)
     projection = np.linalg.qr(np.random.default_rng(0).normal(size=(384, 384)))[0]
@@ -132,8 +132,8 @@ def test_int8_is_small_and_close(minilm: Path, tmp_path: Path) -> None:
     assert _cosine(vectors.mean(axis=0), expected.mean(axis=0)) > 0.99
 
 
-def test_a_span_of_the_bundled_model_is_the_phrase_alone() -> None:
-    """What it was trained for: the mean of a span's vectors in context is that of the phrase."""
+def test_a_span_in_context_is_near_the_phrase_alone() -> None:
+    """What training is for: the mean of a span's vectors in context is that of the phrase."""
     encoder = SpanEncoder()
     assert encoder.card.license == "Apache-2.0"
     phrases = ["either party may end this agreement", "the shipment arrived two weeks late"]
@@ -156,7 +156,7 @@ def test_other_architectures(kind: str, tiny: Callable[..., Path], tmp_path: Pat
     folder = tiny(kind)
     report = export_model(folder, tmp_path / "out")
     assert max(report.unpadded.max_abs, report.padded.max_abs) <= 1e-5
-    # RoBERTa and MPNet keep two positions for themselves.
+    # RoBERTa and MPNet reserve two positions.
     card = read_card(tmp_path / "out")
     assert card.max_length == (64 if kind in ("roberta", "mpnet") else 66)
     assert (card.name, card.license, card.dimension) == (folder.name, "unknown", 32)
@@ -165,7 +165,7 @@ def test_other_architectures(kind: str, tiny: Callable[..., Path], tmp_path: Pat
 
 
 @pytest.mark.parametrize("precision", ["fp16", "int8"])
-def test_smaller_precisions_keep_float32_outside(
+def test_smaller_precisions_have_float32_outputs(
     precision: str, tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
     import onnx
@@ -186,7 +186,7 @@ def test_the_tokenizer_neither_pads_nor_truncates(
     assert tokenizer["truncation"] is None
 
 
-def test_nothing_is_left_where_parity_fails(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_nothing_is_written_if_parity_fails(tiny: Callable[..., Path], tmp_path: Path) -> None:
     def beyond_float16(model: Any) -> None:
         model.embeddings.word_embeddings.weight.data *= 1e7
 
@@ -211,7 +211,7 @@ def test_sentence_transformers_folder_with_a_subfolder(
 
 
 class TestTarget:
-    def test_a_model_is_replaced_only_by_force(
+    def test_a_model_is_replaced_only_with_force(
         self, tiny: Callable[..., Path], tmp_path: Path
     ) -> None:
         out = tmp_path / "out"
@@ -225,7 +225,7 @@ class TestTarget:
         assert content_id(out) != before
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
-    def test_other_things_are_never_replaced(self, tmp_path: Path) -> None:
+    def test_anything_else_is_never_replaced(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("mine")
         (tmp_path / "model.json").write_text("{}")
         for out, reason in (
@@ -239,7 +239,7 @@ class TestTarget:
 
 
 class TestBadModels:
-    """Each is a one-line error that names the model, and leaves nothing behind."""
+    """Each is a one-line error that names the model and leaves nothing behind."""
 
     def check(self, model: object, tmp_path: Path, reason: str) -> None:
         result = _export(model, tmp_path / "out")
@@ -251,8 +251,15 @@ class TestBadModels:
         assert not list(tmp_path.glob("*out*"))
         assert not list(tmp_path.glob(".*"))
 
-    def test_a_name_that_cannot_be(self, tmp_path: Path) -> None:
+    def test_an_impossible_name(self, tmp_path: Path) -> None:
         self.check("no such model!", tmp_path, "no folder")
+
+    def test_a_name_without_a_network(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        self.check("nobody/no-model", tmp_path, "Hugging Face cannot be reached")
+        assert not caplog.records
 
     def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
@@ -285,7 +292,7 @@ class TestBadModels:
         self.check(folder, tmp_path, "decoder")
 
 
-def test_the_missing_extra_has_its_install_line(
+def test_a_missing_extra_is_named_with_its_install_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "optimum.exporters.onnx", None)
@@ -294,7 +301,7 @@ def test_the_missing_extra_has_its_install_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_for_people(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_report_as_a_table(tiny: Callable[..., Path], tmp_path: Path) -> None:
     result = _export(tiny("bert"), tmp_path / "out", "--text")
     assert result.exit_code == 0, result.output
     assert "unpadded" in result.stdout

@@ -19,7 +19,7 @@ def cut(encoder: SpanEncoder, document: Document, max_pieces: int = 128) -> list
 
 
 def check(encoder: SpanEncoder, document: Document, passages: list[Passage], most: int) -> None:
-    """Passages share out the words, in order, and leave only white space between them."""
+    """Check that passages divide up the words in order, with only white space between them."""
     text, words = document.text, encoder.align(document.text).words
     bounds = [0, *(p.end_word for p in passages)]
     assert [p.first_word for p in passages] == bounds[:-1]
@@ -47,7 +47,7 @@ def conversations(draw: st.DrawFn) -> Document:
 
 
 @given(text=hard_texts(60), most=st.integers(8, 200))
-def test_passages_share_out_any_text(encoder: SpanEncoder, text: str, most: int) -> None:
+def test_passages_divide_up_any_text(encoder: SpanEncoder, text: str, most: int) -> None:
     document = Document("d", text)
     check(encoder, document, cut(encoder, document, most), most)
 
@@ -82,7 +82,7 @@ def test_long_sentences_break_at_clauses(encoder: SpanEncoder) -> None:
     assert all(surface.endswith("time,") for surface in surfaces)
 
 
-def test_metadata_of_a_passage_is_that_of_its_turns(encoder: SpanEncoder) -> None:
+def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
     text = "hello there\nhow are you\nfine thanks"
     segments = (
         Segment(0, 11, "Ann", 0.0, 1.5),
@@ -104,7 +104,7 @@ def test_a_megabyte_is_cut(encoder: SpanEncoder, unit: str) -> None:
 
 
 @given(texts=st.lists(hard_texts(12), max_size=5))
-def test_encoded_passages_lie_in_their_documents(encoder: SpanEncoder, texts: list[str]) -> None:
+def test_encoded_passages_are_in_their_documents(encoder: SpanEncoder, texts: list[str]) -> None:
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     parts = list(encode_documents(documents, encoder, max_pieces=16))
     assert [part.document for part in parts if part.last] == documents
@@ -121,7 +121,7 @@ def test_encoded_passages_lie_in_their_documents(encoder: SpanEncoder, texts: li
             assert all(surface in text[passage.start : passage.end] for surface in surfaces)
 
 
-def test_a_long_document_comes_in_parts_with_the_vectors_of_the_whole(
+def test_a_long_document_comes_in_parts_with_the_same_vectors(
     encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "Either party may end this agreement, at any time and without cause. " * 120
@@ -137,10 +137,10 @@ def test_a_long_document_comes_in_parts_with_the_vectors_of_the_whole(
 
 
 def test_documents_are_read_only_a_little_ahead(encoder: SpanEncoder) -> None:
-    asked = itertools.count()
+    numbers = itertools.count()
 
     def documents() -> itertools.chain[Document]:
-        for number in asked:
+        for number in numbers:
             yield Document(str(number), "please end my plan today " * 40)
 
     stream = encode_documents(documents(), encoder)
@@ -148,8 +148,8 @@ def test_documents_are_read_only_a_little_ahead(encoder: SpanEncoder) -> None:
     began = time.monotonic()
     stream.close()
     assert first.document.id == "0"
-    assert next(asked) < 1_000
-    assert time.monotonic() - began < 60  # ends at all
+    assert next(numbers) < 1_000
+    assert time.monotonic() - began < 60  # it does end
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_documents_are_read_only_a_little_ahead(encoder: SpanEncoder) -> None:
         ({"metadata": {"a": 2**63}}, "64 bits"),
         ({"metadata": {"a": "\udc80"}}, "lone surrogate"),
         ({"metadata": {1: "a"}}, "field 1"),
-        ({"segments": (Segment(0, 9),)}, "leaves the text"),
+        ({"segments": (Segment(0, 9),)}, "goes beyond the text"),
         ({"segments": (Segment(0, 2), Segment(1, 3))}, "overlaps"),
         ({"segments": (Segment(0, 2, "\ud800"),)}, "speaker"),
     ],

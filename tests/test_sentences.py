@@ -1,4 +1,4 @@
-"""Sentence ends cut any text into parts, where a reader would."""
+"""Sentence ends cut any text into parts where a reader would."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_ends_partition_any_text(text: str) -> None:
     assert all(sentences(text))
 
 
-def test_empty_text_has_no_end() -> None:
+def test_the_empty_text_has_no_end() -> None:
     assert sentence_ends("") == []
 
 
@@ -60,12 +60,12 @@ def test_empty_text_has_no_end() -> None:
         "שלום. ",
     ],
 )
-def test_a_megabyte_is_cut_in_full(unit: str) -> None:
+def test_a_megabyte_is_cut_to_the_end(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     assert sentence_ends(text)[-1] == len(text)
 
 
-def test_a_break_is_found_behind_a_long_stretch_without_any() -> None:
+def test_a_break_is_found_after_a_long_stretch_without_any() -> None:
     text = "x" * 50_000 + ". Then it ends. And goes on"
     assert [len(sentence) for sentence in sentences(text)] == [50_002, 14, 11]
 
@@ -90,7 +90,7 @@ def test_breaks(text: str, expected: list[str] | None) -> None:
         assert sentences(text) == expected
 
 
-def test_a_sentence_goes_on_over_the_line_ends_of_wrapped_prose() -> None:
+def test_a_sentence_continues_across_the_lines_of_wrapped_prose() -> None:
     text = (
         "It was the best of times, it was the worst of times,\n"
         "it was the age of wisdom, it was the age of foolishness,\n"
@@ -100,6 +100,6 @@ def test_a_sentence_goes_on_over_the_line_ends_of_wrapped_prose() -> None:
     assert [sentence.split()[-1] for sentence in sentences(text)] == ["belief.", "Light.", "end."]
 
 
-def test_windows_do_not_show() -> None:
+def test_windows_are_invisible() -> None:
     text = "The parties agree that this clause survives. " * 1_000
     assert len(set(sentences(text))) == 1

@@ -15,10 +15,10 @@ def blas_threads() -> int:
     return max((library["num_threads"] for library in libraries), default=1)
 
 
-def test_blas_keeps_to_one_thread() -> None:
+def test_blas_is_limited_to_one_thread() -> None:
     before = blas_threads()
     if before == 1:
-        pytest.skip("this BLAS has one thread as it is")
+        pytest.skip("this BLAS has one thread anyway")
     with one_blas_thread():
         assert blas_threads() == 1
         with one_blas_thread():
@@ -27,14 +27,14 @@ def test_blas_keeps_to_one_thread() -> None:
     assert blas_threads() == before
 
 
-def test_blas_threads_come_back_after_an_error() -> None:
+def test_blas_threads_are_restored_after_an_error() -> None:
     before = blas_threads()
     with pytest.raises(RuntimeError), one_blas_thread():
         raise RuntimeError
     assert blas_threads() == before
 
 
-def test_blas_threads_come_back_after_searches_in_several_threads(
+def test_blas_threads_are_restored_after_searches_in_several_threads(
     encoder: SpanEncoder, tmp_path: Path
 ) -> None:
     before = blas_threads()

@@ -40,7 +40,7 @@ def test_words_of(text: str, words: list[str]) -> None:
 
 
 @given(hard_texts())
-def test_words_are_in_order_apart_and_without_white_space(text: str) -> None:
+def test_words_are_in_order_separate_and_without_white_space(text: str) -> None:
     words = find_words(text)
     flat = words.ravel()
     assert (np.diff(flat.reshape(-1, 2), axis=1) > 0).all()
@@ -50,7 +50,7 @@ def test_words_are_in_order_apart_and_without_white_space(text: str) -> None:
 
 
 @given(hard_texts(), hard_texts())
-def test_words_do_not_look_across_white_space(left: str, right: str) -> None:
+def test_words_do_not_cross_white_space(left: str, right: str) -> None:
     assert surfaces(f"{left}\n{right}") == surfaces(left) + surfaces(right)
 
 

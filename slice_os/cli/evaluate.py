@@ -185,8 +185,8 @@ def _open_encoders(
     specs: Sequence[str], threads: int | None, cache: Path | None, no_cache: bool
 ) -> list[TextEncoder]:
     from slice_os.errors import InputError
-    from slice_os.evaluation.encoders.base import open_encoder
     from slice_os.evaluation.encoders.cache import CachedEncoder, default_cache
+    from slice_os.evaluation.encoders.opening import open_encoder
 
     opened = [open_encoder(spec, threads) for spec in specs or (None,)]
     names = [encoder.name for encoder in opened]

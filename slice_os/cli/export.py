@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     type=click.Choice(["fp32", "fp16", "int8"]),
     default="fp32",
     show_default=True,
-    help="fp32 is exact, fp16 is for GPUs, int8 is the smallest and the fastest on CPUs.",
+    help="fp32 is exact, fp16 is for GPUs, int8 is smallest, and fastest on CPUs.",
 )
-@click.option("--name", help="Name for people.  [default: that of MODEL]")
+@click.option("--name", help="Name for people.  [default: the name of MODEL]")
 @click.option(
     "--license",
     "license_name",
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(-1, 1),
     default=0.6,
     show_default=True,
-    help="Cosine from which a span counts as a hit unless a search says otherwise.",
+    help="Cosine from which a span counts as a hit by default.",
 )
 @click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
 @report_option
@@ -52,10 +52,10 @@ def export(
 ) -> None:
     """Turn a Hugging Face encoder into a model folder for --model.
 
-    MODEL is a name on Hugging Face or a folder of transformers or sentence-transformers. OUT is
-    written only if the exported model agrees with torch on real text, padded and unpadded: in
-    fp32 every number within 1e-5, in fp16 and int8 the cosines of spans of 1 to 20 words. Needs
-    pip install 'slice-os[export]'.
+    MODEL is a name on Hugging Face, or a folder of transformers or sentence-transformers. OUT is
+    written only if the exported model agrees with torch on real text, padded and unpadded. In
+    fp32 every number must be within 1e-5; in fp16 and int8 the cosines of spans of 1 to 20 words
+    must agree. Needs pip install 'slice-os[export]'.
     """
     from slice_os.export import export_model
 

@@ -1,4 +1,4 @@
-"""The one import of torch for training, with the install line where it is missing."""
+"""The one import of torch for training, with the install line if it is missing."""
 
 from __future__ import annotations
 

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 
 from slice_os.errors import MissingExtraError
+from slice_os.hugging_face import load_encoder
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
 from slice_os.training.data.datasets import load_datasets, texts_of
-from slice_os.training.encoding import TextEncoder, load_encoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.progress import Report, silent
 from slice_os.training.records import Record
 from slice_os.training.stage import StageRun
@@ -43,14 +44,15 @@ class RunContext:
         self.config = config
         self.out = out
         self.accelerator = _accelerator(config.precision)
-        network, self._tokenizer = load_encoder(config.model)
-        self.base = self._encoder(network, chunk=0)
+        loaded = load_encoder(config.model)
+        self._tokenizer = loaded.tokenizer
+        self.base = self._encoder(loaded.network, chunk=0)
         self.datasets = load_datasets(config, data, self.base.fits, report)
 
-    def encoder(self, name: str, chunk: int = 0) -> TextEncoder:
+    def encoder(self, name: str, chunk: int = 0) -> TrainingEncoder:
         """A fresh copy of the base model, or of the result of an earlier stage."""
         source = self.config.model if name == BASE else str(self.out / STAGES / name)
-        return self._encoder(load_encoder(source)[0], chunk)
+        return self._encoder(load_encoder(source).network, chunk)
 
     def stage(self, stage: Stage) -> StageRun:
         """A stage before its first step."""
@@ -58,7 +60,7 @@ class RunContext:
         teacher = self._teacher(stage)
         return StageRun(stage, self.config.seed, self.datasets, student, teacher, self.accelerator)
 
-    def result(self) -> TextEncoder:
+    def result(self) -> TrainingEncoder:
         """The recipe's result: the last stage, or the average that ``[soup]`` describes."""
         if not self.config.soup:
             return self.encoder(self.config.stages[-1].name)
@@ -79,7 +81,7 @@ class RunContext:
         share = max(1, limit // len(names))
         return [record for name in names for record in self.datasets[name].sample(share, rng)]
 
-    def save(self, encoder: TextEncoder, folder: Path) -> None:
+    def save(self, encoder: TrainingEncoder, folder: Path) -> None:
         """Write a Hugging Face folder: weights in safetensors, configuration, tokenizer.
 
         The longest window is stored where sentence-transformers stores it.
@@ -96,9 +98,9 @@ class RunContext:
         second_teacher = self.config.second_teacher
         if second_teacher is None or not stage.two_teachers:
             return OneTeacher(own, phrases)
-        network, tokenizer = load_encoder(second_teacher.model)
-        network.to(self.accelerator.device).eval().requires_grad_(False)
-        other = TextEncoder(network, tokenizer, max_pieces=self.config.max_pieces)
+        loaded = load_encoder(second_teacher.model)
+        network = loaded.network.to(self.accelerator.device).requires_grad_(False)
+        other = TrainingEncoder(network, loaded.tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(
             own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases
         )
@@ -108,9 +110,9 @@ class RunContext:
         texts = [text for record in records for text in texts_of(record)]
         return sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
-    def _encoder(self, network: Any, chunk: int) -> TextEncoder:
+    def _encoder(self, network: Any, chunk: int) -> TrainingEncoder:
         network.to(self.accelerator.device)
-        return TextEncoder(
+        return TrainingEncoder(
             network, self._tokenizer, max_pieces=self.config.max_pieces, chunk=chunk or None
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
 from slice_os.training.data.datasets import Loaded
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.objectives.contextual import substitute
 from slice_os.training.records import Pair, Passage, Substitution
 from slice_os.training.spans import best_cosines, span_vectors, text_vectors
@@ -42,7 +42,7 @@ class DevResult:
 def evaluate(
     config: DevConfig,
     datasets: Mapping[str, Loaded],
-    encoder: TextEncoder,
+    encoder: TrainingEncoder,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> DevResult:
     """Measure an encoder on the dev data of a recipe, with the same records and texts every time.
@@ -78,7 +78,7 @@ def _tell(progress: Callable[[int, int], None], before: int, total: int, done: i
 
 
 def _best(
-    pairs: Sequence[Pair], encoder: TextEncoder, max_words: int, tell: Callable[[int], None]
+    pairs: Sequence[Pair], encoder: TrainingEncoder, max_words: int, tell: Callable[[int], None]
 ) -> np.ndarray:
     cosines = []
     for start in range(0, len(pairs), _BATCH):
@@ -91,7 +91,7 @@ def _best(
 
 
 def _right_and_wrong(
-    records: Sequence[Substitution], encoder: TextEncoder, tell: Callable[[int], None]
+    records: Sequence[Substitution], encoder: TrainingEncoder, tell: Callable[[int], None]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cosines of words with one right and one wrong substitute each, in context."""
     rng = Random("dev")  # noqa: S311
@@ -106,7 +106,7 @@ def _right_and_wrong(
     return np.concatenate(sides[0]), np.concatenate(sides[1])
 
 
-def _vectors(passages: Sequence[Passage], encoder: TextEncoder) -> np.ndarray:
+def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
     spans = [
         (index, *touched_words(encoder.align(p.text).words, p.start, p.end))
         for index, p in enumerate(passages)

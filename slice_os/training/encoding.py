@@ -1,16 +1,16 @@
-"""Texts to token vectors while training: any Hugging Face encoder, and gradients in parts."""
+"""Texts to token vectors while training: any Hugging Face encoder, gradients in parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from slice_os.alignment import AlignedText, Aligner
-from slice_os.encoder import plan_batches
-from slice_os.errors import InputError, ModelError
+from slice_os.batching import pad, plan_batches
+from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.spans import States
 
@@ -18,42 +18,33 @@ _CPU_PIECES = 1024
 _GPU_PIECES = 65_536
 
 
-def load_encoder(model: str) -> tuple[Any, Any]:
-    """A Hugging Face encoder and its fast tokenizer, by name or folder, in fp32.
+class Student(Protocol):
+    """What an objective needs from the encoder that it trains."""
 
-    Raises:
-        ModelError: if there is no such model, or it has no fast tokenizer.
-    """
-    from transformers import AutoModel, AutoTokenizer
+    def align(self, text: str) -> AlignedText:
+        """A text's words and pieces; see `TrainingEncoder.align`."""
+        ...
 
-    try:
-        network = AutoModel.from_pretrained(model, dtype=torch.float32)
-        tokenizer = AutoTokenizer.from_pretrained(model)
-    except Exception as error:  # the library raises many kinds
-        reason = " ".join(str(error).split())[:200]
-        raise ModelError(
-            f"cannot load {model!r}: {reason}; give a Hugging Face name or folder"
-        ) from error
-    if not tokenizer.is_fast:
-        raise ModelError(f"{model!r} has no fast tokenizer (tokenizer.json), so no exact offsets")
-    return network, tokenizer
+    def encode(self, texts: Sequence[str]) -> States:
+        """Token vectors of texts, padded to the longest."""
+        ...
 
 
-class TextEncoder:
-    """A network, its tokenizer and a device: texts in, `States` out.
+class TrainingEncoder:
+    """A network and its tokenizer: texts in, `States` out.
 
-    Texts run through the network in batches of similar length. With ``chunk`` set, gradients
+    Texts run through the network in batches of similar length. If ``chunk`` is set, gradients
     are cached (Gao et al., "Scaling Deep Contrastive Learning Batch Size under Memory Limited
     Setup", 2021): batches of that many word pieces run without keeping activations, the loss
     is differentiated down to the token vectors, and `replay` runs each batch once more to carry
-    those gradients into the weights. Memory is then bound by the chunk; the gradient is that of
-    the whole.
+    those gradients into the weights. The chunk then bounds memory, and the gradient is the same
+    as without.
 
     Args:
         network: a transformers encoder.
         tokenizer: its fast tokenizer.
-        max_pieces: longest text in word pieces, special tokens left out.
-        chunk: word pieces that keep their activations at a time; all for None.
+        max_pieces: longest text in word pieces, not counting special tokens.
+        chunk: word pieces that keep their activations at a time; all if None.
     """
 
     def __init__(
@@ -70,11 +61,11 @@ class TextEncoder:
         """A text's words and pieces.
 
         Raises:
-            InputError: on a text without a word, or longer than the encoder takes.
+            InputError: if a text has no word, or is longer than the encoder takes.
         """
         aligned = self._aligner.align(text)
         if not len(aligned.words):
-            raise InputError(f"training text without a word: {text[:60]!r}; leave it out")
+            raise InputError(f"training text without a word: {text[:60]!r}; remove it")
         if len(aligned.piece_ids) > self._max_pieces:
             raise InputError(
                 f"training text of {len(aligned.piece_ids)} word pieces, more than "
@@ -107,7 +98,7 @@ class TextEncoder:
         return self._states(torch.cat(parts)[order], aligned)
 
     def replay(self) -> None:
-        """Carry gradients that were cached into the weights; call it after ``backward``."""
+        """Carry cached gradients into the weights; call it after ``backward``."""
         for ids, mask, vectors, randomness in self._pending:
             if vectors.grad is None:
                 continue
@@ -132,18 +123,14 @@ class TextEncoder:
         hidden = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
         before, after = len(self._aligner.prefix), len(self._aligner.suffix)
         kept = mask[:, before + after :]
-        # autocast may hand back half precision; cosines are taken in single
+        # autocast may return half precision; cosines are computed in single
         inner = hidden[:, before : before + kept.shape[1]].float()
         return inner * kept[:, :, None]
 
     def _pad(self, aligned: Sequence[AlignedText]) -> tuple[Any, Any]:
         prefix, suffix = self._aligner.prefix, self._aligner.suffix
         rows = [[*prefix, *text.piece_ids.tolist(), *suffix] for text in aligned]
-        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-            mask[index, : len(row)] = 1
+        ids, mask = pad(rows)
         device = self.network.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 

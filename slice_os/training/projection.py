@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.records import Pair, Record, Triple
 from slice_os.training.sampling import LONGEST, phrase, sample_span
 from slice_os.training.spans import span_cosines, span_vectors, text_vectors
@@ -40,7 +40,7 @@ class QuerySpans:
 
 
 def learned_projection(
-    encoder: TextEncoder,
+    encoder: TrainingEncoder,
     records: Sequence[Record],
     seed: str,
     steps: int = STEPS,
@@ -113,7 +113,7 @@ def _orthonormal(rows: Any) -> Any:
 
 
 def _search(
-    encoder: TextEncoder,
+    encoder: TrainingEncoder,
     pairs: Sequence[tuple[str, str]],
     rng: Random,
     tell: Callable[[int], None],
@@ -142,7 +142,7 @@ def _search(
     return QuerySpans(queries, best, others.view(len(queries), _OTHERS, -1))
 
 
-def _query_and_text(record: Record, encoder: TextEncoder, rng: Random) -> tuple[str, str]:
+def _query_and_text(record: Record, encoder: TrainingEncoder, rng: Random) -> tuple[str, str]:
     if isinstance(record, Pair):
         return record.first, record.passage.text
     if isinstance(record, Triple):

@@ -21,7 +21,7 @@ from slice_os.training.checkpoints import (
 from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.context import STAGES, RunContext
 from slice_os.training.dev import DevResult, evaluate
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.logs import RunLog
 from slice_os.training.model_card import model_card
 from slice_os.training.progress import Report, Tick, silent
@@ -139,7 +139,7 @@ def _finish(run: StageRun, context: RunContext, work: Path, result: Path) -> Non
     context.accelerator.wait_for_everyone()
 
 
-def _measure(context: RunContext, encoder: TextEncoder, part: str, report: Report) -> DevResult:
+def _measure(context: RunContext, encoder: TrainingEncoder, part: str, report: Report) -> DevResult:
     return evaluate(
         context.config.dev,
         context.datasets,
@@ -148,7 +148,7 @@ def _measure(context: RunContext, encoder: TextEncoder, part: str, report: Repor
     )
 
 
-def _save_projection(context: RunContext, result: TextEncoder, report: Report) -> None:
+def _save_projection(context: RunContext, result: TrainingEncoder, report: Report) -> None:
     """Find the projection; a run that has read few records does not spend long on it."""
     read = sum(stage.records for stage in context.config.stages)
     records = context.sample(min(RECORDS, read))

@@ -10,7 +10,7 @@ from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.config import Stage, Term
 from slice_os.training.data.datasets import Loaded
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.objectives.matryoshka import at_dimensions
 from slice_os.training.records import Record
 from slice_os.training.teachers import Teacher
@@ -37,7 +37,7 @@ class StageRun:
         stage: Stage,
         seed: int,
         datasets: Mapping[str, Loaded],
-        student: TextEncoder,
+        student: TrainingEncoder,
         teacher: Teacher,
         accelerator: Any,
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from slice_os.projection import principal_projection
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import text_vectors
 
@@ -37,7 +37,7 @@ class OneTeacher:
         phrases: some of the kind that will be taught, to find the projection.
     """
 
-    def __init__(self, encoder: TextEncoder, phrases: Sequence[str]) -> None:
+    def __init__(self, encoder: TrainingEncoder, phrases: Sequence[str]) -> None:
         self._encoder = encoder
         self._phrases = phrases
 
@@ -71,8 +71,8 @@ class TwoTeachers:
 
     def __init__(
         self,
-        first: TextEncoder,
-        second: TextEncoder,
+        first: TrainingEncoder,
+        second: TrainingEncoder,
         *,
         weight: float,
         centre: float,
@@ -104,7 +104,7 @@ def principal_directions(vectors: Any) -> Any:
     return torch.from_numpy(principal_projection(vectors.double().cpu().numpy())).to(vectors)
 
 
-def sample_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> list[str]:
+def sample_phrases(texts: Sequence[str], encoder: TrainingEncoder, seed: str) -> list[str]:
     """Spans of 1 to 20 words of texts; all lengths are equally likely."""
     rng = Random(seed)  # noqa: S311
     phrases = []
@@ -115,6 +115,6 @@ def sample_phrases(texts: Sequence[str], encoder: TextEncoder, seed: str) -> lis
     return phrases
 
 
-def _read(encoder: TextEncoder, texts: Sequence[str]) -> Any:
+def _read(encoder: TrainingEncoder, texts: Sequence[str]) -> Any:
     with torch.no_grad():
         return text_vectors(encoder.encode(texts))

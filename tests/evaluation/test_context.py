@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 from slice_os.cli import cli
 from slice_os.datasets.sts_b import SentencePair, read_sts_b
 from slice_os.errors import InputError, SliceError
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.sts_b_context.builder import (
     generate,
     place_in_text,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import importlib.util
 import shutil
 from collections.abc import Sequence
@@ -13,14 +14,15 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.errors import InputError, ModelError
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.cache import CachedEncoder
+from slice_os.evaluation.encoders.in_context import phrases_in_context
+from slice_os.evaluation.encoders.opening import KINDS, open_encoder
 from slice_os.evaluation.encoders.representations import (
     all_span_cosines,
     cosines,
     locate_words,
     span_vector,
-    vectors_in_context,
 )
 from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
 
@@ -54,7 +56,7 @@ def glove_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_shipped_model_gives_what_searches_use(
+def test_the_bundled_model_gives_the_vectors_that_searches_use(
     shipped: TextEncoder, encoder: SpanEncoder
 ) -> None:
     vectors = shipped.phrases(TEXTS)
@@ -109,7 +111,7 @@ def test_a_hugging_face_folder_can_fill_a_store(minilm_folder: str, tmp_path: Pa
     assert hit.doc_id == "one"
 
 
-def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> None:
+def test_vectors_projected_in_full_have_the_same_cosines(shipped: TextEncoder) -> None:
     whole = shipped.phrases(TEXTS)
     turned = open_encoder("truncate-384:default", threads=1)
     assert np.allclose(
@@ -125,8 +127,8 @@ def test_vectors_along_all_axes_have_the_same_cosines(shipped: TextEncoder) -> N
     assert np.allclose(tokens.mean(axis=0), short.phrases(TEXTS[:1])[0], atol=1e-5)
 
 
-def test_other_axes_are_another_encoder(tmp_path: Path) -> None:
-    """Vectors of the same weights along axes found since are not taken from a cache."""
+def test_another_projection_is_another_encoder(tmp_path: Path) -> None:
+    """Vectors of the same weights by a newer projection are not taken from a cache."""
     model = shutil.copytree(BUNDLED / DEFAULT_MODEL, tmp_path / "model")
     before = open_encoder(f"truncate-64:{model}", threads=1).identity
     assert before == open_encoder("truncate-64:default", threads=1).identity
@@ -141,7 +143,7 @@ def test_other_axes_are_another_encoder(tmp_path: Path) -> None:
         ("truncate-0:default", "1 to 384"),
     ],
 )
-def test_axes_that_a_model_does_not_have_are_refused(spec: str, message: str) -> None:
+def test_dimensions_that_a_model_does_not_have_are_refused(spec: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         open_encoder(spec)
 
@@ -160,7 +162,7 @@ def test_an_onnx_folder_needs_no_card(shipped: TextEncoder, tmp_path: Path) -> N
         open_encoder(str(tmp_path))
 
 
-def test_start_and_end_stand_side_by_side() -> None:
+def test_start_and_end_are_side_by_side() -> None:
     encoder = open_encoder(f"start-end:{DEFAULT_MODEL}", threads=1)
     ((aligned, vectors),) = encoder.tokens(["so end my plan today now"])
     whole = span_vector("start-end", aligned, vectors, 1, 5)
@@ -195,10 +197,10 @@ def test_words_are_located_by_the_characters_they_touch(shipped: TextEncoder) ->
     assert locate_words(aligned, 4, 11) == (1, 3)
     assert locate_words(aligned, 5, 8) == (1, 3)
     assert locate_words(aligned, 3, 4) is None
-    (row,) = vectors_in_context(shipped, ["end my plan today"], [(4, 11)])
+    ((row,),) = phrases_in_context(shipped, ["end my plan today"], [[(4, 11)]])
     assert row == pytest.approx(vectors[1:3].mean(axis=0))
-    with pytest.raises(InputError, match="no word at characters 3:4"):
-        vectors_in_context(shipped, ["end my plan today"], [(3, 4)])
+    with pytest.raises(InputError, match="the phrase ' ' has no word"):
+        phrases_in_context(shipped, ["end my plan today"], [[(3, 4)]])
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -225,7 +227,7 @@ def test_glove_takes_the_word_as_written_then_in_lower_case(
     ].tolist() == pytest.approx([1, 1, 2**-0.5])
 
 
-def test_glove_files_that_are_none_are_named(tmp_path: Path) -> None:
+def test_files_that_are_not_glove_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected text vectors.*get it at http"):
         open_encoder(f"glove:{tmp_path / 'nowhere.txt'}")
     (tmp_path / "prose.txt").write_text("Not\na vector\n")
@@ -236,7 +238,7 @@ def test_glove_files_that_are_none_are_named(tmp_path: Path) -> None:
         open_encoder(f"glove:{tmp_path / 'torn.txt'}").phrases(["cat"])
 
 
-def test_unknown_models_are_errors_of_one_line() -> None:
+def test_errors_about_unknown_models_have_one_line() -> None:
     with pytest.raises(InputError, match="nothing after the colon"):
         open_encoder("glove:")
     pytest.importorskip("torch")
@@ -245,26 +247,37 @@ def test_unknown_models_are_errors_of_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_former_names_of_kinds_still_open() -> None:
+    former = open_encoder("axes-64:default", threads=1)
+    assert former.identity == open_encoder("truncate-64:default", threads=1).identity
+
+
+def test_every_kind_has_an_opener() -> None:
+    for path in KINDS.values():
+        module, _, name = path.partition(":")
+        assert callable(getattr(importlib.import_module(module), name))
+
+
 class _Counting:
-    """An encoder that knows how often it was asked."""
+    """An encoder that counts its calls."""
 
     def __init__(self, inner: TextEncoder) -> None:
         self._inner = inner
-        self.asked = 0
+        self.calls = 0
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._inner, name)
 
     def phrases(self, texts: Sequence[str]) -> object:
-        self.asked += 1
+        self.calls += 1
         return self._inner.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> object:
-        self.asked += 1
+        self.calls += 1
         return self._inner.tokens(texts)
 
 
-def test_the_cache_answers_the_same_texts_from_disk(shipped: TextEncoder, tmp_path: Path) -> None:
+def test_the_cache_reads_the_same_texts_from_disk(shipped: TextEncoder, tmp_path: Path) -> None:
     counting = _Counting(shipped)
     texts = [*TEXTS, "", " "]
     rounds = []
@@ -273,7 +286,7 @@ def test_the_cache_answers_the_same_texts_from_disk(shipped: TextEncoder, tmp_pa
         before = cached.cost
         phrases, tokens = cached.phrases(texts), list(cached.tokens(texts))
         rounds.append((phrases, tokens, cached.cost - before))
-    assert counting.asked == 2
+    assert counting.calls == 2
     (first, first_tokens, cost), (second, second_tokens, cost_again) = rounds
     assert np.array_equal(first, second)
     for (aligned, vectors), (aligned_again, vectors_again) in zip(
@@ -286,5 +299,5 @@ def test_the_cache_answers_the_same_texts_from_disk(shipped: TextEncoder, tmp_pa
     assert (cost.passes, cost.tokens) == (cost_again.passes, cost_again.tokens)
     assert cost_again.seconds == pytest.approx(cost.seconds)
     cached.phrases([*TEXTS, "other"])
-    assert counting.asked == 3
+    assert counting.calls == 3
     assert not list(tmp_path.rglob("*.part"))

@@ -122,7 +122,7 @@ def test_pairs_whose_phrase_is_not_in_its_sentence_are_left_out_and_counted(fold
 
 
 def test_the_context_changes_a_vector_and_the_phrase_alone_does_not_see_it() -> None:
-    from slice_os.evaluation.encoders.base import open_encoder
+    from slice_os.evaluation.encoders.opening import open_encoder
 
     encoder = open_encoder()
     path = DATA / "ps_dev.json"

@@ -11,7 +11,8 @@ from hypothesis import given
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.pic.answer_scores import normalise, score_answer, token_f1
 from slice_os.evaluation.pic.data import PhraseQuestion, load_questions
 from slice_os.evaluation.pic.ngrams import find_candidates, find_sentences, find_tokens, widen

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from slice_os import Corpus, InputError
 from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import Span, SpanSet
-from slice_os.evaluation.encoders.base import TextEncoder, open_encoder
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.harness import load_harness, quiet
 from slice_os.evaluation.span_retrieval.measures import (
     SpanCounts,

@@ -1,4 +1,4 @@
-"""Very small models with random weights, made on the spot: real ones, but for what they know."""
+"""Very small models with random weights, made on the spot: real except for what they know."""
 
 from __future__ import annotations
 

@@ -50,11 +50,12 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make_encoder(tiny_model: Path):
-    from slice_os.training.encoding import TextEncoder, load_encoder
+    from slice_os.hugging_face import load_encoder
+    from slice_os.training.encoding import TrainingEncoder
 
-    def make(chunk: int | None = None) -> TextEncoder:
-        network, tokenizer = load_encoder(str(tiny_model))
-        return TextEncoder(network.eval(), tokenizer, max_pieces=120, chunk=chunk)
+    def make(chunk: int | None = None) -> TrainingEncoder:
+        loaded = load_encoder(str(tiny_model))
+        return TrainingEncoder(loaded.network, loaded.tokenizer, max_pieces=120, chunk=chunk)
 
     return make
 

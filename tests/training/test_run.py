@@ -189,6 +189,6 @@ def test_a_missing_model_is_one_line(recipe, data, tmp_path):
     from dataclasses import replace
 
     config = replace(read_config(recipe()), model=str(tmp_path / "nothing"))
-    with pytest.raises(ModelError, match="cannot load") as caught:
+    with pytest.raises(ModelError, match="no folder") as caught:
         train(config, data, tmp_path / "out")
     assert "\n" not in str(caught.value)

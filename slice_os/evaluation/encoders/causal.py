@@ -1,8 +1,8 @@
 """Phrases through the prompts of a causal language model (PCPE, Tsakam 2025).
 
-The model is asked to define a phrase, with or without its context, and the last layer's vector
-of the prompt's final token stands for the phrase. The third prompt asks for one word, as
-PromptEOL does (Jiang et al., 2023).
+The model is prompted to define a phrase, with or without its context. The last layer's vector of
+the prompt's final token stands for the phrase. The third prompt requests one word, as PromptEOL
+does (Jiang et al., 2023).
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import numpy as np
 
 from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import plan_batches
+from slice_os.batching import pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.evaluation.encoders.base import Cost, Representation
 from slice_os.evaluation.encoders.in_context import InContext
+from slice_os.evaluation.encoders.spec import EncoderSpec
+from slice_os.hugging_face import load_encoder
 
 PROMPTS = ("phrase", "context", "eol")
 BATCH_TOKENS = 4_096
@@ -33,13 +35,13 @@ _QUERIES = {
 
 
 def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
-    """What the model reads (PCPE, figure 1).
+    """The text that the model reads (PCPE, figure 1).
 
     Args:
-        prompt: ``phrase``, ``context`` or ``eol``, the paper's three cases; the first one has
-            no context in any case, the others go without if there is none.
+        prompt: ``phrase``, ``context`` or ``eol``, the paper's three cases; the first one never
+            has a context, and the others leave it out if there is none.
         phrase: the phrase to define.
-        context: the text that it stands in.
+        context: the text around it.
     """
     with_context = context is not None and prompt != "phrase"
     task = _TASK_WITH_CONTEXT.format(context=context) if with_context else _TASK
@@ -47,7 +49,7 @@ def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
 
 
 class CausalModel:
-    """A causal language model and its tokenizer: prompts in, vectors of their last tokens out.
+    """A causal language model with its tokenizer: prompts in, vectors of their last tokens out.
 
     Args:
         model: a Hugging Face name or a folder.
@@ -55,28 +57,26 @@ class CausalModel:
     Attributes:
         name: the name, or the folder's.
         identity: of the weights.
-        cost: what it has done so far.
+        cost: what encoding has taken so far.
 
     Raises:
         MissingExtraError: without torch.
-        ModelError: if there is no such model, or its tokens see those after them.
+        ModelError: if there is no such model, or its tokens see the ones after them.
     """
 
     def __init__(self, model: str) -> None:
-        from slice_os.export.source import load_source
-
-        source = load_source(model)
+        loaded = load_encoder(model)
         import torch
 
-        self.name = source.name
-        self.identity = source.weights
+        self.name = loaded.name
+        self.identity = loaded.weights_hash()
         self.cost = Cost()
         self._torch = torch
         self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._network: Any = source.model.to(self._device)
-        self._tokenizer = source.tokenizer
+        self._network: Any = loaded.network.to(self._device)
+        self._tokenizer = loaded.plain_tokenizer()
         self._tokenizer.encode_special_tokens = True
-        self._max_length = source.max_length
+        self._max_length = loaded.max_length
         self._check_causal()
 
     def last_vectors(self, prompts: Sequence[str]) -> FloatArray:
@@ -104,11 +104,7 @@ class CausalModel:
 
     def _run(self, rows: Sequence[Sequence[int]]) -> FloatArray:
         # Tokens only look back, so padding after them changes nothing.
-        ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = row
-            mask[index, : len(row)] = 1
+        ids, mask = pad(rows)
         with self._torch.inference_mode():
             hidden = self._network(
                 input_ids=self._torch.from_numpy(ids).to(self._device),
@@ -122,8 +118,8 @@ class CausalModel:
         whole, part = self._run([ids])[0], self._run([ids[:-1]])[0]
         if not np.allclose(whole[:-1], part, atol=1e-3, rtol=1e-3):
             raise ModelError(
-                f"{self.name!r} is no causal language model: its tokens see those after them; "
-                f"give it as an encoder, without pcpe:"
+                f"{self.name!r} is no causal language model: its tokens see the ones after them; "
+                "give it as an encoder, without pcpe:"
             )
 
 
@@ -133,7 +129,7 @@ class CausalEncoder:
     Args:
         model: the language model.
         prompt: one of `PROMPTS`.
-        name: for tables.
+        name: the name in tables; made from model and prompt if None.
     """
 
     representation: Representation = "whole"
@@ -152,30 +148,30 @@ class CausalEncoder:
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.phrases`; each text is the phrase, with its context if `InContext`."""
-        return self._model.last_vectors([self._ask(text) for text in texts])
+        return self._model.last_vectors([self._prompt_for(text) for text in texts])
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.sentences`; the same as `phrases`."""
         return self.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """There are none: a prompt gives one vector."""
+        """Raises `InputError`: a prompt gives one vector, not one for each token."""
         raise InputError(f"{self.name} has vectors of whole phrases only, none of their tokens")
 
-    def _ask(self, text: str) -> str:
+    def _prompt_for(self, text: str) -> str:
         if isinstance(text, InContext):
             return build_prompt(self._prompt, text.phrase, text.context)
         return build_prompt(self._prompt, text)
 
 
-def open_causal_encoder(spec: str, name: str | None = None) -> CausalEncoder:
-    """The encoder of ``MODEL[:PROMPT]``; the prompt is ``eol`` unless said.
+def open_causal(spec: EncoderSpec) -> CausalEncoder:
+    """Open ``pcpe:MODEL[:PROMPT]``; the default prompt is ``eol``.
 
     Raises:
         MissingExtraError: without torch.
         ModelError: if there is no such model, or it is not causal.
     """
-    model, _, prompt = spec.rpartition(":")
+    model, _, prompt = spec.model.rpartition(":")
     if not model or prompt not in PROMPTS:
-        model, prompt = spec, "eol"
-    return CausalEncoder(CausalModel(model), prompt, name)
+        model, prompt = spec.model, "eol"
+    return CausalEncoder(CausalModel(model), prompt, spec.label)

@@ -1,4 +1,4 @@
-"""Vectors of phrases within their texts, for every kind of encoder."""
+"""Vectors of phrases in their texts, for every kind of encoder."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Place: TypeAlias = tuple[int, int]
 
 
 class InContext(str):
-    """A phrase as its context means it, for encoders that are told both.
+    """A phrase together with its context, for encoders that read both.
 
-    As a string it names both, for encoders that know nothing of it and as a key of caches.
+    As a string it contains both: for encoders that treat it as text, and as a key of caches.
 
     Args:
         phrase: the phrase.
-        context: the text that it stands in.
+        context: the text around it.
     """
 
     __slots__ = ("context", "phrase")
@@ -41,18 +41,18 @@ class InContext(str):
 def phrases_in_context(
     encoder: TextEncoder, texts: Sequence[str], places: Sequence[Sequence[Place]]
 ) -> list[FloatArray]:
-    """Vectors of phrases at given places of texts, from one forward pass a text.
+    """Vectors of phrases at given places in texts, from one forward pass for each text.
 
-    A phrase counts with all the words that it touches. An encoder without token vectors is given
-    each phrase as `InContext`, a pass each.
+    A phrase includes all the words that it touches. An encoder without token vectors reads each
+    phrase as `InContext`, in a pass of its own.
 
     Args:
-        encoder: any one.
-        texts: the contexts, each encoded once however often it is repeated.
-        places: of each text, the offsets of its phrases.
+        encoder: any encoder.
+        texts: the contexts; a repeated text is encoded once.
+        places: for each text, the offsets of its phrases.
 
     Returns:
-        Of each text, ``(n_places, dimension)``, not normalised.
+        For each text, ``(n_places, dimension)``, not normalised.
 
     Raises:
         InputError: if a phrase has no word.

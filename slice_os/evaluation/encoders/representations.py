@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import Representation, TextEncoder
+from slice_os.evaluation.encoders.base import Representation
 from slice_os.spans import TINY, SpanLayout, span_cosines, span_norms
 from slice_os.threads import one_blas_thread
 
 
 def cosines(left: FloatArray, right: FloatArray) -> npt.NDArray[np.float64]:
-    """Cosines of two arrays' rows, pair by pair; 0 where a row is zeros.
+    """Cosines of the rows of two arrays, pair by pair; 0 if a row is zeros.
 
     Args:
         left: ``(n, dimension)``.
@@ -41,7 +38,7 @@ def all_span_cosines(
     phrases: FloatArray,
     max_words: int,
 ) -> FloatArray:
-    """Cosines of phrases with every span of a text, by products per token and not per span.
+    """Cosines of phrases with every span of a text, by products per token instead of per span.
 
     Args:
         representation: of the encoder that gave the vectors.
@@ -51,8 +48,8 @@ def all_span_cosines(
         max_words: longest span.
 
     Returns:
-        ``(n_phrases, n_words, max_words)``; the last axis is words of the span less one, and
-        ``-inf`` stands where the text is too short for a span.
+        ``(n_phrases, n_words, max_words)``, by first word and number of words less one; ``-inf``
+        for spans that would go beyond the text.
     """
     words = aligned.words
     if not len(words):
@@ -71,15 +68,15 @@ def _start_end_cosines(
 ) -> FloatArray:
     """The same for spans made of their first and last token, side by side.
 
-    DensePhrases (Lee et al. 2021, section 3); here, as in SLICE (section 5), phrases are made
-    by the encoder of the spans.
+    DensePhrases (Lee et al. 2021, section 3); here, as in SLICE (section 5), one encoder makes
+    both phrases and spans.
     """
     half = starts.shape[1]
     from_starts, from_ends = starts @ units[:, :half].T, ends @ units[:, half:].T
     squares_first, squares_last = (starts**2).sum(axis=1), (ends**2).sum(axis=1)
 
     def reach(values: FloatArray) -> FloatArray:
-        """Row w: what stands at words w, w + 1, …; nan behind the last one."""
+        """Row w: the values at words w, w + 1, …; nan after the last one."""
         padding = np.full((max_words - 1, *values.shape[1:]), np.nan, dtype=values.dtype)
         return sliding_window_view(np.concatenate([values, padding]), max_words, axis=0)
 
@@ -109,28 +106,3 @@ def locate_words(aligned: AlignedText, start: int, end: int) -> tuple[int, int] 
     first = int(np.searchsorted(aligned.words[:, 1], start, side="right"))
     last = int(np.searchsorted(aligned.words[:, 0], end, side="left"))
     return (first, last) if last > first else None
-
-
-def vectors_in_context(
-    encoder: TextEncoder, texts: Sequence[str], places: Sequence[tuple[int, int]]
-) -> FloatArray:
-    """The vector of one phrase of each text, in its context, from one forward pass a text.
-
-    Args:
-        encoder: any one with token vectors.
-        texts: the texts.
-        places: start and end character of the phrase in each.
-
-    Returns:
-        ``(n_texts, dimension)``, not normalised.
-
-    Raises:
-        InputError: if there are no words at a place, or the encoder has no token vectors.
-    """
-    rows = []
-    for (aligned, vectors), (start, end) in zip(encoder.tokens(texts), places, strict=True):
-        words = locate_words(aligned, start, end)
-        if words is None:
-            raise InputError(f"no word at characters {start}:{end} of {aligned.text[:60]!r}")
-        rows.append(span_vector(encoder.representation, aligned, vectors, *words))
-    return np.array(rows, dtype=np.float32)

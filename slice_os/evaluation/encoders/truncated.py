@@ -1,4 +1,4 @@
-"""An encoder with shorter vectors: their coordinates along the first axes of its model."""
+"""Encoders with shorter vectors: their coordinates along the first rows of a projection."""
 
 from __future__ import annotations
 
@@ -11,36 +11,39 @@ from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import Cost, Representation, SpanTextEncoder
+from slice_os.evaluation.encoders.base import Cost, Representation
+from slice_os.evaluation.encoders.span import SpanTextEncoder, open_mean
+from slice_os.evaluation.encoders.spec import EncoderSpec
 
 
 class TruncatedEncoder:
-    """The vectors of another encoder along some of its model's axes, as an index keeps them.
+    """Another encoder with its vectors shortened, as an index shortens them.
 
     Args:
         whole: the encoder.
-        count: axes to keep.
+        truncate_dim: dimensions to keep, of its model's projection.
 
     Raises:
-        InputError: if the model has no axes, or not so many.
+        InputError: if the model has no projection, or fewer dimensions.
     """
 
-    def __init__(self, whole: SpanTextEncoder, count: int) -> None:
-        projection = None if whole.spans is None else whole.spans.projection
+    def __init__(self, whole: SpanTextEncoder, truncate_dim: int) -> None:
+        projection = whole.spans.projection
         if projection is None:
             raise InputError(
                 f"encoder {whole.name!r} has no projection.npy; export it with slice-os"
             )
-        if not 0 < count <= len(projection):
+        if not 0 < truncate_dim <= len(projection):
             raise InputError(
                 f"encoder {whole.name!r} has {len(projection)} dimensions; "
                 f"give 1 to {len(projection)}"
             )
         self._whole = whole
-        self._projection: FloatArray = projection[:count]
-        self.name = f"{whole.name}, {count} dimensions"
+        self._projection: FloatArray = projection[:truncate_dim]
+        self.name = f"{whole.name}, {truncate_dim} dimensions"
         digest = hashlib.sha256(self._projection.tobytes()).hexdigest()[:16]
-        self.identity = f"{whole.identity}-axes-{count}-{digest}"
+        # Caches keep vectors under this key, so its wording stays.
+        self.identity = f"{whole.identity}-axes-{truncate_dim}-{digest}"
         self.representation: Representation = "mean"
         self.spans: SpanEncoder | None = None
 
@@ -51,17 +54,22 @@ class TruncatedEncoder:
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.phrases`."""
-        return self._along(self._whole.phrases(texts))
+        return self._shorten(self._whole.phrases(texts))
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.sentences`."""
-        return self._along(self._whole.sentences(texts))
+        return self._shorten(self._whole.sentences(texts))
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """See `TextEncoder.tokens`."""
         for aligned, vectors in self._whole.tokens(texts):
-            yield aligned, self._along(vectors)
+            yield aligned, self._shorten(vectors)
 
-    def _along(self, vectors: FloatArray) -> FloatArray:
-        along: FloatArray = np.asarray(vectors @ self._projection.T, dtype=np.float32)
-        return along
+    def _shorten(self, vectors: FloatArray) -> FloatArray:
+        shortened: FloatArray = np.asarray(vectors @ self._projection.T, dtype=np.float32)
+        return shortened
+
+
+def open_truncated(spec: EncoderSpec) -> TruncatedEncoder:
+    """Open ``truncate-N:MODEL``."""
+    return TruncatedEncoder(open_mean(spec), int(spec.kind.rpartition("-")[2]))

@@ -1,4 +1,4 @@
-"""GloVe and other text vectors: a vector a word, whatever stands around it."""
+"""GloVe and other text vectors: one vector for each word, whatever its context."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from slice_os.datasets.files import DataSource
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, Representation
+from slice_os.evaluation.encoders.spec import EncoderSpec
 from slice_os.words import find_words
 
 SOURCE = DataSource(
@@ -28,18 +29,18 @@ logger = logging.getLogger(__name__)
 
 
 class GloveEncoder:
-    """The mean of the vectors of a text's words, looked up as written, else in lower case.
+    """The mean of the vectors of a text's words, looked up as written, then in lower case.
 
-    Words without a vector count as words of a span and add nothing to its mean. The file is
-    read through once for each set of words not met before; only their vectors are kept, and
-    the log says how many have none.
+    A word without a vector counts as a word of a span and adds nothing to its mean. The file is
+    read once for each set of new words; only their vectors are kept, and the log says how many
+    have none.
 
     Args:
         file: text vectors, gzipped or not, with or without word2vec's first line.
-        name: for tables.
+        name: the name in tables.
 
     Attributes:
-        unknown: words met that have no vector, not repeated.
+        unknown: the distinct words so far that have no vector.
 
     Raises:
         InputError: if there is no such file, or its first lines are no vectors.
@@ -61,7 +62,7 @@ class GloveEncoder:
         self._vectors: dict[str, FloatArray] = {}
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
-        """See `slice_os.evaluation.encoders.base.TextEncoder.phrases`."""
+        """See `TextEncoder.phrases`."""
         means = [
             vectors.sum(axis=0) / max(1, np.count_nonzero(vectors.any(axis=1)))
             for _, vectors in self.tokens(texts)
@@ -69,11 +70,11 @@ class GloveEncoder:
         return np.array(means, dtype=np.float32).reshape(-1, self._dimension)
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `slice_os.evaluation.encoders.base.TextEncoder.sentences`."""
+        """See `TextEncoder.sentences`."""
         return self.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
-        """See `slice_os.evaluation.encoders.base.TextEncoder.tokens`; a piece is a whole word."""
+        """See `TextEncoder.tokens`; a piece is a whole word."""
         cut = [find_words(text) for text in texts]
         words = [
             [text[start:end] for start, end in offsets.tolist()]
@@ -90,7 +91,7 @@ class GloveEncoder:
             yield aligned, np.array(vectors, dtype=np.float32).reshape(-1, self._dimension)
 
     def _learn(self, words: set[str]) -> None:
-        """Read the vectors of words not met before."""
+        """Read the vectors of new words."""
         new = words - self._vectors.keys() - self.unknown
         wanted = {form.encode() for word in new for form in (word, word.lower())}
         found: dict[bytes, FloatArray] = {}
@@ -119,7 +120,7 @@ class GloveEncoder:
         return vector
 
     def _read_dimension(self) -> int:
-        """Numbers of a vector; the second line tells, as word2vec's first one counts them."""
+        """Numbers in a vector, from the second line: the first may be word2vec's counts."""
         with self._open() as stream:
             parts = (stream.readline(), stream.readline())
         dimension = len((parts[1] or parts[0]).split()) - 1
@@ -134,3 +135,8 @@ class GloveEncoder:
             return self._file.open("rb")
         except OSError as error:
             raise InputError(f"{self._file}: cannot be read ({error})") from None
+
+
+def open_glove(spec: EncoderSpec) -> GloveEncoder:
+    """Open ``glove:FILE``."""
+    return GloveEncoder(Path(spec.model), spec.label or Path(spec.model).name)

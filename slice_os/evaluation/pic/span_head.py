@@ -19,6 +19,7 @@ from slice_os.arrays import IntArray
 from slice_os.errors import InputError, MissingExtraError, ModelError
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.data import PhraseQuestion
+from slice_os.hugging_face import find_folder
 
 Place: TypeAlias = tuple[int, int]
 
@@ -67,13 +68,14 @@ class SpanSelector:
             from transformers.utils import logging
         except ImportError:
             raise MissingExtraError("Span selection", "train") from None
+        folder = find_folder(model)
         torch.manual_seed(seed)
         # It would warn that the head is new, which is the point.
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()
         try:
-            network = AutoModelForQuestionAnswering.from_pretrained(model, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(model)
+            network = AutoModelForQuestionAnswering.from_pretrained(folder, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
         except Exception as error:  # the library raises many kinds
             reason = " ".join(str(error).split())[:200]
             raise ModelError(f"cannot load {model!r} with a start and end head: {reason}") from None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, Protocol
 
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.teachers import Teacher
 
 
@@ -19,7 +19,7 @@ class Objective(Protocol):
         ...
 
     def __call__(
-        self, batch: Sequence[Any], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Any], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """A scalar to minimise.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, positive
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Passage, Sense, Substitution
 from slice_os.training.spans import span_vectors, text_vectors
@@ -40,7 +40,7 @@ class Contextual:
     def __call__(
         self,
         batch: Sequence[Substitution],
-        student: TextEncoder,
+        student: Student,
         teacher: Teacher,
         rng: Random,
     ) -> Any:
@@ -87,7 +87,7 @@ class Senses:
         at_least("others", self.others, 0)
 
     def __call__(
-        self, batch: Sequence[Sense], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
         states = student.encode([record.text for record in batch])

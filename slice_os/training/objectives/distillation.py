@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.checks import at_least, not_negative
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.records import Pair, Passage
 from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import span_vectors, text_vectors
@@ -53,7 +53,7 @@ class SpanDistillation:
     def __call__(
         self,
         batch: Sequence[Passage | Pair],
-        student: TextEncoder,
+        student: Student,
         teacher: Teacher,
         rng: Random,
     ) -> Any:
@@ -83,7 +83,7 @@ class SpanDistillation:
             )
         return loss
 
-    def _sample(self, passage: Passage, student: TextEncoder, rng: Random) -> list[tuple[int, int]]:
+    def _sample(self, passage: Passage, student: Student, rng: Random) -> list[tuple[int, int]]:
         """Words ``begin, end`` of different spans of a passage."""
         words = student.align(passage.text).words
         chosen: dict[tuple[int, int], None] = {}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, not_negative, positive
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Pair
 from slice_os.training.spans import best_cosines, text_vectors
@@ -51,7 +51,7 @@ class GradedSpans:
         at_least("max_words", self.max_words, 1)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
         phrases = text_vectors(student.encode([pair.first for pair in batch]))
@@ -94,7 +94,7 @@ class GradedPairs:
         not_negative("regression", self.regression)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
         first = text_vectors(student.encode([pair.first for pair in batch]))
@@ -123,7 +123,7 @@ class Paraphrases:
         positive("scale", self.scale)
 
     def __call__(
-        self, batch: Sequence[Pair], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean of both directions."""
         first = text_vectors(student.encode([pair.first for pair in batch]))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from slice_os.training.encoding import TextEncoder
+from slice_os.alignment import AlignedText
+from slice_os.training.encoding import Student
 from slice_os.training.objectives.base import Objective
 from slice_os.training.records import Record
 from slice_os.training.spans import States
@@ -17,37 +18,37 @@ def at_dimensions(
     objective: Objective,
     dimensions: Sequence[int],
     batch: Sequence[Record],
-    student: TextEncoder,
+    student: Student,
     teacher: Teacher,
     rng: Random,
 ) -> Any:
     """The mean of an objective over shortened vectors (Matryoshka; Kusupati et al., 2022).
 
-    Vectors are shortened as an index shortens them: to their coordinates along the first
-    principal axes, here the teacher's. Each text runs through both networks once; the teacher
+    Vectors are shortened as an index shortens them, to their coordinates along the first rows
+    of a projection, here the teacher's. Each text runs through both networks once; the teacher
     keeps all its dimensions.
 
     Args:
-        objective: what to take the mean of.
-        dimensions: how many axes to keep, such as 384, 256, 128.
+        objective: takes a batch to a loss.
+        dimensions: how many to keep, such as 384, 256, 128.
         batch: records of the objective's kind.
         student: the encoder that is trained.
         teacher: what it learns from.
-        rng: what the objective draws, it draws alike for each number of dimensions.
+        rng: the objective samples alike for each number of dimensions.
     """
-    draws = rng.getstate()
+    state = rng.getstate()
     seen: dict[tuple[str, ...], States] = {}
     remembered = Remembered(teacher)
     losses = []
     for dimension in dimensions:
-        rng.setstate(draws)
+        rng.setstate(state)
         projection = teacher.projection[:dimension] if dimension < len(teacher.projection) else None
         losses.append(objective(batch, Narrowed(student, projection, seen), remembered, rng))
     return sum(losses) / len(losses)
 
 
 class Remembered:
-    """A teacher that reads the same texts only once."""
+    """A teacher that reads each text only once."""
 
     def __init__(self, teacher: Teacher) -> None:
         self.projection = teacher.projection
@@ -62,19 +63,28 @@ class Remembered:
         return self._seen[key]
 
 
-class Narrowed(TextEncoder):
-    """An encoder with vectors along some axes, or as they are; each text is encoded once."""
+class Narrowed:
+    """A student with shortened vectors, or with its own; each text is encoded once.
+
+    Args:
+        whole: the student.
+        projection: ``(fewer, dimension)`` directions to keep; None keeps the vectors.
+        seen: states of texts, shared by all that narrow the same student.
+    """
 
     def __init__(
-        self, whole: TextEncoder, projection: Any, seen: dict[tuple[str, ...], States]
+        self, whole: Student, projection: Any, seen: dict[tuple[str, ...], States]
     ) -> None:
         self._whole = whole
         self._projection = projection
         self._seen = seen
-        self.align = whole.align
+
+    def align(self, text: str) -> AlignedText:
+        """A text's words and pieces; see `Student.align`."""
+        return self._whole.align(text)
 
     def encode(self, texts: Sequence[str]) -> States:
-        """Token vectors of texts, along the axes where there are some."""
+        """Token vectors of texts, padded to the longest."""
         key = tuple(texts)
         if key not in self._seen:
             self._seen[key] = self._whole.encode(texts)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, positive
-from slice_os.training.encoding import TextEncoder
+from slice_os.training.encoding import Student
 from slice_os.training.objectives.ranking import contrast
 from slice_os.training.records import Triple
 from slice_os.training.spans import best_cosines, text_vectors
@@ -41,7 +41,7 @@ class SliceLoss:
         at_least("max_words", self.max_words, self.min_words)
 
     def __call__(
-        self, batch: Sequence[Triple], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
         queries = text_vectors(student.encode([triple.query for triple in batch]))
@@ -83,7 +83,7 @@ class InBatchLoss:
         at_least("negatives", self.negatives, 0)
 
     def __call__(
-        self, batch: Sequence[Triple], student: TextEncoder, teacher: Teacher, rng: Random
+        self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
         texts = [triple.query for triple in batch]
