@@ -3,10 +3,9 @@ r"""What each training objective adds, by recipes/ablation.toml, at equal steps,
     python benchmarks/ablation.py --data ../shared/data --model MODEL --second-teacher MODEL \
         --work DIR
 
-trains a run for each seed into WORK (a run that is there is gone on with), exports every stage's
-result to int8, measures it by STS-B-Context (single pass) and PiC PS (cosine, phrase in its
-sentence), writes benchmarks/results/ablation.json and prints the table. Both sets are for
-reporting only.
+trains a run for each seed in WORK (an unfinished run is resumed), exports every stage's result to
+int8, measures it on STS-B-Context (single pass) and PiC PS (cosine, phrase in its sentence),
+writes benchmarks/results/ablation.json and prints the table. Both sets are for reporting only.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ METRICS = ("pearson", "spearman", "accuracy")
 
 
 def slice_os(*arguments: object) -> str:
-    """Standard output of the command line; its progress and errors pass through."""
+    """Standard output of a command; its progress and errors pass through."""
     command = [str(Path(sys.executable).with_name("slice-os")), *map(str, arguments)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def measure(models: dict[str, str], data: Path, work: Path) -> dict[str, dict[str, float]]:
-    """Both figures of models by name."""
+    """Figures of models on both sets, by name."""
     encoders = {name: work / f"{name}-int8" for name in models}
     for name, model in models.items():
         if not encoders[name].is_dir():

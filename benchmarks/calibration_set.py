@@ -3,8 +3,8 @@
     python benchmarks/calibration_set.py --data ../shared/data --out calibration
 
 Writes `paraphrases-train.jsonl` and `paraphrases-test.jsonl` for `slice-os eval calibration`. A
-query is one side of a Tatoeba paraphrase pair (CC BY 2.0) of 3 words or more, in each group of
-paraphrases the pair that shares fewest words. The other side is placed at a sentence border of a
+query is one side of a Tatoeba paraphrase pair (CC BY 2.0) of 3 words or more; of each group of
+paraphrases, the pair that shares fewest words. The other side is placed at a sentence border of a
 text: a context of Swords (CC BY 3.0 US), the customer's turns of a MultiDoGO dialogue
 (CDLA-Permissive 1.0), or a paragraph of a CUAD contract (CC BY 4.0). One text in three gets no
 sentence. The two files share neither texts nor sentences, and no sentence is in
@@ -31,7 +31,7 @@ LEAST_WORDS = 3
 
 
 def sentence_pairs(data: Path) -> list[tuple[str, str]]:
-    """The pair of each group of paraphrases that shares fewest words; so one answer a query."""
+    """The pair of each group of paraphrases that shares fewest words: one answer a query."""
     held_out = read_hashes(data / "evaluation-sentence-hashes.txt.gz").hashes
     with gzip.open(data / "tatoeba-pivot-paraphrases" / "pairs.tsv.gz", "rt") as stream:
         rows = [line.rstrip("\n").split("\t") for line in stream]

@@ -19,7 +19,7 @@ SEED = 1
 
 
 def write_contracts(data: Path, out: Path) -> Path:
-    """All contracts at hand, as JSON lines."""
+    """All contracts, as JSON Lines."""
     rows = _lines(data / "cuad" / "cuad_spans.half.jsonl.gz")
     return _write(out / "contracts.jsonl", ({"id": r["title"], "text": r["text"]} for r in rows))
 

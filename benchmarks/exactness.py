@@ -5,7 +5,7 @@
 Contracts (CUAD) are stored; the phrases are half hypotheses and pieces of NDAs (ContractNLI),
 half pieces of the contracts themselves. For random pairs of a passage and a phrase, every span
 of 1 to 20 words is materialised as the mean of its float32 token vectors, and the best cosine
-compared with what the store gives, which keeps token vectors as int8.
+is compared with that of the store, which keeps token vectors as int8.
 """
 
 from __future__ import annotations

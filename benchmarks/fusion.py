@@ -1,11 +1,11 @@
-"""How cosine and BM25 make a score: nDCG@10 of each fusion, and of each weight of `convex`.
+"""How cosine and BM25 combine: nDCG@10 of each fusion, and of each weight of `convex`.
 
     python benchmarks/calibration_set.py --data ../shared/data --out calibration
     python benchmarks/fusion.py --data calibration/paraphrases-train.jsonl --setting corpus
     python benchmarks/fusion.py --data ../shared/data/cuad/cuad_spans.jsonl.gz --split validation
     python benchmarks/fusion.py --data ../shared/data/qmsum/val.jsonl.gz --limit 12
 
-The weight of searches was chosen by these, and by no set that results are reported on.
+The default weight was chosen by these, and by no set that results are reported on.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/ingest_memory.py --data ../shared/data [--megabytes 20] [--one-file]
 
-Contracts (CUAD, JSON lines) and books (Project Gutenberg, text files), repeated until there is
+Contracts (CUAD, JSON Lines) and books (Project Gutenberg, text files) are repeated until there is
 enough. With --one-file all of it is a single text file, the worst case: a document is aligned
-and cut as a whole. The ingest runs in a process of its own, with its resident memory (VmRSS)
+and cut as a whole. The ingest runs in a process of its own, and its resident memory (VmRSS) is
 read from /proc every 50 ms; its highest value in each tenth of the text is printed, and the
 ratio of the last tenth to the first. The first tenth has the models and caches to load, so a
 level run has a ratio near 1.
@@ -40,7 +40,7 @@ def texts(data: Path) -> Iterator[str]:
 
 
 def write(data: Path, folder: Path, size: int, one_file: bool) -> int:
-    """Write that many bytes of text below a folder; returns how many there are."""
+    """Write that many bytes of text into a folder; returns how many there are."""
     written = 0
     with (folder / "all.txt").open("wb") as single, (folder / "all.jsonl").open("wb") as lines:
         for number, text in enumerate(texts(data)):
@@ -59,7 +59,7 @@ def write(data: Path, folder: Path, size: int, one_file: bool) -> int:
 
 
 def ingest(folder: str, store: str, done: Synchronized[int]) -> None:
-    """Ingest the folder, telling of the bytes done."""
+    """Ingest the folder and report the bytes done."""
     from slice_os import Corpus
     from slice_os.ingest.pipeline import IngestSummary
 

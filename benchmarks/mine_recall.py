@@ -2,10 +2,10 @@
 
     python benchmarks/mine_recall.py --url http://127.0.0.1:9200
 
-Ingests demo/ into the index `mine-recall` unless it is there, mines it exhaustively for 30
-phrases, and prints for each threshold the share of those hits that lie in passages which the
-index proposes; as it was loaded, and again when it is merged into one segment. Milliseconds
-are those of proposing passages, without scoring them, a phrase.
+Ingests demo/ into the index `mine-recall` unless it exists, mines it exhaustively for 30 phrases,
+and prints for each threshold the share of those hits that are in passages which the index
+proposes: first as loaded, then merged into one segment. Milliseconds are for proposing passages
+for one phrase, without scoring them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WAYS = {"candidates": search_bodies.nearest, "radial": search_bodies.radial}
 
 
 def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str) -> None:
-    """Mine exhaustively, then see what each way of proposing finds."""
+    """Mine exhaustively, then compare what each way of proposing finds."""
     began = time.perf_counter()
     hits = list(corpus.iter_mine(phrases, threshold=min(THRESHOLDS)))
     print(f"\n{how}: {len(hits)} hits by scoring all, {time.perf_counter() - began:.0f} s")

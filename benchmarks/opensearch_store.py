@@ -2,12 +2,12 @@
 
     python benchmarks/opensearch_store.py --url http://127.0.0.1:9200 --data ../shared/data
 
-Ingests all contracts and 5,000 dialogues into a local store and into OpenSearch, then asks
-both for the ten best passages of phrases from other texts. Overlap is the mean share of the
-local store's ten (which scores every span of every passage) that OpenSearch gives as well.
-Bytes are those of the merged primary, all in. Prints JSON, and saves it to
-benchmarks/results/. `--all-sample N` is how many contracts the `all` policy is compared on.
-With `--work`, a second run asks what the first one loaded.
+Ingests all contracts and 5,000 dialogues into a local store and into OpenSearch, then searches
+both for the ten best passages for phrases from other texts. Overlap is the mean share of the
+local store's ten (it scores every span of every passage) that OpenSearch finds as well. Bytes are
+the total size of the merged primary. Prints JSON and saves it to benchmarks/results/.
+`--all-sample N` sets how many contracts the `all` policy is compared on. With `--work`, a second
+run searches what the first one loaded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent / "results" / "opensearch_store.json"
 
 
 def passages(hits: Hits) -> set[tuple[str, int]]:
-    """The passages that hits lie in."""
+    """The passages that contain hits."""
     return {(hit.doc_id, hit.context.start) for hit in hits}
 
 
@@ -60,7 +60,7 @@ def load(location: str, path: Path, encoder: SpanEncoder, options: IndexOptions)
 
 
 def merge(location: str) -> float:
-    """Merge an index until nothing is left that a load kept for recovery; seconds of merging."""
+    """Merge an index until nothing is kept for recovery any more; returns the seconds taken."""
     alias = IndexHandle.at(location)
     index, client = alias.named(require_index(alias).name), alias.client
     # What a load keeps for recovery is dropped by merges, half a minute after its last use.
@@ -77,7 +77,7 @@ def merge(location: str) -> float:
 def load_once(
     work: Path, location: str, path: Path, encoder: SpanEncoder, options: IndexOptions
 ) -> dict[str, Any]:
-    """The figures of `load`, noted in the work folder, so that a second run only asks."""
+    """The figures of `load`, kept in the work folder, so that a second run only searches."""
     note = work / f"{location.rpartition('/')[2]}-{'remote' if '://' in location else 'local'}.json"
     if not (note.exists() and store_exists(location)):
         note.write_text(json.dumps(load(location, path, encoder, options)))
@@ -86,7 +86,7 @@ def load_once(
 
 
 def ask(corpus: Corpus, phrases: list[str], fusion: str) -> tuple[list[Hits], dict[str, float]]:
-    """The ten best of every phrase, and milliseconds."""
+    """The ten best passages for every phrase, and milliseconds."""
     corpus.search("warm up")
     answers, times = [], []
     for phrase in phrases:

@@ -1,6 +1,6 @@
 """Cosines of phrases with their negations, other numbers, other roles; and with paraphrases.
 
-Run it with `--encoder default --encoder base-minilm=MODEL`, or any that `slice-os eval` takes.
+Run it with `--encoder default --encoder base-minilm=MODEL`, or any encoder of `slice-os eval`.
 """
 
 from __future__ import annotations

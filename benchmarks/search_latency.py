@@ -1,11 +1,11 @@
-"""How long a local store takes to rank, by token vectors stored and by phrases asked.
+"""How long a local store takes to rank, by number of token vectors and of phrases.
 
     python benchmarks/search_latency.py [--demo demo] [--copies 1 4 16]
 
-The demo contracts are encoded once and stored under as many names as asked for. Times are the
-median of `ROUNDS` runs after one to warm up; what is per phrase tells how far a batch of
-phrases shares the reading of vectors. `bm25` is the part that SQLite takes; `search` is a whole
-search for ten hits, encoding of the phrase included.
+The demo contracts are encoded once and stored under several names (`--copies`). Times are the
+median of `ROUNDS` runs after a warm-up; times per phrase show how far a batch of phrases shares the
+reading of vectors. `bm25` is the time of SQLite; `search` is a whole search for ten hits,
+encoding of the phrase included.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 
 
 def build(place: str, encoder: SpanEncoder, parts: list[DocumentPart], copies: int) -> None:
-    """A store with every document so many times."""
+    """A store with several copies of every document."""
     create_store(place, NewStore(encoder.card, 128))
     store = open_store(place)
     with store.writer() as writer:
@@ -67,7 +67,7 @@ def build(place: str, encoder: SpanEncoder, parts: list[DocumentPart], copies: i
 
 
 def main() -> None:
-    """Print a row a store."""
+    """Print a row for each store."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--demo", type=Path, default=Path("demo"))
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 4, 16])

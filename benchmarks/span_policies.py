@@ -2,11 +2,11 @@
 
     python benchmarks/span_policies.py --store STORE --corpus contracts --data ../shared/data
 
-Takes passages of a local store, ranks them by the best of their indexed span vectors (every
-one compared, so that an ANN graph's own losses are left out) and prints the share of the exact
-ten best passages among the first K, alone and joined with the first 200 by BM25. `f` is float,
-`b` byte vectors; a number without `t` keeps that many principal axes of the model, with `t`
-that many plain dimensions. Saves JSON to benchmarks/results/.
+Takes passages of a local store, ranks them by the best of their indexed span vectors (all are
+compared, so losses of an ANN graph do not count) and prints the share of the exact ten best
+passages among the first K, alone and joined with the first 200 by BM25. `f` is float, `b` byte
+vectors; a number without `t` is the length after the model's projection, with `t` the number of
+plain dimensions kept. Saves JSON to benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BLOCK = 128
 
 @dataclass(frozen=True)
 class Row:
-    """One policy and vector form: spans a token, and recall by depth."""
+    """One policy and vector form: spans a token, and recall by number of candidates."""
 
     policy: str
     form: str
@@ -50,7 +50,7 @@ class Row:
 
 
 def shorten(units: FloatArray, form: str, projection: FloatArray) -> FloatArray:
-    """Unit vectors as that form keeps them, of unit length again."""
+    """Unit vectors as that form stores them, normalised again."""
     size = int(form[1:])
     short = units[:, :size] if form[0] == "t" else units @ projection[:size].T
     if form[0] != "f":
@@ -63,7 +63,7 @@ def propose(
     passages: list[EncodedPassage], policy: SpanPolicy, phrases: FloatArray, projection: FloatArray
 ) -> tuple[dict[str, FloatArray], int]:
     """The best indexed span of each passage for each phrase, by form; and how many spans."""
-    asked = {form: shorten(phrases, form, projection) for form in FORMS}
+    queries = {form: shorten(phrases, form, projection) for form in FORMS}
     scores = {form: np.empty((len(phrases), len(passages)), np.float32) for form in FORMS}
     n_spans = 0
     for start in range(0, len(passages), BLOCK):
@@ -76,7 +76,7 @@ def propose(
         starts = np.cumsum([0, *counts[:-1]])
         joined = np.concatenate(units)
         for form in FORMS:
-            cosines = asked[form] @ shorten(joined, form, projection).T
+            cosines = queries[form] @ shorten(joined, form, projection).T
             scores[form][:, start : start + len(block)] = np.maximum.reduceat(
                 cosines, starts, axis=1
             )
@@ -104,8 +104,8 @@ def main() -> None:
     encoder = SpanEncoder()
     assert encoder.projection is not None
     store = LocalStore.open(chosen.store, encoder.card)
-    asked = getattr(corpora, f"{chosen.corpus.removesuffix('s')}_phrases")(chosen.data)
-    query = make_query(encoder, asked)
+    queries = getattr(corpora, f"{chosen.corpus.removesuffix('s')}_phrases")(chosen.data)
+    query = make_query(encoder, queries)
     candidates = store.rank(query, 10)
     kept = np.arange(len(candidates.keys))
     if len(kept) > chosen.passages:
@@ -117,7 +117,7 @@ def main() -> None:
     tokens = sum(len(passage.vectors) for passage in passages)
     best = np.argsort(-candidates.cosines[:, kept], axis=1, kind="stable")[:, :10]
     by_terms = np.argsort(-candidates.bm25[:, kept], axis=1, kind="stable")[:, :BM25_DEPTH]
-    print(f"{chosen.corpus}: {len(passages)} passages, {tokens} tokens, {len(asked)} phrases")
+    print(f"{chosen.corpus}: {len(passages)} passages, {tokens} tokens, {len(queries)} phrases")
     rows = []
     for text in chosen.policy or POLICIES:
         policy = SpanPolicy.parse(text)

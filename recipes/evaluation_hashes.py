@@ -1,7 +1,7 @@
 """Regenerate the list of evaluation sentences that no training text may contain.
 
     python recipes/evaluation_hashes.py DATA            # compare the list with the sets in DATA
-    python recipes/evaluation_hashes.py DATA --write    # write slice_os/datasets/… anew
+    python recipes/evaluation_hashes.py DATA --write    # regenerate it in slice_os/datasets
 
 The list has one sha1 for each text of three sets, all in full (docs/data.md says where to get
 them): both sentences of every pair of STS-B test (stsb/stsb-en-test.csv), phrase, paraphrase and
@@ -47,7 +47,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def main() -> None:
-    """Compare, and write if told to."""
+    """Compare, and write if requested."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,1 +1,1 @@
-"""Data sets in files: readers that evaluation and training share."""
+"""Data sets: readers that evaluation and training share, and the catalog of known sets."""

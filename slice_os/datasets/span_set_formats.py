@@ -1,4 +1,4 @@
-"""The forms in which sets of documents with gold spans are published."""
+"""The formats in which sets of documents with gold spans are published."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = "JSON lines"
 
 Reader = Callable[[Any, Path], Iterator[Annotated]]
 
-# PolyAI's slot names, in words.
+# PolyAI's slot names as queries.
 RESTAURANT_SLOTS = {
     "people": "number of people",
     "date": "date of the booking",
@@ -28,16 +28,16 @@ RESTAURANT_SLOTS = {
 
 
 def read_span_set(path: Path, split: str | None = None, limit: int | None = None) -> SpanSet:
-    """Read a set in any of the forms known.
+    """Read a set in any known format.
 
     Args:
         path: a JSON or JSON lines file, which may be gzipped.
-        split: only documents that say they belong to it.
-        limit: at most that many documents, the first ones.
+        split: only documents of this split.
+        limit: only this many documents, the first ones.
 
     Raises:
-        InputError: on a file that is missing, of no known form, or with spans that do not fit
-            their text; on two documents of one id, or a split that it does not have.
+        InputError: if the file is missing, of no known form, or has no such split; if spans do
+            not fit their text, or two documents have the same id.
     """
     name, found = _annotated(_content(path), path)
     every = list(found)
@@ -59,7 +59,7 @@ def read_span_set(path: Path, split: str | None = None, limit: int | None = None
 
 
 def _content(path: Path) -> Any:
-    """What a JSON file holds, or the list of its lines where each is JSON of its own."""
+    """The content of a JSON file, or a list of the objects of JSON Lines."""
     raw = SPAN_SETS.read(path)
     lines = [line for line in raw.splitlines() if line.strip()]
     try:
@@ -73,7 +73,7 @@ def _content(path: Path) -> Any:
 
 
 def _annotated(content: Any, path: Path) -> tuple[str, Iterator[Annotated]]:
-    """The form's name, and documents with their answers, checked while iterating."""
+    """The format's name, and documents with their answers, checked while iterating."""
     first = content[0] if isinstance(content, list) and content else content
     keys = set(first) if isinstance(first, dict) else set()
     for name, marks, reader in _FORMS:
@@ -105,10 +105,10 @@ def _questions(one: Annotated, path: Path) -> Iterator[Question]:
 
 
 def _records(content: Any, path: Path) -> Iterator[Annotated]:
-    """Our own form.
+    """SLICE-OS's own format.
 
-    ``queries`` holds objects of ``query`` and ``spans``; or plain strings, with ``spans`` beside
-    it: a list of spans for each query, or one list of spans that answers all of them.
+    ``queries`` holds objects of ``query`` and ``spans``, or plain strings. For strings, a field
+    ``spans`` has a list of spans for each query, or one list of spans that answers all of them.
     """
     for number, record in enumerate(content, start=1):
         document = Document(str(record.get("id", number)), record["text"])
@@ -127,7 +127,7 @@ def _records(content: Any, path: Path) -> Iterator[Annotated]:
 
 
 def _cuad(content: Any, path: Path) -> Iterator[Annotated]:
-    """Every contract is asked for every category, in the words of its description."""
+    """Every category is a query for every contract, in the words of its description."""
     beside = path.with_name("categories.json")
     if not beside.is_file():
         raise InputError(
@@ -144,7 +144,7 @@ def _cuad(content: Any, path: Path) -> Iterator[Annotated]:
 
 
 def _contract_nli(content: Any, path: Path) -> Iterator[Annotated]:
-    """Every contract is asked for every hypothesis; evidence for and against it answers."""
+    """Every hypothesis is a query for every contract; evidence for and against it is an answer."""
     del path
     hypotheses = {key: label["hypothesis"] for key, label in content["labels"].items()}
     for record in content["documents"]:
@@ -167,19 +167,19 @@ def _qmsum(content: Any, path: Path) -> Iterator[Annotated]:
             segments.append(Segment(content_start, len(text), turn["speaker"]))
             text += "\n"
         answers: dict[str, list[Span]] = {}
-        for asked in record["specific_query_list"]:
+        for item in record["specific_query_list"]:
             spans = [
                 (segments[int(first)].start, segments[int(last)].end)
-                for first, last in asked["relevant_text_span"]
+                for first, last in item["relevant_text_span"]
             ]
             kept = [(start, end) for start, end in spans if start < end]
-            answers.setdefault(asked["query"], []).extend(kept)
+            answers.setdefault(item["query"], []).extend(kept)
         document = Document(str(record.get("id", number)), text[:-1], segments=tuple(segments))
         yield Annotated(document, answers)
 
 
 def _restaurant(content: Any, path: Path) -> Iterator[Annotated]:
-    """Every utterance is asked for every slot; a start that is left out is 0."""
+    """Every slot is a query for every utterance; a start that is left out is 0."""
     del path
     for number, record in enumerate(content, start=1):
         answers: dict[str, list[Span]] = {query: [] for query in RESTAURANT_SLOTS.values()}
@@ -191,17 +191,17 @@ def _restaurant(content: Any, path: Path) -> Iterator[Annotated]:
 
 
 def _squad(content: Any, path: Path) -> Iterator[Annotated]:
-    """Every paragraph is a document; of CUAD's questions, what follows "Details:" is asked."""
+    """Every paragraph is a document; of CUAD's questions, the query is what follows "Details:"."""
     del path
     for article in content["data"]:
         for number, paragraph in enumerate(article["paragraphs"], start=1):
             document = Document(f"{article['title']} {number}", paragraph["context"])
             answers: dict[str, list[Span]] = {}
-            for asked in paragraph["qas"]:
-                query = asked["question"].rpartition("Details: ")[2]
+            for item in paragraph["qas"]:
+                query = item["question"].rpartition("Details: ")[2]
                 found = [
                     (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
-                    for answer in asked["answers"]
+                    for answer in item["answers"]
                 ]
                 answers.setdefault(query, []).extend(found)
             yield Annotated(document, answers)

@@ -28,13 +28,13 @@ class DocumentSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query asked of one document.
+    """A query for one document.
 
     Attributes:
-        doc_id: the document.
-        query: what is looked for.
-        spans: half-open code points of the document's text that answer it, by place; none
-            where the document has no answer.
+        doc_id: id of the document.
+        query: what to look for.
+        spans: half-open code points of the document's text that answer it, in order; none if
+            the document has no answer.
     """
 
     doc_id: str
@@ -44,12 +44,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A document and the questions asked of it, as a reader found them.
+    """A document and its questions, as a reader found them.
 
     Attributes:
         document: the document.
         answers: for each query, its spans.
-        split: the part of the set that it says it belongs to, if it does.
+        split: the part of the set that it belongs to, if the file says so.
     """
 
     document: Document
@@ -62,9 +62,9 @@ class SpanSet:
     """A set of documents and questions.
 
     Attributes:
-        name: of its form and split.
+        name: format and split.
         documents: in the order of the file.
-        questions: by document.
+        questions: grouped by document.
     """
 
     name: str

@@ -1,27 +1,15 @@
-"""Training configurations: a TOML file as frozen dataclasses, every value checked.
-
-A value that will not do is refused with one line that names the file, the table and the field.
-"""
+"""Recipes as frozen dataclasses, every value checked."""
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
 
 from slice_os.errors import InputError
 from slice_os.training.checks import at_least, not_negative, positive
 from slice_os.training.data.formats import FORMATS
-from slice_os.training.objectives import OBJECTIVES, Objective
-from slice_os.training.tables import as_kind, as_table, from_table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from slice_os.training.objectives import Objective
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -36,14 +24,14 @@ class DataConfig:
     Attributes:
         format: how its files are read; see `slice_os.training.data.formats`.
         files: files, relative to the data folder.
-        place_in: name of a data set of passages whose real text the second phrases of pairs
-            are placed in; empty to leave them alone.
-        split: only documents that say they belong to it, in formats that have splits.
-        max_words: longest piece that passages are cut into.
+        place_in: name of a data set of passages; second phrases of pairs are placed in its text.
+            Empty to leave them alone.
+        split: only documents of this split, in formats that have splits.
+        max_words: longest piece that passages are cut into, in words.
         part: ``all``; or ``dev`` for a twelfth of the records, chosen by a hash of their first
             text or word, and ``train`` for the others.
         license: of the data, for the model card.
-        source: where they come from, for the model card.
+        source: origin of the data, for the model card.
     """
 
     format: str
@@ -77,14 +65,15 @@ class Term:
     """One objective of a stage: ``[[stages.objectives]]``; the loss is their weighted sum.
 
     Attributes:
-        kind: its name in `slice_os.training.objectives.OBJECTIVES`.
+        kind: name of the objective in `slice_os.training.objectives.OBJECTIVES`.
         data: names of data sets; each batch comes from one of them.
         batch: records in a batch, for each process and each accumulated part of a step.
         weight: factor of its loss.
-        shares: how often each data set is drawn from, relative to the others; empty for as
-            often as it has records.
-        dimensions: numbers of principal axes to take the loss at (Matryoshka); empty for all.
-        objective: the objective with its own settings, which stand in the same table.
+        shares: how often each data set is sampled, relative to the others; empty for a share
+            by its number of records.
+        dimensions: lengths of shortened vectors to take the loss at (Matryoshka); empty for
+            whole vectors.
+        objective: the objective with its own settings, which are in the same table.
     """
 
     kind: str
@@ -110,12 +99,12 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class SecondTeacherConfig:
-    """A second teacher for the stages that are with ``two_teachers``: ``[second_teacher]``.
+    """A second teacher for stages with ``two_teachers``: ``[second_teacher]``.
 
     Attributes:
         model: Hugging Face name or folder; its vectors are means over word pieces.
-        weight: of its cosine in what is taught; the first teacher's has 1.
-        centre: share of its mean vector that is taken from its vectors.
+        weight: of its cosine; that of the first teacher is 1.
+        centre: share of its mean vector that is subtracted from its vectors.
         license: of that model, for the model card.
     """
 
@@ -131,16 +120,17 @@ class SecondTeacherConfig:
 
 @dataclass(frozen=True, slots=True)
 class DevConfig:
-    """What a run is watched by: ``[dev]``, on data that nothing is trained on.
+    """How a run is watched: ``[dev]``, with data that nothing is trained on.
 
     Attributes:
-        pairs: name of a data set of scored pairs; the metric is the Pearson correlation of the
-            best span's cosine with the score (single forward pass), of those placed in text.
+        pairs: name of a data set of scored pairs, placed in text; the metric is the Pearson
+            correlation of the best span's cosine (single forward pass) with the score.
         substitutions: name of a data set of substitutions; the metric is the area under the
             ROC curve of right against wrong ones. Empty for none.
         every: steps between two evaluations.
-        patience: evaluations without a better result until the stage ends; 0 for never.
-        limit: records of each data set to use, at most.
+        patience: the stage ends after that many evaluations without a better result; 0 for
+            never.
+        limit: largest number of records of each data set to use.
         max_words: longest span.
     """
 
@@ -160,7 +150,7 @@ class DevConfig:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One training run; the result of the last stage is that of the recipe: ``[[stages]]``.
+    """One part of a run: ``[[stages]]``; the last one makes the result, unless there is a soup.
 
     Attributes:
         name: unique; the folder of its checkpoints.
@@ -168,18 +158,18 @@ class Stage:
         objectives: the terms of its loss.
         start: ``base`` for the recipe's model, or the name of an earlier stage.
         teacher: the same, for the frozen encoder of objectives that need one.
-        two_teachers: the recipe's second teacher teaches, too.
-        learning_rate: AdamW's, at its highest.
-        warmup: steps over which it rises; after them it falls in a straight line to 0.
-        weight_decay: AdamW's.
-        clip: largest norm of a gradient; longer ones are scaled down to it.
+        two_teachers: whether the recipe's second teacher teaches, too.
+        learning_rate: highest learning rate of AdamW.
+        warmup: steps over which it rises; then it falls linearly to 0.
+        weight_decay: of AdamW.
+        clip: largest norm of a gradient; longer ones are scaled down.
         accumulate: batches of each objective in a step.
         chunk: word pieces that keep activations at a time, for large batches (gradient
             caching); 0 for all.
-        dropout: keep the model's dropout; without it training is steadier where teacher and
-            student should agree.
-        freeze: beginnings of the names of parameters that stay as they are.
-        save_every: steps between two checkpoints; 0 for none but the last.
+        dropout: keep the model's dropout; training is steadier without it if student and
+            teacher should agree.
+        freeze: prefixes of the names of parameters that are not trained.
+        save_every: steps between two checkpoints; 0 for none.
     """
 
     name: str
@@ -222,23 +212,24 @@ class TrainingConfig:
     """A recipe.
 
     Attributes:
-        name: of the model that comes out.
-        model: Hugging Face name or folder of the encoder to begin with.
-        license: SPDX expression of the weights that come out, for the model card.
+        name: of the resulting model.
+        model: Hugging Face name or folder of the encoder to start from.
+        license: SPDX expression for the resulting weights, for the model card.
         data: data sets by name.
-        stages: one after the other.
-        soup: shares of stages in the result's weights; the rest is the model begun with. An
+        stages: in the order in which they run.
+        soup: shares of stages in the resulting weights; the rest is the model started from. An
             average keeps more of what each was good at than one long run (model soups, WiSE-FT;
-            Wortsman et al., 2022). Empty for the last stage as it is.
-        second_teacher: a second teacher.
-        dev: what the run is watched by.
-        seed: of all that is drawn at random.
+            Wortsman et al., 2022). Empty for the last stage alone.
+        second_teacher: a second teacher, if any.
+        dev: how the run is watched.
+        seed: of all random choices.
         precision: ``fp32``, or mixed with ``bf16`` or ``fp16`` (GPU).
-        max_pieces: longest training text in word pieces; longer ones are left out and counted.
-        max_length: longest window that the result is for, in word pieces, special tokens
-            included; its export keeps to that.
+        max_pieces: longest training text in word pieces; longer ones are dropped and counted.
+        max_length: longest window of the resulting model in word pieces, special tokens
+            included; its export keeps it.
         hashes: file of hashes of evaluation sentences, relative to the data folder; records
-            with one of them are dropped and counted. Empty for none.
+            that contain one are dropped and counted. Empty for none. The package brings
+            ``evaluation-sentence-hashes.txt.gz``, which is used if the folder has no such file.
     """
 
     name: str
@@ -265,72 +256,8 @@ class TrainingConfig:
         _check_names(self)
 
 
-def read_config(path: str | Path) -> TrainingConfig:
-    """Read and check a recipe.
-
-    Raises:
-        InputError: on a missing file, TOML that cannot be read, fields that are missing,
-            unknown or of another type, and values out of range.
-    """
-    try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such recipe") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML ({error})") from None
-    try:
-        return _config(table)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _config(table: dict[str, Any]) -> TrainingConfig:
-    table = dict(table)
-    data = table.pop("data", {})
-    soup = as_table(table.pop("soup", {}), "soup")
-    stages = table.pop("stages", [])
-    second_teacher = table.pop("second_teacher", table.pop("guide", None))
-    if not isinstance(data, dict) or not isinstance(stages, list):
-        raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
-    return from_table(
-        TrainingConfig,
-        table,
-        "recipe",
-        data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
-        stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
-        soup={name: as_kind(share, float, f"soup: {name}") for name, share in soup.items()},
-        second_teacher=None
-        if second_teacher is None
-        else from_table(SecondTeacherConfig, second_teacher, "second_teacher"),
-        dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
-    )
-
-
-def _stage(table: Any, where: str) -> Stage:
-    table = as_table(table, where)
-    terms = table.pop("objectives", [])
-    if not isinstance(terms, list):
-        raise InputError(f"{where}: write objectives as [[stages.objectives]]")
-    objectives = tuple(
-        _term(part, f"{where}.objectives[{index}]") for index, part in enumerate(terms)
-    )
-    return from_table(Stage, table, where, objectives=objectives)
-
-
-def _term(table: Any, where: str) -> Term:
-    table = as_table(table, where)
-    kind = table.get("kind")
-    if kind not in OBJECTIVES:
-        raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
-    common = {f.name for f in fields(Term)}
-    own = {name: value for name, value in table.items() if name not in common}
-    objective = from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
-    rest = {name: value for name, value in table.items() if name in common}
-    return from_table(Term, rest, where, objective=objective)
-
-
 def _check_names(config: TrainingConfig) -> None:
-    """Every name that is referred to exists, and data fit the objectives that use them."""
+    """Check that every name refers to something, and that data fit their objectives."""
 
     def records(name: str, where: str) -> type:
         if name not in config.data:

@@ -99,8 +99,7 @@ class RunContext:
         if second_teacher is None or not stage.two_teachers:
             return OneTeacher(own, phrases)
         loaded = load_encoder(second_teacher.model)
-        network = loaded.network
-        network.to(self.accelerator.device).eval().requires_grad_(False)
+        network = loaded.network.to(self.accelerator.device).eval().requires_grad_(False)
         other = TrainingEncoder(network, loaded.tokenizer, max_pieces=self.config.max_pieces)
         return TwoTeachers(
             own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases

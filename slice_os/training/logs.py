@@ -1,4 +1,4 @@
-"""Logs of a run: a JSON object a line, and TensorBoard's events where they are asked for."""
+"""Logs of a run: a JSON object a line, and TensorBoard events if requested."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class RunLog:
 
     Args:
         folder: of the run.
-        stage: name that each line carries.
-        tensorboard: write events, too, below ``tensorboard/``.
+        stage: name of the stage, on each line.
+        tensorboard: write events as well, in ``tensorboard/``.
 
     Raises:
-        MissingExtraError: if TensorBoard is asked for and not installed.
+        MissingExtraError: if TensorBoard is requested and not installed.
     """
 
     def __init__(self, folder: Path, stage: str, tensorboard: bool) -> None:

@@ -1,4 +1,4 @@
-"""What training data consists of, whatever file it came from."""
+"""Records: what training data consist of, whatever file they came from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text and, where ``start < end``, the phrase of interest in it (code points)."""
+    """A text and, if ``start < end``, the phrase of interest in it (code points)."""
 
     text: str
     start: int = 0
@@ -26,13 +26,13 @@ class Triple:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two phrases and how alike they are, from 0 to 1; the second one may stand in a passage.
+    """Two phrases and how alike they are, from 0 to 1; the second may be in a passage.
 
     Attributes:
         first: a phrase by itself.
         second: another.
         score: 0 to 1.
-        passage: the text that ``second`` stands in, or just ``second``.
+        passage: the text that contains ``second``, or just ``second``.
     """
 
     first: str
@@ -43,7 +43,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """A word in its sentence, and what may and may not be put in its place.
+    """A word in its sentence, and what can and cannot replace it.
 
     Attributes:
         text: the sentence.

@@ -1,4 +1,4 @@
-"""Phrases drawn at random from texts."""
+"""Phrases sampled at random from texts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ LONGEST = 20
 def sample_span(
     words: int, rng: Random, shortest: int = 1, longest: int = LONGEST
 ) -> tuple[int, int]:
-    """First word and one past the last of a span, each length as likely as any other.
+    """First word and one past the last of a random span; all lengths are equally likely.
 
     Args:
-        words: of the text.
-        rng: what it is drawn by.
-        shortest: words of a span, where the text has as many.
-        longest: the same.
+        words: number of words of the text.
+        rng: source of randomness.
+        shortest: fewest words of a span, if the text has as many.
+        longest: most words of a span.
     """
     length = rng.randint(min(shortest, words), min(longest, words))
     begin = rng.randrange(words - length + 1)
@@ -25,5 +25,5 @@ def sample_span(
 
 
 def phrase(text: str, words: Any, begin: int, end: int) -> str:
-    """The characters of a span, by the table of the text's words."""
+    """The text of a span of words, given the offsets of all words."""
     return text[int(words[begin, 0]) : int(words[end - 1, 1])]

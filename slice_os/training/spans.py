@@ -1,7 +1,7 @@
 """Span mathematics for training: `slice_os.spans` in torch, batched and differentiable.
 
 With prefix sums C of token vectors, the vector of a span is ``C_j - C_i`` up to its length
-(SLICE, section 3.1). Cosines need no span vector at all: numerators are differences of the
+(SLICE, section 3.1). Cosines need no span vectors: numerators are differences of the
 prefix sums of ``q·t``, and lengths come from two-dimensional prefix sums of the Gram matrix.
 """
 
@@ -35,7 +35,7 @@ class States:
     n_words: Any
 
     def along(self, projection: Any) -> States:
-        """The same with every vector's coordinates along some axes ``(axes, dimension)``."""
+        """The same with every vector projected by ``(rows, dimension)``."""
         return States(
             self.vectors @ projection.T, self.n_pieces, self.first, self.last, self.n_words
         )

@@ -1,4 +1,4 @@
-"""One stage of a recipe: its networks, its loss, and the step that an optimizer takes."""
+"""One stage of a recipe: its networks, its loss, and its optimizer steps."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from slice_os.training.teachers import Teacher
 
 
 class StageRun:
-    """A stage that can be stepped through.
+    """A stage, taken step by step.
 
     Every process holds a whole copy of the network and averages gradients with the others.
-    What is drawn at random, dropout included, follows from seed, stage, step and process, so a
-    run that goes on from a checkpoint takes the same steps as one that never stopped.
+    All random choices, dropout included, follow from seed, stage, step and process, so a run
+    resumed from a checkpoint takes the same steps as one that never stopped.
 
     Args:
         stage: its settings.
         seed: of the recipe.
-        datasets: the recipe's data.
+        datasets: the recipe's data, by name.
         student: the encoder to train.
-        teacher: what it learns from.
+        teacher: the encoder that it learns from.
         accelerator: an ``accelerate.Accelerator``.
     """
 
@@ -68,7 +68,7 @@ class StageRun:
             The mean loss of each objective before its weight, and ``loss``, their weighted sum.
 
         Raises:
-            InputError: if the loss is no number any more.
+            InputError: if the loss is not a number.
         """
         network = self.student.network
         network.train(self.stage.dropout)

@@ -10,15 +10,15 @@ from slice_os.errors import InputError
 
 Settings = TypeVar("Settings")
 
-# Fields by the names that recipes had before.
+# Former names of fields, which recipes may still use.
 RENAMED = {"licence": "license", "guided": "two_teachers"}
 
 
 def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
-    """A settings dataclass from a table of TOML, and values that are ready.
+    """A settings dataclass from a table of TOML, and from values that are already built.
 
     Raises:
-        InputError: naming the field that is missing, unknown, of another type or out of range.
+        InputError: if a field is missing, unknown, of another type or out of range; it is named.
     """
     table = {RENAMED.get(name, name): value for name, value in as_table(table, where).items()}
     hints = get_type_hints(cls)
@@ -39,7 +39,7 @@ def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Set
 
 
 def as_kind(value: Any, kind: Any, where: str) -> Any:
-    """A value of TOML as one of a type: lists become tuples, integers floats where asked for.
+    """A value of TOML as a type: lists become tuples, and integers floats if needed.
 
     Raises:
         InputError: if it is of another type.

@@ -17,11 +17,11 @@ _PHRASES = 4000
 
 
 class Teacher(Protocol):
-    """Vectors of phrases read alone, and the axes along which they differ most."""
+    """Vectors of phrases read alone, and the projection onto their principal directions."""
 
     @property
     def projection(self) -> Any:
-        """``(dimension, dimension)`` orthonormal, an axis a row, by falling spread."""
+        """``(dimension, dimension)`` orthonormal, one direction a row, by decreasing spread."""
         ...
 
     def vectors(self, texts: Sequence[str]) -> Any:
@@ -33,8 +33,8 @@ class OneTeacher:
     """A frozen encoder.
 
     Args:
-        encoder: what reads the phrases.
-        phrases: some of the kind that will be taught, to find the axes by.
+        encoder: reads the phrases.
+        phrases: some of the kind that will be taught, to find the projection.
     """
 
     def __init__(self, encoder: TrainingEncoder, phrases: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ class OneTeacher:
 
     @cached_property
     def projection(self) -> Any:
-        """``(dimension, dimension)``, an axis a row, by falling spread."""
+        """``(dimension, dimension)``, one direction a row, by decreasing spread."""
         return principal_directions(self.vectors(self._phrases))
 
     def vectors(self, texts: Sequence[str]) -> Any:
@@ -52,20 +52,20 @@ class OneTeacher:
 
 
 class TwoTeachers:
-    """Two frozen encoders, whose cosines are mixed, as one with the first's dimension.
+    """Two frozen encoders as one: their cosines are mixed, the dimension is that of the first.
 
-    The mean over ``phrases``, or a share of it, is taken from the second's vectors, since those
-    of many encoders all lie in one narrow cone. Both are set end to end, the second times
-    √weight, so that their cosine is the weighted mean of both. Of that space the principal axes
-    are kept, as many as the first encoder has dimensions, and turned to lie as near to its
-    vectors as can be (orthogonal Procrustes; Schönemann, 1966): a student that begins as the
-    first encoder then has the shortest way.
+    The mean over ``phrases``, or a share of it, is subtracted from the second encoder's vectors,
+    since many encoders have all their vectors in one narrow cone. Both are concatenated, the
+    second times √weight, so that the cosine is the weighted mean of both. That space is projected
+    onto as many principal directions as the first encoder has dimensions, and rotated to be as
+    near to its vectors as possible (orthogonal Procrustes; Schönemann, 1966). A student that
+    starts as the first encoder then has the shortest way to go.
 
     Args:
-        first: the encoder that the student begins as, or one like it.
+        first: the encoder that the student starts as, or one like it.
         second: another, of any dimension.
-        weight: of the second's cosine; the first's has 1.
-        centre: share of its mean that is taken from the second's vectors, 0 to 1.
+        weight: of the second encoder's cosine; that of the first is 1.
+        centre: share of its mean that is subtracted from the second encoder's vectors, 0 to 1.
         phrases: some of the kind that will be taught, to fit all this to.
     """
 
@@ -105,7 +105,7 @@ def principal_directions(vectors: Any) -> Any:
 
 
 def sample_phrases(texts: Sequence[str], encoder: TrainingEncoder, seed: str) -> list[str]:
-    """Spans of 1 to 20 words of texts, each length as often as any other."""
+    """Spans of 1 to 20 words of texts; all lengths are equally likely."""
     rng = Random(seed)  # noqa: S311
     phrases = []
     for _ in range(_PHRASES):

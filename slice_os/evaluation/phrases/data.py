@@ -28,7 +28,7 @@ TURNEY = DataSource(
 
 @dataclass(frozen=True, slots=True)
 class GradedPair:
-    """Two phrases, how similar people find them, and the field that they are of, if known."""
+    """Two phrases, how similar people find them, and their field, if known."""
 
     first: str
     second: str
@@ -38,12 +38,12 @@ class GradedPair:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A phrase, the word that means the same, and those that do not.
+    """A phrase, the word that means the same, and words that do not.
 
     Attributes:
         phrase: a bigram.
         answer: the right word.
-        parts: the words of the bigram, which are offered, too.
+        parts: the words of the bigram, which are among the choices.
         others: further wrong words.
     """
 
@@ -60,7 +60,7 @@ class PhraseSet:
     Attributes:
         name: one of `SETS`.
         path: the file.
-        pairs: graded pairs; none where the set has choices.
+        pairs: graded pairs; none if the set has choices.
         choices: of Turney's set.
     """
 
@@ -116,7 +116,7 @@ def read_turney(path: Path) -> PhraseSet:
 
 Reader: TypeAlias = Callable[[Path], PhraseSet]
 
-# Where each set is looked for in a folder, and in those right below it.
+# Patterns of file names, in a folder and in its direct subfolders.
 SETS: dict[str, tuple[str, Reader, DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
@@ -126,17 +126,17 @@ SETS: dict[str, tuple[str, Reader, DataSource]] = {
 
 
 def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
-    """The sets that a folder holds, or those of some names.
+    """The sets in a folder, or some of them by name.
 
-    Of STS-B each file but the train split is a set; a ``train.csv`` counts as patent phrases
-    only where its header says so.
+    Each file of STS-B except the train split is a set; a ``train.csv`` counts as patent phrases
+    only if its header says so.
 
     Args:
         data: a folder, or the file of the one set named.
-        names: some of `SETS`; for none, all that are found.
+        names: some of `SETS`; none for all that are found.
 
     Raises:
-        InputError: if a set that is named is not found, none is found, or one is malformed.
+        InputError: if a named set is missing, no set is found, or one is malformed.
     """
     if data.is_file():
         if len(names) != 1:

@@ -1,4 +1,4 @@
-"""The Phrase-in-Context data sets, as published and as kept in samples.
+"""The Phrase-in-Context data sets, in full and as published samples.
 
 PiC (Pham et al., 2023) has three tasks: phrase similarity (PS) over pairs of sentences, and phrase
 retrieval (PR) and phrase sense disambiguation (PSD) over documents with one gold phrase each.
@@ -43,11 +43,11 @@ class PhraseQuestion:
     """A query phrase and the one phrase of a document that it paraphrases.
 
     Attributes:
-        query: the paraphrase that is looked for.
+        query: the paraphrase to look for.
         context: the document.
         answer: the gold phrase, ``context[start:end]``.
-        start: where it begins, in code points.
-        subset: the part of the set that it comes from, as ``PR-pass``; empty if not said.
+        start: its first code point.
+        subset: the part of the set that it comes from, such as ``PR-pass``; empty if unknown.
     """
 
     query: str
@@ -65,13 +65,13 @@ class PhraseQuestion:
 def find_splits(folder: Path, task: str) -> dict[str, Path]:
     """The files of a task in a folder, by split.
 
-    A file belongs to the split whose name its own name has as a word (``ps_train.json``,
-    ``dev-hard-v2.0.1.json``, ``validation.jsonl``). Where some files are named after tasks
-    (``ps_…``, ``pr_…``, ``psd_…``), only those of the task asked for count; a lone one of them
-    that names no split is the test split.
+    A file belongs to a split if its name contains the split as a word (``ps_train.json``,
+    ``dev-hard-v2.0.1.json``, ``validation.jsonl``). If some files are named after tasks
+    (``ps_…``, ``pr_…``, ``psd_…``), only those of this task count; if the only one of them names
+    no split, it is the test split.
 
     Args:
-        folder: where to look; not in folders below it.
+        folder: where to look; subfolders are ignored.
         task: ``ps``, ``pr`` or ``psd``.
 
     Raises:
@@ -103,11 +103,11 @@ def find_splits(folder: Path, task: str) -> dict[str, Path]:
 def load_pairs(path: Path) -> tuple[PhrasePair, ...]:
     """A split of PiC PS: ``{"data": [{phrase1, phrase2, sentence1, sentence2, label}]}``.
 
-    A bare list or an object a line is read as well; labels are ``positive`` and ``negative``,
-    or 1 and 0.
+    A bare list and JSON Lines are read as well; labels are ``positive`` and ``negative``, or 1
+    and 0.
 
     Raises:
-        InputError: on a missing file or a row that lacks a field, naming it.
+        InputError: if the file is missing, or a row lacks a field; it is named.
     """
     pairs = []
     for row in PAIRS.json_records(path):
@@ -125,13 +125,13 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
     """A file of PiC PR or PSD.
 
     Rows are ``{query, context, answers: {text: [...], answer_start: [...]}}``, as on Hugging
-    Face, or SQuAD's nesting of paragraphs and questions, or samples of PSD ``{query, passages:
-    [{text, phrase, start}, …], gold_passage}``, whose passages are joined by an empty line (PiC,
-    section 4.3) and left out where the gold one is not known.
+    Face, or nested paragraphs and questions as in SQuAD, or samples of PSD ``{query, passages:
+    [{text, phrase, start}, …], gold_passage}``. Passages of PSD are joined by an empty line (PiC,
+    section 4.3); a sample is left out if its gold passage is unknown.
 
     Raises:
-        InputError: on a missing file, a row that lacks a field, or an answer that is not where
-            the row says.
+        InputError: if the file is missing, a row lacks a field, or an answer is not at its
+            offset.
     """
     questions = []
     for row in QUESTIONS.json_records(path):
@@ -147,7 +147,7 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
 
 
 def find_phrase(phrase: str, text: str) -> tuple[int, int] | None:
-    """Where a phrase first stands verbatim in a text, better as whole words than within one.
+    """The first verbatim occurrence of a phrase in a text, preferably as whole words.
 
     Returns:
         Start and end in code points; None if it does not occur.

@@ -1,4 +1,4 @@
-"""Sets in the form of STS-B-Context, from pairs of sentences and text to put one of them in."""
+"""Sets in the form of STS-B-Context, from pairs of sentences and text around one of them."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ def place_in_text(
 ) -> Iterator[ContextRow]:
     """Put the second sentence of each pair, unchanged, into real text of up to `MAX_WORDS` words.
 
-    It stands between two sentences, or between two clauses without its end point; the first
+    It is placed between two sentences, or between two clauses without its full stop. The first
     sentence is the query.
 
     Args:
         pairs: sentence pairs.
-        passages: text to draw from; each run of sentences is equally likely.
-        seed: of the draws.
+        passages: text to choose from; each run of sentences is equally likely.
+        seed: of all random choices.
 
     Raises:
         InputError: if no passage has a sentence that is short enough.
     """
-    draw = random.Random(seed)  # noqa: S311  no secret
+    rng = random.Random(seed)  # noqa: S311  no secret
     surroundings = [text for passage in passages for text in _runs(passage)]
     if not surroundings:
-        raise InputError(f"no passage has a sentence of at most {MAX_WORDS} words to place one by")
+        raise InputError(
+            f"no passage has a sentence of at most {MAX_WORDS} words to place another beside"
+        )
     for pair in pairs:
-        passage, place = _insert(pair.second, draw.choice(surroundings), draw)
+        passage, place = _insert(pair.second, rng.choice(surroundings), rng)
         yield ContextRow(pair.first, pair.second, passage, pair.gold, place)
 
 
@@ -58,17 +60,17 @@ def generate(
 ) -> Iterator[ContextRow]:
     """Have a language model write text around the second sentence of each pair.
 
-    By the paper's prompt (SLICE, section 4.2), with a random letter to begin with. Answers
-    without the sentence, word for word but for case and its end point, are left out. The paper
-    then had people remove answers that change how similar the sentences are; that is left to
+    The prompt is that of the paper (SLICE, section 4.2), with a random first letter. Answers that
+    do not contain the sentence verbatim, apart from case and the full stop, are left out. In the
+    paper, people then removed answers that change how similar the sentences are; that is left to
     the user.
 
     Raises:
         SliceError: if the endpoint does not answer.
     """
-    draw = random.Random(seed)  # noqa: S311  no secret
+    rng = random.Random(seed)  # noqa: S311  no secret
     prompts = [
-        PROMPT.format(letter=draw.choice(LETTERS), phrase=bare(pair.second)) for pair in pairs
+        PROMPT.format(letter=rng.choice(LETTERS), phrase=bare(pair.second)) for pair in pairs
     ]
     answers = track(endpoint.answer(prompts), "passages", len(pairs), progress)
     for pair, answer in zip(pairs, answers, strict=True):
@@ -79,7 +81,7 @@ def generate(
 
 
 def _runs(passage: str) -> Iterator[str]:
-    """Consecutive sentences of a passage, from each of its sentences on as many as fit."""
+    """Runs of consecutive sentences of a passage: from each sentence on, as many as fit."""
     ends = sentence_ends(passage)
     starts = [0, *ends[:-1]]
     words = find_words(passage)[:, 0]
@@ -91,10 +93,10 @@ def _runs(passage: str) -> Iterator[str]:
             yield passage[start : fitting[-1]].strip()
 
 
-def _insert(sentence: str, text: str, draw: random.Random) -> tuple[str, tuple[int, int]]:
-    """A text with a sentence put in at a border drawn from all, and where it stands then."""
+def _insert(sentence: str, text: str, rng: random.Random) -> tuple[str, tuple[int, int]]:
+    """A text with a sentence inserted at a random border, and the place of the sentence."""
     clauses = [match.end() for match in _CLAUSE.finditer(text)]
-    border = draw.choice([0, *sentence_ends(text), *clauses])
+    border = rng.choice([0, *sentence_ends(text), *clauses])
     left, right = text[:border].rstrip(), text[border:].lstrip()
     core = bare(sentence)
     point = "," if border in clauses else "" if core[-1] in "!?。！？" else "."

@@ -1,1 +1,1 @@
-"""Training data: reading it, keeping evaluation data out, placing phrases in real text."""
+"""Training data: formats, decontamination, phrases placed in real text, hard negatives."""

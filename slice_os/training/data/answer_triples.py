@@ -1,4 +1,4 @@
-"""Triples from annotated documents: a query, a sentence that answers it, others that do not."""
+"""Triples from annotated documents: a query, a sentence that answers it, and others that do not."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NEGATIVES = 6
 def read_answers(path: Path, split: str = "") -> Iterator[Triple]:
     """Triples of every query that a document answers.
 
-    Sentences are cut into pieces of at most 50 words, and those under four words are left out.
-    The two pieces that the gold spans cover most are positives; those that they do not touch,
-    most words of the query first, are negatives: of one document and one style, they differ in
-    what they say.
+    Sentences are cut into pieces of at most 50 words; pieces under four words are left out. The
+    two pieces that gold spans cover most are positives. Pieces that they do not touch are
+    negatives, those that share most words with the query first: from the same document and in the
+    same style, they differ in what they say.
 
     Args:
         path: documents with gold spans; see `read_span_set`.
-        split: only documents that say they belong to it; empty for all.
+        split: only documents of this split; empty for all.
 
     Raises:
-        InputError: on a file that is missing, of no known form, or without that split.
+        InputError: if the file is missing, of no known form, or without that split.
     """
     found = read_span_set(path, split or None)
     texts = {document.id: document.text for document in found.documents}
@@ -47,9 +47,9 @@ def _triples(
     question: Question, text: str, pieces: Sequence[Span], words: Sequence[frozenset[str]]
 ) -> Iterator[Triple]:
     covered = [_covered(piece, question.spans) for piece in pieces]
-    asked = _vocabulary(question.query)
+    wanted = _vocabulary(question.query)
     by_cover = sorted(range(len(pieces)), key=lambda index: -covered[index])
-    by_words = sorted(range(len(pieces)), key=lambda index: -len(asked & words[index]))
+    by_words = sorted(range(len(pieces)), key=lambda index: -len(wanted & words[index]))
     negatives = [index for index in by_words if not covered[index]][:_NEGATIVES]
     if not negatives:
         return

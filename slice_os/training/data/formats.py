@@ -22,7 +22,7 @@ from slice_os.training.data.wordnet import (
 )
 from slice_os.training.records import Pair, Passage, Record, Sense, Substitution, Triple
 
-# As in SICK and STS: what follows is alike, what contradicts is near in topic only.
+# As in SICK and STS: entailed sentences are alike, contradictions share the topic only.
 NLI_SCORES = {"entailment": 0.85, "neutral": 0.5, "contradiction": 0.15}
 _BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
 
@@ -32,10 +32,10 @@ class Format:
     """A format of data files.
 
     Attributes:
-        records: what it yields.
+        records: type of the records that it yields.
         read: reads one file.
         source: what its files hold, and where to get them.
-        splits: whether documents say which split they belong to; ``read`` then takes one.
+        splits: whether documents name their split; ``read`` then takes one.
     """
 
     records: type
@@ -115,7 +115,7 @@ def _pair(first: str, second: str, score: float) -> Pair:
 
 
 def _joined(tokens: str) -> str:
-    """Text that was cut into tokens, with its marks back at their words."""
+    """Text from tokens, with punctuation joined to its words again."""
     return _BEFORE_MARK.sub("", tokens).strip()
 
 
@@ -151,11 +151,11 @@ def read_files(format_name: str, files: list[Path], split: str = "") -> Iterator
 
     Args:
         format_name: one of `FORMATS`.
-        files: where they are.
-        split: only documents of it, where the format has splits.
+        files: their paths.
+        split: only documents of this split, if the format has splits.
 
     Raises:
-        InputError: on a missing or malformed file, or one without the split.
+        InputError: if a file is missing or malformed, or has no such split.
     """
     known = FORMATS[format_name]
     for path in files:

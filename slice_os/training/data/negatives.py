@@ -1,4 +1,4 @@
-"""Hard negatives: passages that our own store finds for a query and that do not answer it."""
+"""Hard negatives: passages that a search finds for a query and that do not answer it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def mine_negatives(
 
     Args:
         pairs: a query as ``first`` and the text that answers it as its passage.
-        store: a store to make of all passages, with BM25 and spans fused as in any search.
+        store: a folder for a store of all passages; BM25 and spans are fused as in any search.
         encoder: as for `Corpus`.
-        negatives: how many a triple gets; a query with fewer is left out.
-        skip: best results to pass over, where answers may be missing from the data.
-        margin: a passage counts as unlabelled answer, and not as negative, from this share of
-            the true passage's cosine on.
-        progress: is told how many queries are done.
+        negatives: number for each triple; a query with fewer is left out.
+        skip: number of best results to skip, if answers may be missing from the data.
+        margin: from this share of the true passage's cosine on, a passage counts as an
+            unlabelled answer and not as a negative.
+        progress: called with the number of queries done.
 
     Raises:
         InputError: if no query has a passage.

@@ -1,7 +1,7 @@
 """Context data: a phrase placed inside other real text, at a clause or sentence border.
 
 STS-B-Context has a language model write the context (SLICE, section 4.2); here it is text that
-people wrote, which costs nothing and has a license.
+people wrote, which costs nothing and has a known license.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def context_sentences(passages: Iterable[Passage]) -> list[str]:
 
 
 def place(phrase: str, contexts: Sequence[str], rng: Random) -> Passage:
-    """A phrase inside other text; two times in three within a sentence, else as one of its own.
+    """A phrase inside other text: within a sentence two times in three, else as its own sentence.
 
-    Within a sentence it loses its capital and full stop, as if it had been written there.
+    Within a sentence it loses its capital and full stop.
 
     Args:
-        phrase: what to place; it stands in the result verbatim but for that.
-        contexts: sentences to take the text around it from.
-        rng: what is drawn at random comes from here.
+        phrase: what to place; apart from that it stays verbatim.
+        contexts: sentences for the text around it.
+        rng: source of randomness.
 
     Returns:
         The text, and where the phrase is in it.
@@ -69,7 +69,7 @@ def _within(phrase: str, sentence: str, contexts: Sequence[str], rng: Random) ->
 
 
 def _split(sentence: str, rng: Random) -> tuple[str, str]:
-    """A sentence in two, at a comma if it has one, else often at its beginning or end."""
+    """A sentence in two parts, split at a comma if it has one, else often at its start or end."""
     commas = [match.end() for match in _COMMA.finditer(sentence)]
     if commas and rng.random() < 0.6:
         cut = rng.choice(commas)
@@ -83,7 +83,7 @@ def _split(sentence: str, rng: Random) -> tuple[str, str]:
 
 
 def _uncapitalised(text: str) -> str:
-    """Without the capital that a sentence begins with; names in capitals keep theirs."""
+    """The text without its first capital, unless that is part of an acronym."""
     first, _, _ = text.partition(" ")
     if first[:1].isupper() and (first == "A" or first[1:2].islower()):
         return text[:1].lower() + text[1:]

@@ -1,4 +1,4 @@
-"""SWORDS (Lee et al., 2021): substitutes for a word in its context, judged by several people."""
+"""SWORDS (Lee et al., 2021): substitutes for a word in its context, judged by people."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _CONTEXT = 130
 
 
 def read_swords(path: Path) -> Iterator[Substitution]:
-    """Targets with substitutes that at least half of the judges take, and some that none do.
+    """Targets with substitutes that at least half of the judges accept, and some that few do.
 
     Contexts are cut to about 130 characters on either side of the target.
 
     Raises:
-        InputError: on a missing or malformed file.
+        InputError: if the file is missing or malformed.
     """
     data: Any = SWORDS.json(path)
     try:

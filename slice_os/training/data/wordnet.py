@@ -1,4 +1,4 @@
-"""Open English WordNet: words in their examples, and what means the same there or elsewhere."""
+"""Open English WordNet: words in their examples, with synonyms there and in other senses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_synsets(path: Path) -> list[Synset]:
     """All synsets of a file; satellite adjectives count as adjectives.
 
     Raises:
-        InputError: on a missing or malformed file.
+        InputError: if the file is missing or malformed.
     """
     return [
         Synset(
@@ -52,10 +52,10 @@ def read_synsets(path: Path) -> list[Synset]:
 
 
 def read_substitutions(path: Path) -> Iterator[Substitution]:
-    """Words in example sentences, where the word has another sense with other synonyms.
+    """Words in example sentences that have another sense with other synonyms.
 
-    The synset's other members may stand in the word's place; members of the word's other
-    synsets of the same part of speech may not. Names and other capitals are left out.
+    The other members of the synset can replace the word; members of the word's other synsets
+    with the same part of speech cannot. Names and other capitals are left out.
     """
     for used in _uses(path):
         member, synset, others = used.member, used.synset, used.others
@@ -77,7 +77,7 @@ def read_substitutions(path: Path) -> Iterator[Substitution]:
 
 
 def read_senses(path: Path) -> Iterator[Sense]:
-    """Words in example sentences, with their definition there and those of other senses."""
+    """Words in example sentences, with their definition there and those of their other senses."""
     for used in _uses(path):
         definition = short_definition(used.synset)
         others = [short_definition(other) for other in used.others]
@@ -86,7 +86,7 @@ def read_senses(path: Path) -> Iterator[Sense]:
 
 
 def read_definitions(path: Path) -> Iterator[Pair]:
-    """Words with a synonym, and with their definition where it is short."""
+    """Words with a synonym, and with their definition if it is short."""
     for synset in read_synsets(path):
         for other in synset.members[1:]:
             yield Pair(synset.members[0], other, 1.0, Passage(other))
@@ -132,7 +132,7 @@ def short_definition(synset: Synset) -> str:
 
 
 def find_form(text: str, lemma: str, pos: str) -> tuple[int, int] | None:
-    """Where a regular form of a lemma stands in a text, in code points."""
+    """Where a regular form of a lemma is in a text, in code points."""
     head, space, rest = lemma.partition(" ")
     stem = head[:-1] if head[-1:] in ("e", "y") else head
     forms = re.escape(lemma)

@@ -1,4 +1,4 @@
-"""Objectives, by the names that a configuration gives them."""
+"""Objectives, by their names in recipes. A new one is a file and a line in `OBJECTIVES`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an objective is."""
+"""The interface of objectives."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from slice_os.training.teachers import Teacher
 
 
 class Objective(Protocol):
-    """A frozen dataclass of its settings, which maps a batch to a loss."""
+    """A frozen dataclass of settings that maps a batch to a loss."""
 
     @property
     def records(self) -> tuple[type, ...]:
-        """The kinds of records it takes."""
+        """The types of records that it takes."""
         ...
 
     def __call__(
@@ -25,8 +25,8 @@ class Objective(Protocol):
 
         Args:
             batch: records.
-            student: the encoder that is trained.
-            teacher: what it learns from.
-            rng: the source of all that is drawn at random.
+            student: the encoder to train.
+            teacher: the encoder that it learns from.
+            rng: source of randomness.
         """
         ...

@@ -1,4 +1,4 @@
-"""The contextual objective: what a word means here, not what it may mean elsewhere."""
+"""Contextual objectives: what a word means here, not what it can mean elsewhere."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from slice_os.words import touched_words
 
 @dataclass(frozen=True, slots=True)
 class Contextual:
-    """A word in its sentence is nearer to a right substitute there than any is to a wrong one.
+    """A word in its sentence is nearer to right substitutes there than to wrong ones.
 
-    Each record gives three sentences: as it was, with a right and with a wrong substitute in
-    the word's place. Cosines are those of the words' vectors in these sentences. CoSENT ranks
-    every right one of the batch above every wrong one, so that one threshold can part them, and
-    the logistic loss of the difference ranks the two of a sentence.
+    Each record gives three sentences: the original, one with a right substitute and one with a
+    wrong substitute in the word's place. Cosines are between the words' vectors in these
+    sentences. CoSENT ranks every right one of the batch above every wrong one, so that a single
+    threshold can separate them; the logistic loss of the difference ranks the two of a sentence.
 
     Attributes:
         scale: inverse temperature of both.
@@ -74,7 +74,7 @@ class Senses:
 
     Attributes:
         scale: inverse temperature.
-        others: definitions of other senses, as far as the word has them.
+        others: number of definitions of other senses, as far as the word has them.
     """
 
     scale: float = 20.0
@@ -108,7 +108,7 @@ class Senses:
 
 
 def substitute(record: Substitution, phrase: str) -> Passage:
-    """The sentence with the phrase in the word's place, with a capital where there was one."""
+    """The sentence with the phrase in place of the word; a capital stays a capital."""
     if record.text[record.start].isupper():
         phrase = phrase[:1].upper() + phrase[1:]
     text = record.text[: record.start] + phrase + record.text[record.end :]

@@ -1,4 +1,4 @@
-"""Span distillation: a span in its context is taught the vector of the span alone."""
+"""Span distillation: a span in its context learns the vector of the span alone."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class SpanDistillation:
     """The mean of a span's token vectors in context ← a frozen teacher's vector of the span alone.
 
     Three terms: 1 - cos to the teacher's vector; the mean squared difference between the
-    students' and the teachers' matrix of cosines; and both again for phrases that the student,
-    too, reads alone, as it will read queries. Needs no labels. Of pairs, it takes the passage.
+    student's and the teacher's matrix of cosines; and both again for phrases that the student
+    reads alone, as it will read queries. It needs no labels. Of pairs, it takes the passage.
 
     Attributes:
-        spans: spans drawn from each text; a placed phrase is one of them.
+        spans: number of spans sampled from each text; a placed phrase is one of them.
         min_words: shortest span; shorter ones keep more of their context.
         max_words: longest span.
         matrix: weight of the matrix term.
-        isolated: phrases of a batch that the student reads alone.
-        isolated_weight: weight of theirs.
+        isolated: number of phrases of a batch that the student reads alone.
+        isolated_weight: weight of their terms.
     """
 
     spans: int = 12
@@ -62,7 +62,7 @@ class SpanDistillation:
         spans = [
             (index, *span)
             for index, passage in enumerate(passages)
-            for span in self._draw(passage, student, rng)
+            for span in self._sample(passage, student, rng)
         ]
         texts = [passage.text for passage in passages]
         phrases = [
@@ -83,21 +83,21 @@ class SpanDistillation:
             )
         return loss
 
-    def _draw(self, passage: Passage, student: Student, rng: Random) -> list[tuple[int, int]]:
+    def _sample(self, passage: Passage, student: Student, rng: Random) -> list[tuple[int, int]]:
         """Words ``begin, end`` of different spans of a passage."""
         words = student.align(passage.text).words
-        drawn: dict[tuple[int, int], None] = {}
+        chosen: dict[tuple[int, int], None] = {}
         if passage.end > passage.start:
-            drawn[touched_words(words, passage.start, passage.end)] = None
+            chosen[touched_words(words, passage.start, passage.end)] = None
         for _ in range(3 * self.spans):
-            if len(drawn) >= self.spans:
+            if len(chosen) >= self.spans:
                 break
-            drawn[sample_span(len(words), rng, self.min_words, self.max_words)] = None
-        return list(drawn)
+            chosen[sample_span(len(words), rng, self.min_words, self.max_words)] = None
+        return list(chosen)
 
 
 def _direct(student: Any, teacher: Any) -> Any:
-    """0 where the student keeps fewer numbers than the teacher has: there is no cosine then."""
+    """0 if only the student's vectors are shortened: there is no cosine then."""
     if student.shape[1] != teacher.shape[1]:
         return 0.0
     return 1 - (student * teacher).sum(dim=1).mean()

@@ -20,17 +20,17 @@ from slice_os.training.teachers import Teacher
 class GradedSpans:
     """The best span of a passage is as near to a phrase as it should be.
 
-    The maximum over spans is how passages are scored in use (SLICE, section 3.2). Of many
-    spans, some are near by chance, so it lies above the similarity of the two phrases. Three
-    terms bring it down: CoSENT ranks it by score; ``regression`` brings it to a mix of the
-    score and the teacher's cosine of the two phrases alone; ``matrix`` brings it there for the
-    phrases and passages of different pairs, too, by the teacher alone.
+    A passage's score is the maximum over its spans (SLICE, section 3.2). Some of many spans are
+    near by chance, so the maximum is above the similarity of the two phrases. Three terms correct
+    that: CoSENT ranks it by score; ``regression`` moves it to a mix of the score and the teacher's
+    cosine of the two phrases alone; ``matrix`` moves the phrases and passages of different pairs
+    to the teacher's cosine as well.
 
     Attributes:
         scale: inverse temperature of CoSENT.
         ranking: weight of CoSENT.
         regression: weight of the mean squared error of a phrase and its own passage.
-        score_share: share of the score in what that is brought to, 0 to 1.
+        score_share: share of the score in that mix, 0 to 1.
         matrix: weight of the mean squared error of all phrases and passages.
         max_words: longest span.
     """
@@ -129,7 +129,7 @@ class Paraphrases:
         first = text_vectors(student.encode([pair.first for pair in batch]))
         second = text_vectors(student.encode([pair.second for pair in batch]))
         cosines = first @ second.T
-        # the diagonal moves to the front of its row, and of its column
+        # The diagonal moves to the front of its row, and of its column.
         own = cosines.diagonal()[:, None]
         diagonal = torch.eye(len(batch), dtype=torch.bool, device=cosines.device)
         others = cosines.masked_fill(diagonal, -torch.inf)

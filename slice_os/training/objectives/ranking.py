@@ -8,17 +8,17 @@ from slice_os.training.backend import torch
 
 
 def cosent(similarities: Any, scores: Any, scale: float) -> Any:
-    """CoSENT (Su, 2022): every pair that should rank higher does.
+    """CoSENT (Su, 2022): pairs with higher scores rank higher.
 
     log(1 + Σ e^{scale·(s_i - s_j)}) over all i, j with score_i < score_j.
 
     Args:
         similarities: ``(n,)`` cosines.
-        scores: ``(n,)`` what they should be ordered by; ties are left alone.
+        scores: ``(n,)`` what should order them; ties are ignored.
         scale: inverse temperature.
 
     Returns:
-        A scalar; 0 where all scores are equal.
+        A scalar; 0 if all scores are equal.
     """
     below = scores[:, None] < scores[None, :]
     excess = (similarities[:, None] - similarities[None, :])[below] * scale
@@ -29,7 +29,7 @@ def contrast(similarities: Any, scale: float) -> Any:
     """Cross-entropy of each row's first similarity against the others of its row.
 
     Args:
-        similarities: ``(n, candidates)``; ``-inf`` where there is no candidate.
+        similarities: ``(n, candidates)``; ``-inf`` for no candidate.
         scale: inverse temperature.
     """
     return (torch.logsumexp(scale * similarities, dim=1) - scale * similarities[:, 0]).mean()

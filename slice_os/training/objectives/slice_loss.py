@@ -1,4 +1,4 @@
-"""The loss of SLICE, and the same with more negatives."""
+"""The loss of SLICE, and a variant with more negatives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SliceLoss:
     """SLICE, section 3.2: L = -λ·sim_true + log(e^{λ·sim_true} + e^{λ·sim_false}).
 
     sim is the cosine of the query and the best of all spans of a..b words, scaled to [0, 1].
-    A triple's first negative counts.
+    Only the first negative of a triple counts.
 
     Attributes:
         scale: λ.
@@ -60,13 +60,13 @@ class SliceLoss:
 class InBatchLoss:
     """`SliceLoss` against several negatives of a triple and all passages of the other triples.
 
-    Triples of the same query are not held against each other.
+    Triples with the same query are not negatives of each other.
 
     Attributes:
         scale: λ.
         min_words: a.
         max_words: b.
-        negatives: hard negatives of a triple to use, as far as it has them.
+        negatives: number of hard negatives of a triple to use, as far as it has them.
     """
 
     scale: float = 30.0
@@ -86,8 +86,8 @@ class InBatchLoss:
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean loss over a batch."""
-        asked = [triple.query for triple in batch]
-        queries = text_vectors(student.encode(asked))
+        texts = [triple.query for triple in batch]
+        queries = text_vectors(student.encode(texts))
         passages = [triple.positive for triple in batch]
         for triple in batch:
             count = min(self.negatives, len(triple.negatives))
@@ -95,9 +95,9 @@ class InBatchLoss:
         cosines = best_cosines(
             student.encode(passages), queries[None], self.max_words, self.min_words
         ).T
-        # each row begins with its own positive
+        # Each row begins with its own positive.
         own = cosines.diagonal()[:, None]
         answers = torch.zeros(cosines.shape, dtype=torch.bool, device=cosines.device)
-        answers[:, : len(asked)] = torch.tensor([[a == b for b in asked] for a in asked])
+        answers[:, : len(texts)] = torch.tensor([[a == b for b in texts] for a in texts])
         others = cosines.masked_fill(answers, -torch.inf)
         return contrast((1 + torch.cat([own, others], dim=1)) / 2, self.scale)
