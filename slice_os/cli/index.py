@@ -14,7 +14,7 @@ from slice_os.cli.options import chosen_index, connect, index_options, store_opt
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
     from slice_os.model import ModelCard
-    from slice_os.stores.opensearch.manage import Version
+    from slice_os.stores.opensearch.manage import IndexVersion
     from slice_os.stores.opensearch.repair import Fault
 
 
@@ -152,7 +152,7 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
         click.echo(f"deleted {', '.join(before)}", err=True)
 
 
-def as_json(version: Version) -> dict[str, Any]:
+def as_json(version: IndexVersion) -> dict[str, Any]:
     """A version as plain values."""
     encoder = version.settings.encoder
     counts = {
@@ -181,7 +181,7 @@ def as_json(version: Version) -> dict[str, Any]:
     }
 
 
-def describe(version: Version) -> str:
+def describe(version: IndexVersion) -> str:
     """A version as a few lines of text."""
     options, encoder = version.options, version.settings.encoder
     state = f"  ({version.state})" if version.state else ""
@@ -208,7 +208,7 @@ def describe_fault(fault: Fault) -> str:
     )
 
 
-def _tell_swap(alias: str, chosen: Version, before: list[str]) -> None:
+def _tell_swap(alias: str, chosen: IndexVersion, before: list[str]) -> None:
     former = f", no longer for {', '.join(before)}" if before else ""
     click.echo(f"{alias} stands for {chosen.index}{former}", err=True)
 

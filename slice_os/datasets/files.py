@@ -116,7 +116,7 @@ class DataSource:
         except orjson.JSONDecodeError as error:
             raise self.malformed(path, f"not valid JSON ({error})") from None
 
-    def json_lines(self, path: Path) -> Iterator[Row]:
+    def json_lines(self, path: Path) -> Iterator[DataRow]:
         """The objects of a JSON Lines file; empty lines are skipped.
 
         Raises:
@@ -133,9 +133,9 @@ class DataSource:
                 raise self.malformed(path, reason) from None
             if not isinstance(record, dict):
                 raise self.malformed(path, f"line {number}: not a JSON object")
-            yield Row(self, path, number, record)
+            yield DataRow(self, path, number, record)
 
-    def json_records(self, path: Path) -> Iterator[Row]:
+    def json_records(self, path: Path) -> Iterator[DataRow]:
         """The objects of JSON Lines (``.jsonl``), or of a JSON list, alone or under ``data``.
 
         Raises:
@@ -150,7 +150,7 @@ class DataSource:
         if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
             raise self.malformed(path, "not a list of objects, alone or under 'data'")
         for number, record in enumerate(records, start=1):
-            yield Row(self, path, number, record, "row")
+            yield DataRow(self, path, number, record, "row")
 
     def table(
         self,
@@ -161,7 +161,7 @@ class DataSource:
         quoted: bool = True,
         header: bool = True,
         fallback: str | None = None,
-    ) -> Iterator[Row]:
+    ) -> Iterator[DataRow]:
         """The rows of a table with one line per row; empty lines are skipped.
 
         Args:
@@ -192,7 +192,7 @@ class DataSource:
                 if len(cells) < len(names) or (header and len(cells) > len(names)):
                     reason = f"line {number}: {len(cells)} columns of {len(names)}"
                     raise self.malformed(path, reason)
-                yield Row(self, path, number, dict(zip(names, cells, strict=False)))
+                yield DataRow(self, path, number, dict(zip(names, cells, strict=False)))
         except csv.Error as error:
             reason = f"line {reader.line_num}: not a valid table ({error})"
             raise self.malformed(path, reason) from None
@@ -207,7 +207,7 @@ class DataSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DataRow:
     """A row of a data file that can say where it is.
 
     Attributes:

@@ -15,7 +15,7 @@ from slice_os.errors import InputError
 
 OWN = "JSON lines"
 
-Reader = Callable[[Any, Path], Iterator[Annotated]]
+SpanSetReader = Callable[[Any, Path], Iterator[Annotated]]
 
 # PolyAI's slot names as queries.
 RESTAURANT_SLOTS = {
@@ -82,7 +82,7 @@ def _annotated(content: Any, path: Path) -> tuple[str, Iterator[Annotated]]:
     raise SPAN_SETS.malformed(path, "of no known form")
 
 
-def _checked(reader: Reader, content: Any, path: Path) -> Iterator[Annotated]:
+def _checked(reader: SpanSetReader, content: Any, path: Path) -> Iterator[Annotated]:
     number = 0
     try:
         for number, one in enumerate(reader(content, path), start=1):  # noqa: B007
@@ -207,7 +207,7 @@ def _squad(content: Any, path: Path) -> Iterator[Annotated]:
             yield Annotated(document, answers)
 
 
-_FORMS: tuple[tuple[str, frozenset[str], Reader], ...] = (
+_FORMS: tuple[tuple[str, frozenset[str], SpanSetReader], ...] = (
     ("CUAD", frozenset({"title", "text", "clauses"}), _cuad),
     ("ContractNLI", frozenset({"documents", "labels"}), _contract_nli),
     ("QMSum", frozenset({"meeting_transcripts", "specific_query_list"}), _qmsum),

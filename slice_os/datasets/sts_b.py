@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.datasets.files import DataSource, Row
+from slice_os.datasets.files import DataRow, DataSource
 from slice_os.errors import InputError
 
 HIGHEST = 5.0
@@ -49,7 +49,7 @@ def read_sts_b(path: Path) -> tuple[SentencePair, ...]:
     return tuple(pairs)
 
 
-def _pair(row: Row) -> SentencePair:
+def _pair(row: DataRow) -> SentencePair:
     first, second = row.text("sentence 1").strip(), row.text("sentence 2").strip()
     return SentencePair(first, second, row.score("score", 0, HIGHEST))
 

@@ -8,13 +8,13 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from slice_os.errors import InputError
 
-Settings = TypeVar("Settings")
+T = TypeVar("T")
 
 # Former names of fields, which recipes may still use.
 RENAMED = {"licence": "license", "guided": "two_teachers"}
 
 
-def from_table(cls: type[Settings], table: Any, where: str, **given: Any) -> Settings:
+def from_table(cls: type[T], table: Any, where: str, **given: Any) -> T:
     """A settings dataclass from a table of TOML, and from values that are already built.
 
     Raises:

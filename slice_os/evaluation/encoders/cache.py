@@ -11,7 +11,7 @@ from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
 from slice_os.encoder import SpanEncoder
 from slice_os.evaluation.encoders.base import Cost, Representation, TextEncoder
-from slice_os.evaluation.encoders.vector_cache import Arrays, VectorCache
+from slice_os.evaluation.encoders.vector_cache import NamedArrays, VectorCache
 
 # Part of every key: increment it when the meaning of stored vectors changes.
 FORMAT = "1"
@@ -97,14 +97,14 @@ class CachedEncoder:
                 blocks.append(stored["vectors"].astype(np.float32, copy=False))
         return np.concatenate(blocks) if blocks else encode(texts)
 
-    def _load(self, key: str) -> Arrays | None:
+    def _load(self, key: str) -> NamedArrays | None:
         stored = self._cache.load(self._encoder.identity, key)
         if stored is not None:
             passes, tokens, seconds = stored.pop("cost").tolist()
             self._read += Cost(int(passes), int(tokens), seconds)
         return stored
 
-    def _store(self, key: str, cost: Cost, arrays: Arrays) -> None:
+    def _store(self, key: str, cost: Cost, arrays: NamedArrays) -> None:
         numbers = np.array([cost.passes, cost.tokens, cost.seconds], dtype=np.float64)
         encoder = self._encoder
         self._cache.store(encoder.identity, key, encoder.name, {"cost": numbers, **arrays})
@@ -123,7 +123,7 @@ def _blocks(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield texts[start : start + size]
 
 
-def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> Arrays:
+def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> NamedArrays:
     return {
         "ids": np.concatenate([aligned.piece_ids for aligned, _ in items]),
         "words": np.concatenate([aligned.words for aligned, _ in items]),
@@ -133,7 +133,7 @@ def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> Arrays:
     }
 
 
-def _unpack(texts: Sequence[str], stored: Arrays) -> list[tuple[AlignedText, FloatArray]]:
+def _unpack(texts: Sequence[str], stored: NamedArrays) -> list[tuple[AlignedText, FloatArray]]:
     at_word = np.cumsum(stored["n_words"])[:-1]
     at_piece = np.cumsum(stored["n_pieces"])[:-1]
     parts = zip(

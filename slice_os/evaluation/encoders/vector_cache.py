@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+NamedArrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 GIGABYTE = 1_000_000_000
 DEFAULT_LIMIT = 5 * GIGABYTE
@@ -65,7 +65,7 @@ class VectorCache:
         # The first write checks the size, and then each time a fiftieth of the limit was written.
         self._unchecked = limit
 
-    def load(self, identity: str, key: str) -> Arrays | None:
+    def load(self, identity: str, key: str) -> NamedArrays | None:
         """The arrays of an entry; None if there is no such entry, or no longer."""
         file = self._file(identity, key)
         try:
@@ -76,7 +76,7 @@ class VectorCache:
             return None
         return arrays
 
-    def store(self, identity: str, key: str, encoder: str, arrays: Arrays) -> None:
+    def store(self, identity: str, key: str, encoder: str, arrays: NamedArrays) -> None:
         """Store an entry, then delete the least recently used ones if the cache is too large.
 
         Args:

@@ -114,10 +114,10 @@ def read_turney(path: Path) -> PhraseSet:
     return PhraseSet("turney", path, choices=tuple(choices))
 
 
-Reader: TypeAlias = Callable[[Path], PhraseSet]
+PhraseSetReader: TypeAlias = Callable[[Path], PhraseSet]
 
 # Patterns of file names, in a folder and in its direct subfolders.
-SETS: dict[str, tuple[str, Reader, DataSource]] = {
+SETS: dict[str, tuple[str, PhraseSetReader, DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
     "sts-b": ("stsb*.csv", read_stsb_pairs, STS_B),

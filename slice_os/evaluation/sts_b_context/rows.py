@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.datasets.files import DataSource, Row
+from slice_os.datasets.files import DataRow, DataSource
 
 SOURCE = DataSource(
     "a tab-separated table with the columns line, paraphrase, passage and goldsim",
@@ -52,7 +52,7 @@ def load_rows(path: Path) -> tuple[ContextRow, ...]:
     return rows
 
 
-def _row(row: Row) -> ContextRow:
+def _row(row: DataRow) -> ContextRow:
     query, passage, gold = row.text("line"), row.text("passage"), row.score("goldsim")
     return ContextRow(query, row.values["paraphrase"], passage, gold, _place(row.values))
 

@@ -65,7 +65,7 @@ CREATE VIRTUAL TABLE passage_terms USING fts5 (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class StoreSettings:
     """What a store was made with; never changes."""
 
     encoder: ModelCard
@@ -79,7 +79,7 @@ class Arrays:
     one past the last. Its norms are those of the spans that begin with it.
     """
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(self, folder: Path, settings: StoreSettings) -> None:
         self.vectors = ArrayFile(folder / "vectors.i8", np.int8, settings.encoder.dimension)
         self.scales = ArrayFile(folder / "scales.f32", np.float32)
         self.words = ArrayFile(folder / "words.u32", np.uint32, 4)
@@ -113,7 +113,7 @@ class Arrays:
             file.close()
 
 
-def create(folder: Path, settings: Settings) -> None:
+def create(folder: Path, settings: StoreSettings) -> None:
     """Make an empty store.
 
     Raises:
@@ -164,7 +164,7 @@ def exists(folder: Path) -> bool:
             return found.fetchone() is not None
 
 
-def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
+def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings:
     """What the store was made with.
 
     Raises:
@@ -179,7 +179,7 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> Settings:
             f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
             "upgrade slice-os, or ingest again into a new store"
         )
-    return Settings(
+    return StoreSettings(
         ModelCard.from_fields(orjson.loads(values["encoder"])), int(values["max_pieces"])
     )
 

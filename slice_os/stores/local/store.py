@@ -23,7 +23,7 @@ from slice_os.stores.base import StoredDocument, StoreInfo
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
     Arrays,
-    Settings,
+    StoreSettings,
     connect,
     create,
     errors_explained,
@@ -52,7 +52,7 @@ class LocalStore:
         self.folder = folder
         with errors_explained(folder):
             self._connection = connect(folder)
-            self.settings: Settings = read_settings(self._connection, folder)
+            self.settings: StoreSettings = read_settings(self._connection, folder)
         self._arrays = Arrays(folder, self.settings)
         self._lock = RLock()
         self._revision = ""
@@ -78,7 +78,7 @@ class LocalStore:
         Raises:
             StoreError: if the folder cannot hold a store.
         """
-        create(folder, Settings(card, max_pieces))
+        create(folder, StoreSettings(card, max_pieces))
         return cls(folder)
 
     def check_encoder(self, card: ModelCard) -> None:

@@ -14,7 +14,7 @@ from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
-from slice_os.stores.local.files import Arrays, Settings, errors_explained
+from slice_os.stores.local.files import Arrays, StoreSettings, errors_explained
 from slice_os.stores.local.terms import terms
 
 COMMIT_SECONDS = 2.0
@@ -23,7 +23,9 @@ COMMIT_SECONDS = 2.0
 class LocalWriter:
     """The one writer of a local store; made by `LocalStore.writer`."""
 
-    def __init__(self, connection: sqlite3.Connection, folder: Path, settings: Settings) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, folder: Path, settings: StoreSettings
+    ) -> None:
         self._connection = connection
         self._folder = folder
         self._arrays = Arrays(folder, settings)

@@ -22,7 +22,7 @@ BEAT_SECONDS = 2.0
 SILENCE_SECONDS = 10.0
 REQUEST_SECONDS = 5.0
 
-Version: TypeAlias = dict[str, int]
+DocumentVersion: TypeAlias = dict[str, int]
 
 
 class Lease:
@@ -74,7 +74,7 @@ class Lease:
                 )
 
     @retrying
-    def _take(self) -> Version:
+    def _take(self) -> DocumentVersion:
         deadline = time.monotonic() + SILENCE_SECONDS
         with self._handle.errors_explained():
             first = held = self._read()
@@ -106,7 +106,7 @@ class Lease:
                     return
                 self._version = version
 
-    def _put(self, condition: dict[str, Any]) -> Version | None:
+    def _put(self, condition: dict[str, Any]) -> DocumentVersion | None:
         """Write the record; None if another process did so first."""
         try:
             return _version(
@@ -147,7 +147,7 @@ def leased(handle: IndexHandle) -> Iterator[Lease]:
         lease.release()
 
 
-def _version(answer: dict[str, Any]) -> Version:
+def _version(answer: dict[str, Any]) -> DocumentVersion:
     return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}
 
 

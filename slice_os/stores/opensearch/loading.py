@@ -16,7 +16,7 @@ from slice_os.stores.opensearch.settings import META
 RESTORE = "restore"
 PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
-Settings = dict[str, Any]
+SavedSettings = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,15 @@ def loading(handle: IndexHandle) -> Iterator[Load]:
         _finish(handle, restore)
 
 
-def _read_note(handle: IndexHandle) -> Settings | None:
+def _read_note(handle: IndexHandle) -> SavedSettings | None:
     """The settings to restore if a load is in progress or was interrupted; otherwise None."""
     meta = _meta(handle)[META]
-    noted: Settings | None = meta.get(RESTORE)
+    noted: SavedSettings | None = meta.get(RESTORE)
     return noted
 
 
 @retrying
-def _begin(handle: IndexHandle) -> tuple[bool, Settings]:
+def _begin(handle: IndexHandle) -> tuple[bool, SavedSettings]:
     """Whether an earlier load was interrupted, and the settings to restore."""
     with handle.errors_explained():
         noted = _read_note(handle)
@@ -89,20 +89,20 @@ def _begin(handle: IndexHandle) -> tuple[bool, Settings]:
 
 
 @retrying
-def _finish(handle: IndexHandle, restore: Settings) -> None:
+def _finish(handle: IndexHandle, restore: SavedSettings) -> None:
     with handle.errors_explained():
         handle.client.indices.put_settings(index=handle.name, body={"index": restore})
         handle.client.indices.refresh(index=handle.name)
         _note(handle, None)
 
 
-def _fast(handle: IndexHandle) -> Settings:
+def _fast(handle: IndexHandle) -> SavedSettings:
     found = handle.client.count(index=handle.name, body=PASSAGES)
     empty = found["count"] == 0 and not found["_shards"]["failed"]
     return {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
 
 
-def _current(handle: IndexHandle) -> Settings:
+def _current(handle: IndexHandle) -> SavedSettings:
     found = handle.client.indices.get_settings(index=handle.name)
     settings = found[handle.name]["settings"]["index"]
     return {
@@ -111,7 +111,7 @@ def _current(handle: IndexHandle) -> Settings:
     }
 
 
-def _note(handle: IndexHandle, restore: Settings | None) -> None:
+def _note(handle: IndexHandle, restore: SavedSettings | None) -> None:
     """Write the settings to restore to the mapping's ``_meta``, or remove them."""
     meta = _meta(handle)
     ours = {name: value for name, value in meta[META].items() if name != RESTORE}

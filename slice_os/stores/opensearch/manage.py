@@ -27,7 +27,7 @@ from slice_os.stores.opensearch.settings import (
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class IndexVersion:
     """One index of an alias.
 
     Attributes:
@@ -67,7 +67,7 @@ class Version:
         return ", ".join(word for word, holds in words.items() if holds)
 
 
-def versions(handle: IndexHandle) -> list[Version]:
+def versions(handle: IndexHandle) -> list[IndexVersion]:
     """The versions of an alias, oldest first.
 
     Raises:
@@ -86,7 +86,7 @@ def versions(handle: IndexHandle) -> list[Version]:
     return [describe(handle.named(name), current=name in current) for name in names]
 
 
-def describe(handle: IndexHandle, current: bool = True) -> Version:
+def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     """The contents and state of one index.
 
     Raises:
@@ -108,7 +108,7 @@ def describe(handle: IndexHandle, current: bool = True) -> Version:
     sums = counted["aggregations"]
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in sums["kinds"]["buckets"]}
     settings = settings_of(mappings, handle.location)
-    return Version(
+    return IndexVersion(
         index=index,
         current=current,
         unfinished=UNFINISHED in meta,
@@ -131,7 +131,7 @@ def describe(handle: IndexHandle, current: bool = True) -> Version:
     )
 
 
-def swap(handle: IndexHandle, index: str | None = None) -> tuple[Version, list[str]]:
+def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, list[str]]:
     """Let the alias stand for another version, in one step.
 
     Args:
@@ -243,7 +243,7 @@ def _flat(options: Mapping[str, Any]) -> dict[str, str]:
     return flat
 
 
-def _known(index: str, there: Sequence[Version], location: str) -> Version:
+def _known(index: str, there: Sequence[IndexVersion], location: str) -> IndexVersion:
     for version in there:
         if version.index == index:
             return version
