@@ -109,9 +109,8 @@ def ingest(
     else:
         click.echo(orjson.dumps(asdict(summary)))
     if summary.bad_records:
-        click.echo(
-            f"slice-os: {summary.bad_records} records could not be used, see {letters}", err=True
-        )
+        records = "1 record" if summary.bad_records == 1 else f"{summary.bad_records} records"
+        click.echo(f"slice-os: {records} could not be used, see {letters}", err=True)
     return 1 if summary.bad_records else 0
 
 

@@ -46,6 +46,7 @@ class Option:
         required: whether it has to be given.
         default: the value if it is not given.
         metavar: what the value is called in ``--help``.
+        cached: whether the default is a folder of the vector cache, if there is a cache.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Option:
     required: bool = False
     default: str | int | bool | None = None
     metavar: str | None = None
+    cached: bool = False
 
     def accept(self, value: object) -> object:
         """A value as `Harness.run` takes it: paths as `Path`, several values as a tuple.

@@ -67,7 +67,12 @@ def evaluate(
     accepted = harness.accept(options)
     if not all(map(find_spec, EXTRA_PACKAGES)):
         raise MissingExtraError("slice-os eval", "eval")
+    if cache is not None and not isinstance(cache, VectorCache):
+        cache = VectorCache(Path(cache))
     opened = _open(encoders, threads, cache)
+    for option in harness.options:
+        if option.cached and cache is not None and accepted.get(option.name) is None:
+            accepted[option.name] = cache.stores
     return harness.run(Path(data), opened, progress=progress, **accepted)
 
 
@@ -87,7 +92,7 @@ def load_harness(name: str) -> Harness:
 def _open(
     encoders: str | TextEncoder | Sequence[str | TextEncoder],
     threads: int | None,
-    cache: VectorCache | str | Path | None,
+    cache: VectorCache | None,
 ) -> list[TextEncoder]:
     if isinstance(encoders, str) or not isinstance(encoders, Sequence):
         encoders = [encoders]
@@ -100,5 +105,4 @@ def _open(
             raise InputError(f"two encoders are called {name!r}; name them: NAME=ENCODER")
     if cache is None:
         return opened
-    kept = cache if isinstance(cache, VectorCache) else VectorCache(Path(cache))
-    return [CachedEncoder(encoder, kept) for encoder in opened]
+    return [CachedEncoder(encoder, cache) for encoder in opened]

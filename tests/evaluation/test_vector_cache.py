@@ -53,6 +53,22 @@ def test_a_cache_below_its_limit_keeps_everything(tmp_path: Path) -> None:
     assert keys_of(cache) == set(range(10))
 
 
+def test_stores_count_and_go_when_they_are_old(tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path, limit=115_000)
+    for name, used in (("old", 1.0), ("new", None)):
+        store = cache.stores / name
+        store.mkdir(parents=True)
+        (store / "vectors.i8").write_bytes(bytes(60_000))
+        if used:
+            os.utime(store, (used, used))
+    (cache.stores / "new.lock").touch()
+    fill(cache, range(1))
+    assert {path.name for path in cache.stores.iterdir()} == {"new", "new.lock"}
+    assert {one.encoder: one.entries for one in cache.usage()} == {"stores": 1, "model": 1}
+    cache.empty()
+    assert cache.usage() == []
+
+
 def test_files_of_a_killed_process_are_deleted_when_they_are_old(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     fill(cache, range(1))

@@ -41,10 +41,10 @@ CONTRACT = min((DEMO / "contracts").glob("*.txt"))
 KILLS = 10
 
 
-def assert_as_if_in_one_go(client: OpenSearch, alias: str, anew: str) -> None:
+def assert_as_if_in_one_go(client: OpenSearch, alias: str, fresh: str) -> None:
     """The two indices have equal contents, and nothing remains of what went wrong."""
     index = concrete(client, alias)
-    assert contents(client, index) == contents(client, concrete(client, anew))
+    assert contents(client, index) == contents(client, concrete(client, fresh))
     assert not list(find_faults(IndexHandle(client, index, alias)))
     assert "restore" not in meta(client, index)
 
@@ -92,9 +92,9 @@ def test_a_load_killed_at_any_moment_resumes(
             process.kill()
     status, _, errors = run_cli(*command, cwd=tmp_path)
     assert status == 0, f"{errors} (seed {seed}, {killed} killed)"
-    with Corpus(f"{location}-anew", encoder) as anew:
-        anew.ingest([path, CONTRACT], dead_letters=letters)
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-anew")
+    with Corpus(f"{location}-fresh", encoder) as fresh:
+        fresh.ingest([path, CONTRACT], dead_letters=letters)
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, index) == ("7s", "1")
 
 
@@ -109,7 +109,7 @@ def test_a_node_that_stops_and_starts_again(
         closing(BulkSender(IndexHandle(client, "plain", "plain"))) as sender,
         ThreadPoolExecutor() as executor,
         Corpus(f"{tight_node.url}/stopped", encoder) as corpus,
-        Corpus(f"{tight_node.url}/anew", encoder) as anew,
+        Corpus(f"{tight_node.url}/fresh", encoder) as fresh,
     ):
         client.indices.create(index="plain")
         began: list[Future[list[Outcome]]] = []
@@ -132,8 +132,8 @@ def test_a_node_that_stops_and_starts_again(
         ]
         client.indices.refresh(index="plain")
         assert client.count(index="plain")["count"] == 20
-        anew.ingest([path], dead_letters=letters)
-        assert_as_if_in_one_go(client, "stopped", "anew")
+        fresh.ingest([path], dead_letters=letters)
+        assert_as_if_in_one_go(client, "stopped", "fresh")
 
 
 @pytest.mark.usefixtures("small_requests", "quick_lease")
@@ -168,9 +168,9 @@ def test_a_node_that_stays_down(
         with Corpus(location, encoder) as corpus:
             assert corpus.ingest([path], dead_letters=letters).bad_records == 0
         assert live_settings(client, index) == (None, "1")
-        with Corpus(f"{location}-anew", encoder) as corpus:
+        with Corpus(f"{location}-fresh", encoder) as corpus:
             corpus.ingest([path], dead_letters=letters)
-        assert_as_if_in_one_go(client, "away", "away-anew")
+        assert_as_if_in_one_go(client, "away", "away-fresh")
 
 
 @pytest.mark.usefixtures("small_requests")
@@ -248,9 +248,9 @@ def test_an_index_that_becomes_read_only(
     set_block(None)
     status, _, errors = call_cli(capsys, *command)
     assert (status, errors) == (0, "")
-    with Corpus(f"{location}-anew", encoder) as corpus:
+    with Corpus(f"{location}-fresh", encoder) as corpus:
         corpus.ingest([path], dead_letters=letters)
-    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-anew")
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, concrete(opensearch, index_name)) == (None, "1")
 
 

@@ -167,9 +167,9 @@ def test_verify_finds_and_repairs(
     faults = [json.loads(line) for line in faulty.out.splitlines()]
     assert {(fault["doc_id"], fault["expected"]) for fault in faults} >= {("orphan", 0)}
     assert {fault["doc_id"] for fault in faults} == {"orphan", doc_id}
-    mended = run("index", "verify", "--repair", "--store", store)
-    assert mended.status == 1
-    assert doc_id in mended.err
+    repaired = run("index", "verify", "--repair", "--store", store)
+    assert repaired.status == 1
+    assert doc_id in repaired.err
     assert run("index", "verify", "--store", store).status == 0
     again = run("ingest", file, "--store", store).json()
     assert (again["documents"], again["documents_unchanged"]) == (1, COUNT - 1)

@@ -65,9 +65,9 @@ def test_an_application_ranks_as_search_does(
     assert asked["hybrid"] is None
     answers = opensearch.msearch(body=asked["msearch"]["lines"])["responses"]
     found = {hit["_id"]: hit for answer in answers for hit in answer["hits"]["hits"]}
-    body = asked["evidence"]["body"]
+    body = asked["candidates"]["body"]
     body["query"]["bool"]["filter"][0]["ids"]["values"] = list(found)
-    answer = opensearch.transport.perform_request("POST", asked["evidence"]["path"], body=body)
+    answer = opensearch.transport.perform_request("POST", asked["candidates"]["path"], body=body)
     expected = {hit.context.text: hit for hit in calls.search(PHRASE, top_k=15)}
     assert len(answer["hits"]["hits"]) == len(found)
     best = answers[1]["hits"]["max_score"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -23,7 +24,10 @@ KEPT = 0.9
 # Half-written files of this age belong to a process that was killed.
 STALE_SECONDS = 86_400
 
-_ENTRY, _PART, _NAME = ".npz", ".part", "encoder.txt"
+# A store that was used since then may be open in another process.
+OPEN_SECONDS = 3_600
+
+_ENTRY, _PART, _NAME, _STORES = ".npz", ".part", "encoder.txt", "stores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ def default_cache() -> Path:
 class VectorCache:
     """Arrays on disk, by encoder and key; safe for several processes at once, and to delete.
 
-    An entry appears whole or not at all. Reading one marks it as used.
+    An entry appears whole or not at all. Reading one marks it as used. The local stores that
+    harnesses fill are kept here, too, each in a folder of `stores`.
 
     Args:
         folder: where the entries are; created when the first one is stored.
@@ -64,6 +69,11 @@ class VectorCache:
         self.limit = limit
         # The first write checks the size, and then each time a fiftieth of the limit was written.
         self._unchecked = limit
+
+    @property
+    def stores(self) -> Path:
+        """The folder for local stores; whoever uses one sets its modification time."""
+        return self.folder / _STORES
 
     def load(self, identity: str, key: str) -> NamedArrays | None:
         """The arrays of an entry; None if there is no such entry, or no longer."""
@@ -114,7 +124,8 @@ class VectorCache:
         return sorted(found, key=lambda one: (-one.size_bytes, one.encoder))
 
     def empty(self) -> None:
-        """Delete all entries."""
+        """Delete all entries and stores."""
+        _delete(self.stores)
         for folder in self._encoders():
             for file, _, _ in self._entries(folder):
                 _delete(file)
@@ -127,19 +138,23 @@ class VectorCache:
         size = sum(size for _, _, size in entries)
         if size <= self.limit:
             return
-        for file, _, bytes_ in sorted(entries, key=lambda entry: entry[1]):
+        for path, used, bytes_ in sorted(entries, key=lambda entry: entry[1]):
             if size <= KEPT * self.limit:
                 return
-            _delete(file)
+            if path.is_dir() and used > time.time() - OPEN_SECONDS:
+                continue
+            _delete(path)
             size -= bytes_
 
     def _entries(self, folder: Path) -> Iterator[tuple[Path, float, int]]:
-        """The entries of an encoder: file, time of its last use, bytes."""
+        """The entries of an encoder, or the stores: path, time of its last use, bytes."""
         for file in folder.iterdir():
             with suppress(FileNotFoundError):
                 status = file.stat()
                 if file.suffix == _PART and status.st_mtime < time.time() - STALE_SECONDS:
                     _delete(file)
+                elif folder == self.stores and file.is_dir():
+                    yield file, status.st_mtime, _size(file)
                 elif file.suffix == _ENTRY:
                     yield file, status.st_mtime, status.st_size
 
@@ -150,7 +165,19 @@ class VectorCache:
         return self.folder / identity / f"{key}{_ENTRY}"
 
 
-def _delete(file: Path) -> None:
-    """Delete a file unless another process did, or holds it open where that prevents it."""
+def _size(store: Path) -> int:
+    """Bytes of the files in a store's folder; SQLite may remove some of its own meanwhile."""
+    size = 0
+    for file in store.glob("*"):
+        with suppress(FileNotFoundError):
+            size += file.stat().st_size
+    return size
+
+
+def _delete(path: Path) -> None:
+    """Delete a file or a store unless another process did, or holds it open and prevents it."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+        return
     with suppress(FileNotFoundError, PermissionError):
-        file.unlink()
+        path.unlink()

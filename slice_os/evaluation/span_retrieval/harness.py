@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+import orjson
+from filelock import FileLock
 
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
@@ -51,6 +55,8 @@ from slice_os.evaluation.span_retrieval.systems import (
 )
 from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation
 
+COST_FILE = "cost.json"
+
 
 @dataclass(frozen=True, slots=True)
 class SystemResult:
@@ -87,7 +93,7 @@ def run(
             ``train_split`` is given. Without either, weights are the defaults of searches.
         train_split: its split to fit on.
         limit: at most that many documents of each set.
-        stores: folder to keep the local stores in, for the next run.
+        stores: folder to keep the local stores in, for the next run; None keeps none.
         sentences: widen spans to whole sentences.
 
     Raises:
@@ -160,7 +166,21 @@ def _index(
         folder = (stores or Path(scratch)) / f"{fingerprint(data)}-{spans.card.encoder_id}"
         folder.parent.mkdir(parents=True, exist_ok=True)
         with Corpus(folder, spans) as corpus:
-            yield SpanIndex(corpus, encoder, data, progress, sentences)
+            # Another run may be filling the same store.
+            with FileLock(f"{folder}.lock"):
+                index = SpanIndex(corpus, encoder, data, progress, sentences)
+                index.span_cost = _kept_cost(folder / COST_FILE, index.span_cost)
+            # A cache deletes what was used least recently.
+            os.utime(folder)
+            yield index
+
+
+def _kept_cost(file: Path, cost: Cost | None) -> Cost | None:
+    """What filling a store took, now or in the run that filled it; None if that is unknown."""
+    if cost is not None:
+        file.write_bytes(orjson.dumps(asdict(cost)))
+        return cost
+    return Cost(**orjson.loads(file.read_bytes())) if file.is_file() else None
 
 
 def _measure(
@@ -275,7 +295,12 @@ HARNESS = Harness(
         Option("train", "A set to fit the weights of BM25 and thresholds on.", "path"),
         Option("train_split", "The split of that set, or else of the measured set, to fit on."),
         Option("limit", "Only the first N documents of each set.", "number", least=1),
-        Option("stores", "A folder to keep the local stores in, for the next run.", "folder"),
+        Option(
+            "stores",
+            "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
+            "folder",
+            cached=True,
+        ),
         Option("sentences", "Widen the spans of dense and hybrid to whole sentences.", "flag"),
     ),
 )

@@ -48,6 +48,6 @@ def export_query(
         "words": {"min": query.min_words, "max": query.max_words},
         "encoder_id": settings.encoder.encoder_id,
         "msearch": {"path": "/_msearch", "lines": search_lines(query, index, settings, size)},
-        "evidence": {"path": f"{path}?{options}", "body": by_id},
+        "candidates": {"path": f"{path}?{options}", "body": by_id},
         "hybrid": {"path": path, "bodies": fused} if fuses else None,
     }
