@@ -16,8 +16,7 @@ from slice_os.training.context import RunContext
 from slice_os.training.data.datasets import Counts
 from slice_os.training.progress import Report, silent, tracked
 
-_WARM = 1
-_TIMED = 3
+_WARM, _TIMED = 1, 3  # steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,6 @@ def read_config(path: str | Path) -> TrainingConfig:
 
 
 def _config(table: dict[str, Any]) -> TrainingConfig:
-    table = dict(table)
     data = table.pop("data", {})
     soup = as_table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -37,56 +39,34 @@ def at_dimensions(
         rng: the objective samples alike for each number of dimensions.
     """
     state = rng.getstate()
-    seen: dict[tuple[str, ...], States] = {}
-    remembered = Remembered(teacher)
+    read, read_once = cache(student.encode), _ReadOnce(teacher.projection, cache(teacher.vectors))
     losses = []
     for dimension in dimensions:
         rng.setstate(state)
         projection = teacher.projection[:dimension] if dimension < len(teacher.projection) else None
-        losses.append(objective(batch, Narrowed(student, projection, seen), remembered, rng))
+        losses.append(objective(batch, _Shortened(student.align, read, projection), read_once, rng))
     return sum(losses) / len(losses)
 
 
-class Remembered:
-    """A teacher that reads each text only once."""
+@dataclass(frozen=True, slots=True)
+class _ReadOnce:
+    """A teacher whose vectors of a text are computed once."""
 
-    def __init__(self, teacher: Teacher) -> None:
-        self.projection = teacher.projection
-        self._teacher = teacher
-        self._seen: dict[tuple[str, ...], Any] = {}
+    projection: Any
+    read: Callable[[tuple[str, ...]], Any]
 
     def vectors(self, texts: Sequence[str]) -> Any:
-        """Unit vectors ``(texts, dimension)``, without gradients."""
-        key = tuple(texts)
-        if key not in self._seen:
-            self._seen[key] = self._teacher.vectors(texts)
-        return self._seen[key]
+        return self.read(tuple(texts))
 
 
-class Narrowed:
-    """A student with shortened vectors, or with its own; each text is encoded once.
+@dataclass(frozen=True, slots=True)
+class _Shortened:
+    """A student whose vectors are projected, unless the projection is None; see `Student`."""
 
-    Args:
-        whole: the student.
-        projection: ``(fewer, dimension)`` directions to keep; None keeps the vectors.
-        seen: states of texts, shared by all that narrow the same student.
-    """
-
-    def __init__(
-        self, whole: Student, projection: Any, seen: dict[tuple[str, ...], States]
-    ) -> None:
-        self._whole = whole
-        self._projection = projection
-        self._seen = seen
-
-    def align(self, text: str) -> AlignedText:
-        """A text's words and pieces; see `Student.align`."""
-        return self._whole.align(text)
+    align: Callable[[str], AlignedText]
+    read: Callable[[tuple[str, ...]], States]
+    projection: Any
 
     def encode(self, texts: Sequence[str]) -> States:
-        """Token vectors of texts, padded to the longest."""
-        key = tuple(texts)
-        if key not in self._seen:
-            self._seen[key] = self._whole.encode(texts)
-        states = self._seen[key]
-        return states if self._projection is None else states.along(self._projection)
+        states = self.read(tuple(texts))
+        return states if self.projection is None else states.along(self.projection)
