@@ -101,7 +101,7 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 @index.command()
 @store_option
 @index_options
-@click.option("--model", help="Model folder, for --dimensions if the index has no projection.")
+@click.option("--model", help="Model folder, for --truncate-dim if the index has no projection.")
 @click.option("--swap", is_flag=True, help="Let the alias stand for the new version.")
 def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
     """Make the next version from the stored vectors; nothing is encoded again.
@@ -118,7 +118,7 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     changes = chosen_index(**index_choices)
     alias = connect(store)
     source = require_index(alias)
-    projection = _projection(source.settings.encoder, model) if "dimensions" in changes else None
+    projection = _projection(source.settings.encoder, model) if "truncate_dim" in changes else None
     on_terminal = sys.stderr.isatty()
     with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
 
@@ -190,7 +190,7 @@ def describe(version: IndexVersion) -> str:
         click.style(version.index, bold=True) + state,
         f"  {version.documents:,} documents, {version.passages:,} passages, "
         f"{version.pieces:,} token vectors; {version.size_bytes / 1e6:,.1f} MB",
-        f"  policy {options.policy}, {options.dimensions} dimensions as {options.vectors}, "
+        f"  policy {options.policy}, {options.truncate_dim} dimensions as {options.vectors}, "
         f"analyzer {options.analyzer}" + (f"; {fields}" if fields else ""),
         f"  {encoder.name} {encoder.precision} ({encoder.encoder_id}), passages of "
         f"{version.settings.max_pieces} word pieces",

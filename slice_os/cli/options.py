@@ -160,7 +160,9 @@ def index_options(command: Command) -> Command:
                 help="Index: number type of span vectors.",
             ),
             click.option(
-                "--dimensions",
+                "--truncate-dim",
+                cls=RenamedOption,
+                formerly="--dimensions",
                 type=click.IntRange(min=1),
                 help="Index: length of span vectors; by default half the model's.",
             ),

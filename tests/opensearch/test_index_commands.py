@@ -76,7 +76,7 @@ def test_ingest_makes_the_index_with_the_given_options(
     run: Run, store: str, tmp_path: Path
 ) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
-    chosen = ["--policy=grid:4", "--vectors=float", "--dimensions=96", "--analyzer=standard"]
+    chosen = ["--policy=grid:4", "--vectors=float", "--truncate-dim=96", "--analyzer=standard"]
     chosen += ["--shards=2", "--replicas=0", "--field=number=integer", "--field=when=date"]
     chosen += ["--force-merge"]
     assert run("ingest", file, "--store", store, *chosen).json()["documents"] == COUNT
@@ -86,11 +86,11 @@ def test_ingest_makes_the_index_with_the_given_options(
     assert not version["loading"]
     assert not version["unfinished"]
     assert version["documents"] == COUNT
-    made = {name: version[name] for name in ("policy", "vectors", "dimensions", "analyzer")}
+    made = {name: version[name] for name in ("policy", "vectors", "truncate_dim", "analyzer")}
     assert made == {
         "policy": "grid:4",
         "vectors": "float",
-        "dimensions": 96,
+        "truncate_dim": 96,
         "analyzer": "standard",
     }
     assert (version["shards"], version["replicas"]) == (2, 0)
@@ -106,7 +106,7 @@ def test_ingest_makes_the_index_with_the_given_options(
     [
         ("--policy=grid:8", "policy grid:1,6, not grid:8"),
         ("--vectors=float", "vectors byte, not float"),
-        ("--dimensions=384", "dimensions 192, not 384"),
+        ("--dimensions=384", "truncate_dim 192, not 384"),
         ("--analyzer=standard", "analyzer english, not standard"),
         ("--field=age=integer", "field age undeclared, not integer"),
         ("--replicas=2", "replicas 0, not 2"),
@@ -138,7 +138,7 @@ def test_index_options_are_not_for_folders(run: Run, tmp_path: Path, option: str
         ("--policy=some", "no span policy 'some'"),
         ("--field=age", "NAME=TYPE"),
         ("--field=age=whole", "no type 'whole'"),
-        ("--dimensions=385", "385 dimensions; the encoder has 384"),
+        ("--truncate-dim=385", "385 dimensions; the encoder has 384"),
     ],
 )
 def test_impossible_options_are_refused(
@@ -191,13 +191,13 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
     with Corpus(f"{store}-000002", encoder) as copy:
         assert [hit.doc_id for hit in copy.search(PHRASES[0], num_candidates=10)] == proposed
 
-    choice = ("--policy=cover:0.9", "--vectors=float", "--dimensions=384", "--field=number=long")
+    choice = ("--policy=cover:0.9", "--vectors=float", "--truncate-dim=384", "--field=number=long")
     assert run("index", "reindex", "--store", store, *choice).status == 0
     assert run("index", "swap", "--delete-old", "--store", store).status == 0
     versions = run("index", "info", "--store", store).json()["versions"]
     states = [(version["index"][-6:], version["current"]) for version in versions]
     assert states == [("000002", False), ("000003", True)]
-    assert (versions[1]["policy"], versions[1]["dimensions"]) == ("cover:0.9", 384)
+    assert (versions[1]["policy"], versions[1]["truncate_dim"]) == ("cover:0.9", 384)
     assert mined(store, encoder) == before
     assert run("index", "verify", "--store", store).status == 0
 

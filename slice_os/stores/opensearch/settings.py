@@ -26,7 +26,7 @@ class IndexOptions:
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        dimensions: length of the indexed span vectors; None for half of the encoder's, or all if
+        truncate_dim: length of the indexed span vectors; None for half of the encoder's, or all if
             the model has no projection.
         analyzer: name of the text analyser.
         fields: types of metadata fields; OpenSearch derives those of other fields.
@@ -36,7 +36,7 @@ class IndexOptions:
 
     policy: str = "grid:1,6"
     vectors: str = "byte"
-    dimensions: int | None = None
+    truncate_dim: int | None = None
     analyzer: str = "english"
     fields: Mapping[str, str] = field(default_factory=dict)
     shards: int = 1
@@ -98,7 +98,7 @@ def choose(
         InputError: on more dimensions than the encoder has, or fewer if it has no projection.
     """
     full = card.dimension
-    dimensions = options.dimensions or (full if projection is None else full // 2)
+    dimensions = options.truncate_dim or (full if projection is None else full // 2)
     if not 1 <= dimensions <= full:
         raise InputError(f"{dimensions} dimensions; the encoder has {full}")
     if dimensions == full:
