@@ -56,7 +56,7 @@ class ModelCard:
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
         """Make a card from its stored fields, also under their former names."""
-        return cls(**{_RENAMED.get(name, name): value for name, value in stored.items()})
+        return cls(**_current(stored))
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
@@ -125,7 +125,7 @@ def read_card(folder: Path) -> ModelCard:
     except orjson.JSONDecodeError as error:
         raise ModelError(f"{path}: not valid JSON ({error})") from None
     if isinstance(raw, dict):
-        raw = {_RENAMED.get(name, name): value for name, value in raw.items()}
+        raw = _current(raw)
     expected = {field.name for field in fields(ModelCard)}
     if not isinstance(raw, dict) or set(raw) != expected:
         found = set(raw) if isinstance(raw, dict) else set()
@@ -142,6 +142,11 @@ def read_card(folder: Path) -> ModelCard:
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: not found; export the model again")
     return ModelCard(**raw)
+
+
+def _current(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored fields of a card under their current names."""
+    return {_RENAMED.get(name, name): value for name, value in stored.items()}
 
 
 def bundled_model(card: ModelCard, location: str) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+import pkgutil
 from typing import TYPE_CHECKING
 
 from slice_os.errors import InputError
@@ -34,6 +34,5 @@ def load_fusion(name: str) -> Fusion:
     """
     if name not in FUSIONS:
         raise InputError(f"no fusion {name!r}; there are {', '.join(FUSION_NAMES)}")
-    module, _, function = FUSIONS[name].partition(":")
-    fusion: Fusion = getattr(import_module(module), function)
+    fusion: Fusion = pkgutil.resolve_name(FUSIONS[name])
     return fusion

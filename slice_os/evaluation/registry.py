@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -84,8 +84,7 @@ def load_harness(name: str) -> Harness:
     """
     if name not in HARNESSES:
         raise InputError(f"no harness {name!r}; there are {', '.join(HARNESSES)}")
-    module, _, attribute = HARNESSES[name].partition(":")
-    harness: Harness = getattr(importlib.import_module(module), attribute)
+    harness: Harness = pkgutil.resolve_name(HARNESSES[name])
     return harness
 
 

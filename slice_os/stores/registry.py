@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,8 +34,7 @@ def find_backend(location: Location) -> Backend:
         # The address is not repeated, since it may contain a password.
         known = ", ".join(f"{name}://…" for name in STORES if name)
         raise StoreError(f"no store has addresses of the form {scheme}://…; use a folder, {known}")
-    module, _, attribute = STORES[scheme].partition(":")
-    backend: Backend = getattr(import_module(module), attribute)
+    backend: Backend = pkgutil.resolve_name(STORES[scheme])
     return backend
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import re
-from collections.abc import Callable
 
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import TextEncoder
@@ -50,11 +49,10 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
     if colon:
         for pattern, opener in KINDS.items():
             if re.fullmatch(pattern, kind):
-                return _opener(opener)(EncoderSpec(label, kind, model, threads))
-    return _opener(_PLAIN)(EncoderSpec(label, "", text, threads))
+                return _open(opener, EncoderSpec(label, kind, model, threads))
+    return _open(_PLAIN, EncoderSpec(label, "", text, threads))
 
 
-def _opener(path: str) -> Callable[[EncoderSpec], TextEncoder]:
-    module, _, name = path.partition(":")
-    opener: Callable[[EncoderSpec], TextEncoder] = getattr(importlib.import_module(module), name)
-    return opener
+def _open(opener: str, spec: EncoderSpec) -> TextEncoder:
+    encoder: TextEncoder = pkgutil.resolve_name(opener)(spec)
+    return encoder

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from slice_os.stores.local.files import folder_size
+
 NamedArrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 GIGABYTE = 1_000_000_000
@@ -154,7 +156,7 @@ class VectorCache:
                 if file.suffix == _PART and status.st_mtime < time.time() - STALE_SECONDS:
                     _delete(file)
                 elif folder == self.stores and file.is_dir():
-                    yield file, status.st_mtime, _size(file)
+                    yield file, status.st_mtime, folder_size(file)
                 elif file.suffix == _ENTRY:
                     yield file, status.st_mtime, status.st_size
 
@@ -163,15 +165,6 @@ class VectorCache:
 
     def _file(self, identity: str, key: str) -> Path:
         return self.folder / identity / f"{key}{_ENTRY}"
-
-
-def _size(store: Path) -> int:
-    """Bytes of the files in a store's folder; SQLite may remove some of its own meanwhile."""
-    size = 0
-    for file in store.glob("*"):
-        with suppress(FileNotFoundError):
-            size += file.stat().st_size
-    return size
 
 
 def _delete(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -210,3 +210,12 @@ def errors_explained(folder: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise StoreError(f"{folder}: cannot be used as a store folder ({reason})") from error
+
+
+def folder_size(folder: Path) -> int:
+    """Total size of the files in a store's folder, in bytes; SQLite may delete some meanwhile."""
+    size = 0
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            size += path.stat().st_size
+    return size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import RLock
 
@@ -28,6 +28,7 @@ from slice_os.stores.local.files import (
     create,
     errors_explained,
     exists,
+    folder_size,
     read_settings,
     transaction,
 )
@@ -101,7 +102,7 @@ class LocalStore:
             passages=passages,
             words=words,
             pieces=pieces,
-            size_bytes=_size(self.folder),
+            size_bytes=folder_size(self.folder),
         )
 
     @contextmanager
@@ -291,12 +292,3 @@ class LocalStore:
             transaction(self._connection, "DEFERRED"),
         ):
             yield
-
-
-def _size(folder: Path) -> int:
-    """Total size of the files in a folder, in bytes; SQLite may delete some meanwhile."""
-    size = 0
-    for path in folder.iterdir():
-        with suppress(FileNotFoundError):
-            size += path.stat().st_size
-    return size
