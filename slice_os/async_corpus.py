@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING
 from slice_os.candidates import ScoredCandidates
 from slice_os.corpus import Filter, filter_values
 from slice_os.encoder import SpanEncoder
-from slice_os.mining import all_hits, best_hits, check_page, fused, make_query
+from slice_os.mining import (
+    all_hits,
+    best_hits,
+    check_page,
+    fused,
+    make_query,
+    page_hits,
+)
 from slice_os.model import ModelCard, bundled_model
+from slice_os.page import PageRequest
 from slice_os.query import Query
 from slice_os.results import Hit, Hits
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SERVER, load_fusion
@@ -76,23 +84,17 @@ class AsyncCorpus:
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        check_page(top_k, offset, num_candidates)
+        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
+        check_page(wanted, exhaustive=False)
         store, query = await self._query(phrases, where)
+        if (page := await store.page(query, wanted)) is not None:
+            return page_hits(page, query, wanted)
         if fusion == SERVER:
             candidates, scores = await store.rank_fused(query, num_candidates)
         else:
-            fuse = load_fusion(fusion)
             candidates = await store.rank(query, num_candidates)
-            scores = fused(candidates, fuse)
-        return await asyncio.to_thread(
-            best_hits,
-            candidates,
-            scores,
-            query,
-            top_k=top_k,
-            offset=offset,
-            threshold=threshold,
-        )
+            scores = fused(candidates, load_fusion(fusion))
+        return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
 
     async def mine(
         self,

@@ -229,7 +229,7 @@ class Corpus:
         """
         least = self.encoder.card.threshold if threshold is None else threshold
         hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
-        return Hits(tuple(hits), least)
+        return Hits(tuple(hits), least, exhaustive or self.store.exhaustive)
 
     def iter_mine(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,24 +14,44 @@ BM25_WEIGHT = 0.15
 RANK_CONSTANT = 60
 
 
-def convex(
-    cosines: FloatArray, bm25: FloatArray, bm25_best: float, weight: float = BM25_WEIGHT
-) -> FloatArray:
-    """A weighted mean of the cosine and of BM25 relative to the best for the phrase.
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A weighted sum of the cosine and of BM25 relative to the best for the phrase.
 
     Bruch, Gai and Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval",
     section 4, find convex combinations better and more robust than reciprocal ranks. The
     cosine keeps its own scale, so that the scores of two phrases are comparable.
 
-    Args:
-        cosines: ``(n_passages,)`` of one phrase.
-        bm25: ``(n_passages,)`` of the same phrase.
-        bm25_best: the highest BM25 of any passage for the phrase.
-        weight: of BM25.
+    Attributes:
+        cosine: weight of the cosine.
+        bm25: weight of the relative BM25.
     """
-    relative = bm25 / max(bm25_best, 1e-12)
-    fused: FloatArray = (1 - weight) * cosines + weight * relative
-    return fused
+
+    cosine: float
+    bm25: float
+
+    def __call__(self, cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
+        """Scores of passages for one phrase.
+
+        Args:
+            cosines: ``(n_passages,)``.
+            bm25: ``(n_passages,)``.
+            bm25_best: the highest BM25 of any passage for the phrase.
+        """
+        return self.cosine * cosines + self.relative(bm25_best) * bm25
+
+    def relative(self, bm25_best: float) -> float:
+        """The weight of BM25 itself, given the highest BM25 of any passage for the phrase."""
+        return self.bm25 / max(bm25_best, 1e-12)
+
+
+def weighted(bm25_weight: float) -> Linear:
+    """The convex combination with that weight of BM25."""
+    return Linear(1 - bm25_weight, bm25_weight)
+
+
+convex = weighted(BM25_WEIGHT)
+cosine_only = Linear(1.0, 0.0)
 
 
 def reciprocal_rank(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
@@ -38,7 +59,7 @@ def reciprocal_rank(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> 
 
     Cormack, Clarke and Büttcher (2009), "Reciprocal Rank Fusion outperforms Condorcet and
     individual rank learning methods", with their constant. Passages without any term of the
-    phrase have no BM25 rank. Arguments are those of `convex`.
+    phrase have no BM25 rank. Arguments are those of `Linear`.
     """
     del bm25_best
     fused = 1 / (RANK_CONSTANT + _ranks(cosines))
@@ -46,14 +67,8 @@ def reciprocal_rank(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> 
     return np.where(bm25 > 0, both, fused).astype(np.float32)
 
 
-def cosine_only(cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
-    """The cosine alone; hits still report their BM25. Arguments are those of `convex`."""
-    del bm25, bm25_best
-    return cosines
-
-
 Fusion: TypeAlias = Callable[[FloatArray, FloatArray, float], FloatArray]
-"""Cosines and BM25 of one phrase, and the best BM25, to scores; see `convex`."""
+"""Cosines and BM25 of one phrase, and the best BM25, to scores; see `Linear`."""
 
 
 def _ranks(values: FloatArray) -> FloatArray:

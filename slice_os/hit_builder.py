@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slice_os.candidates import StoredPassage
+from slice_os.page import PlacedSpan
 from slice_os.query import Query
 from slice_os.results import Context, Hit
 from slice_os.scoring import PassageScorer, span_offsets
-from slice_os.spans import ScoredSpan
 from slice_os.words import find_words
 
 
@@ -58,12 +58,30 @@ class HitBuilder:
                 score=span.cosine if score is None else score,
                 metadata=self._passage.encoded.metadata,
                 context=self._context,
-                probability=self._probability(row, span),
+                probability=_probability(self._query, row, span.cosine, span.words),
             )
 
-    def _probability(self, row: int, span: ScoredSpan) -> float | None:
-        """The probability that a span says the phrase; None if the model has no calibration."""
-        if self._query.calibration is None:
-            return None
-        phrase_words = len(find_words(self._query.phrases.texts[row]))
-        return float(self._query.calibration.probabilities(span.cosine, phrase_words, span.words))
+
+def placed_hit(span: PlacedSpan, query: Query) -> Hit:
+    """The hit of a span that a store placed by itself."""
+    return Hit(
+        phrase=query.phrases.texts[span.row],
+        doc_id=span.doc_id,
+        start=span.start,
+        end=span.end,
+        text=span.passage.text[span.start - span.passage.start : span.end - span.passage.start],
+        cosine=span.cosine,
+        bm25=span.bm25,
+        score=span.score,
+        metadata=span.metadata,
+        context=span.passage,
+        probability=_probability(query, span.row, span.cosine, span.words),
+    )
+
+
+def _probability(query: Query, row: int, cosine: float, words: int) -> float | None:
+    """The probability that a span says the phrase; None if the model has no calibration."""
+    if query.calibration is None:
+        return None
+    phrase_words = len(find_words(query.phrases.texts[row]))
+    return float(query.calibration.probabilities(cosine, phrase_words, words))

@@ -11,7 +11,8 @@ from slice_os.candidates import ScoredCandidates
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex
-from slice_os.hit_builder import HitBuilder
+from slice_os.hit_builder import HitBuilder, placed_hit
+from slice_os.page import Page, PageRequest, best_columns
 from slice_os.query import Phrases, Query, Where
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
@@ -22,7 +23,7 @@ from slice_os.search_options import (
     SERVER,
     load_fusion,
 )
-from slice_os.stores.base import FusingStore, Store
+from slice_os.stores.base import FusingStore, PagingStore, Store
 
 
 def make_query(
@@ -75,18 +76,20 @@ def search(
         InputError: on an unknown fusion, a negative top_k or offset, or a page beyond the
             candidates.
     """
-    check_page(top_k, offset, None if store.exhaustive else num_candidates)
+    wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
+    check_page(wanted, store.exhaustive)
+    if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
+        return page_hits(page, query, wanted)
     if fusion != SERVER:
-        fuse = load_fusion(fusion)
         candidates = store.rank(query, num_candidates)
-        scores = fused(candidates, fuse)
+        scores = fused(candidates, load_fusion(fusion))
     elif isinstance(store, FusingStore):
         candidates, scores = store.rank_fused(query, num_candidates)
     else:
         raise InputError(
             f"fusion '{SERVER}' needs a store in OpenSearch; use one of {', '.join(FUSIONS)}"
         )
-    return best_hits(candidates, scores, query, top_k=top_k, offset=offset, threshold=threshold)
+    return best_hits(candidates, scores, query, wanted, exhaustive=store.exhaustive)
 
 
 def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
@@ -108,27 +111,29 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
         yield from all_hits(candidates, query, threshold)
 
 
-def check_page(top_k: int, offset: int, num_candidates: int | None) -> None:
+def check_page(wanted: PageRequest, exhaustive: bool) -> None:
     """Refuse pages that do not exist, or that would not fit the pages before.
 
     Args:
-        top_k: number of hits.
-        offset: hits to skip.
-        num_candidates: passages that a store proposes; None if it scores them all.
+        wanted: the page.
+        exhaustive: whether the store always scores every passage.
 
     Raises:
         InputError: saying which values work.
     """
-    if top_k < 0 or offset < 0:
+    if wanted.top_k < 0 or wanted.offset < 0:
         raise InputError("top_k and offset must not be negative")
-    if num_candidates is None:
+    if wanted.fusion != SERVER:
+        load_fusion(wanted.fusion)
+    if exhaustive:
         return
-    if not 1 <= num_candidates <= MAX_CANDIDATES:
-        raise InputError(f"num_candidates {num_candidates}: give 1 to {MAX_CANDIDATES:,}")
-    if offset + top_k > num_candidates:
+    if not 1 <= wanted.num_candidates <= MAX_CANDIDATES:
+        raise InputError(f"num_candidates {wanted.num_candidates}: give 1 to {MAX_CANDIDATES:,}")
+    if wanted.end > wanted.num_candidates:
         raise InputError(
-            f"hits {offset + 1} to {offset + top_k} are beyond the {num_candidates} candidates: "
-            f"use num_candidates {offset + top_k} or more for all pages, or mine by threshold"
+            f"hits {wanted.offset + 1} to {wanted.end} are beyond the {wanted.num_candidates} "
+            f"candidates: use num_candidates {wanted.end} or more for all pages, or mine by "
+            "threshold"
         )
 
 
@@ -142,10 +147,8 @@ def best_hits(
     candidates: ScoredCandidates,
     scores: FloatArray,
     query: Query,
-    *,
-    top_k: int,
-    offset: int,
-    threshold: float | None,
+    wanted: PageRequest,
+    exhaustive: bool = False,
 ) -> Hits:
     """One page of the candidates with the highest scores; see `search`.
 
@@ -153,28 +156,28 @@ def best_hits(
         candidates: what a store proposes.
         scores: ``(n_phrases, n_passages)``.
         query: what to look for.
-        top_k: number of hits.
-        offset: hits to skip.
-        threshold: least cosine of a hit; None for any.
+        wanted: the page.
+        exhaustive: whether the candidates are all passages.
     """
-    if threshold is not None:
-        scores = np.where(candidates.cosines >= threshold, scores, -np.inf)
-    best = scores.max(axis=0, initial=-np.inf)
-    order = np.argsort(-best, kind="stable")[offset : offset + top_k]
-    order = order[np.isfinite(best[order])]
-    loaded = candidates.load([candidates.keys[column] for column in order])
     hits: list[Hit] = []
-    for column in order:
+    best = best_columns(scores, candidates.cosines, wanted)
+    loaded = candidates.load([candidates.keys[column] for _, column in best])
+    for row, column in best:
         passage = loaded.get(candidates.keys[column])
         if passage is not None:
-            row = int(scores[:, column].argmax())
             hits += HitBuilder(passage, query).hits(
                 row,
                 bm25=float(candidates.bm25[row, column]),
                 score=float(scores[row, column]),
                 limit=1,
             )
-    return Hits(tuple(hits), threshold)
+    return Hits(tuple(hits), wanted.threshold, exhaustive)
+
+
+def page_hits(page: Page, query: Query, wanted: PageRequest) -> Hits:
+    """The hits of a page that a store scored by itself."""
+    hits = tuple(placed_hit(span, query) for span in page.spans)
+    return Hits(hits, wanted.threshold, page.exhaustive)
 
 
 def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> Iterator[Hit]:

@@ -85,10 +85,12 @@ class Hits(Sequence[Hit]):
     Attributes:
         items: the hits.
         threshold: the least cosine they were selected with; None if there was none.
+        exhaustive: whether every passage was scored, not only those that an index proposed.
     """
 
     items: tuple[Hit, ...]
     threshold: float | None = None
+    exhaustive: bool = False
 
     def rethreshold(self, threshold: float) -> Hits:
         """The hits that remain at a higher threshold.
@@ -102,7 +104,7 @@ class Hits(Sequence[Hit]):
                 f"search again for those at {threshold}"
             )
         kept = tuple(hit for hit in self.items if hit.cosine >= threshold)
-        return Hits(kept, threshold)
+        return Hits(kept, threshold, self.exhaustive)
 
     def to_jsonl(self, path: str | Path | None = None) -> str:
         """One JSON object per line; also written to a file if a path is given."""
@@ -119,7 +121,7 @@ class Hits(Sequence[Hit]):
 
     def __getitem__(self, index: int | slice) -> Hit | Hits:
         if isinstance(index, slice):
-            return Hits(self.items[index], self.threshold)
+            return Hits(self.items[index], self.threshold, self.exhaustive)
         return self.items[index]
 
     def __len__(self) -> int:

@@ -12,6 +12,7 @@ from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
 from slice_os.documents import Document
 from slice_os.model import ModelCard
+from slice_os.page import Page, PageRequest
 from slice_os.passages import DocumentPart
 from slice_os.query import Query
 
@@ -179,4 +180,13 @@ class FusingStore(Protocol):
             Candidates, and ``(n_phrases, n_passages)`` scores, ``-inf`` for passages that the
             store did not rank for a phrase.
         """
+        ...
+
+
+@runtime_checkable
+class PagingStore(Protocol):
+    """A store that can score, fuse and place spans by itself."""
+
+    def page(self, query: Query, wanted: PageRequest) -> Page | None:
+        """One page of a search; None if this search has to go through `Store.rank`."""
         ...

@@ -21,7 +21,7 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, answering
-from slice_os.fusion import BM25_WEIGHT, convex
+from slice_os.fusion import BM25_WEIGHT, weighted
 from slice_os.mining import make_query
 from slice_os.query import Phrases, Query
 from slice_os.scoring import PassageScorer, span_offsets
@@ -84,14 +84,14 @@ class TaskScores:
 
         Args:
             system: its name.
-            weight: of BM25, if the system fuses; see `slice_os.fusion.convex`.
+            weight: of BM25, if the system fuses; see `slice_os.fusion.weighted`.
         """
         if system == BM25:
             return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)
         cosines = self.spans if system in (DENSE, HYBRID) else self.passages
         if system in (DENSE, PASSAGE):
             return cosines
-        return convex(cosines, self.bm25, float(self.bm25.max(initial=0)), weight)
+        return weighted(weight)(cosines, self.bm25, float(self.bm25.max(initial=0)))
 
     def ranking(self, scores: FloatArray, most: int = RANKED) -> list[int]:
         """Rows of the best passages by these scores, equal ones by place."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
+from slice_os.page import Page, PageRequest
 from slice_os.query import Query
 from slice_os.stores.opensearch.drivers import AsyncDriver
 from slice_os.stores.opensearch.flows import SearchFlows, resolve
 from slice_os.stores.opensearch.handle import no_index
 from slice_os.stores.opensearch.indices import Index
+from slice_os.stores.opensearch.server_flows import ServerFlows
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -29,6 +31,7 @@ class AsyncOpenSearchStore:
         self.index = index
         self._driver = driver
         self._flows = SearchFlows(index, driver.location)
+        self._server = ServerFlows(self._flows)
 
     @classmethod
     async def open(cls, client: AsyncOpenSearch, name: str, location: str) -> AsyncOpenSearchStore:
@@ -48,6 +51,10 @@ class AsyncOpenSearchStore:
             raise no_index(location)
         return cls(driver, index)
 
+    async def page(self, query: Query, wanted: PageRequest) -> Page | None:
+        """One page of a search; see `PagingStore`."""
+        return await self._driver.run(self._server.page(query, wanted))
+
     async def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
         return await self._driver.run(self._flows.rank(query, num_candidates))
@@ -62,4 +69,4 @@ class AsyncOpenSearchStore:
         self, query: Query, threshold: float, exhaustive: bool
     ) -> AsyncGenerator[ScoredCandidates, None]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        return self._driver.stream(self._flows.scan(query, threshold, exhaustive))
+        return self._driver.stream(self._server.scan(query, threshold, exhaustive))

@@ -1,38 +1,79 @@
 """The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
-Little-endian: a header (version, width of the word table's numbers in bytes, dimension, words,
-pieces), the word table (start and end relative to the passage, first piece and one past the last),
-a float32 scale per piece, and the int8 token vectors.
+Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
+the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
+(start and end relative to the passage, first piece and one past the last), the norms (uint16, a
+row per word and a column per span length: the length of a span's summed vectors over its number of
+words, in norm steps; 0 for a zero vector), a float32 scale per piece, and the int8 token vectors.
+The server's scripts read it, too; they cannot compute norms, since their loops are limited.
+
+Version 1 has neither norms nor the three numbers of the header that describe them.
 """
 
 from __future__ import annotations
 
 import struct
 from base64 import b64encode, urlsafe_b64decode
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata
 from slice_os.errors import StoreError
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise, quantise
+from slice_os.spans import TINY, span_norms
 
-_HEADER = struct.Struct("<BBHII")
-_VERSION = 1
+_OLD_HEADER = struct.Struct("<BBHII")
+_HEADER = struct.Struct("<BBBBHIIf")
+_BITS = 8
+_NORM_STEPS = 65_535
 
 
-def pack(passage: EncodedPassage) -> str:
-    """A passage's words and quantised vectors as base64."""
+@dataclass(frozen=True, slots=True)
+class UnpackedPassage:
+    """A passage as stored.
+
+    Attributes:
+        encoded: with its vectors as they are after quantisation.
+        norms: ``(n_words, max_words)`` as `span_norms` gives them; None in version 1.
+    """
+
+    encoded: EncodedPassage
+    norms: FloatArray | None
+
+
+def pack(passage: EncodedPassage, max_words: int) -> str:
+    """A passage's words, span norms and quantised vectors as base64, in version 2.
+
+    Args:
+        passage: the passage.
+        max_words: words in the longest span.
+    """
     vectors, scales = quantise(passage.vectors)
-    words = passage.words - np.array([passage.start, passage.start, 0, 0])
-    width = 2 if int(words.max(initial=0)) < 1 << 16 else 4
-    header = _HEADER.pack(_VERSION, width, vectors.shape[1], len(words), len(vectors))
-    table = words.astype(f"<u{width}").tobytes()
-    return b64encode(header + table + scales.astype("<f4").tobytes() + vectors.tobytes()).decode()
+    table = _word_table(passage)
+    lengths = np.arange(1, max_words + 1, dtype=np.float32)
+    norms = span_norms(dequantise(vectors, scales), passage.layout, max_words) / lengths
+    step = np.float32(norms.max(initial=0) / _NORM_STEPS)
+    steps = np.rint(norms / step) if step > 0 else np.zeros_like(norms)
+    shape = (vectors.shape[1], len(table), len(vectors))
+    header = _HEADER.pack(2, table.itemsize, max_words, _BITS, *shape, step)
+    return _encoded(header, table, steps.astype("<u2"), scales.astype("<f4"), vectors)
 
 
-def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPassage:
-    """The passage again, with its vectors as they are after quantisation.
+def pack_without_norms(passage: EncodedPassage) -> str:
+    """A passage's words and quantised vectors as base64, in version 1."""
+    vectors, scales = quantise(passage.vectors)
+    table = _word_table(passage)
+    header = _OLD_HEADER.pack(1, table.itemsize, vectors.shape[1], len(table), len(vectors))
+    return _encoded(header, table, scales.astype("<f4"), vectors)
+
+
+def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> UnpackedPassage:
+    """The passage again, from either version.
 
     Args:
         encoded: the result of `pack`, as OpenSearch returns it.
@@ -41,22 +82,54 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
         metadata: of the passage.
 
     Raises:
-        StoreError: if another version wrote the bytes.
+        StoreError: if a newer version wrote the bytes.
     """
     # OpenSearch returns doc values URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
-    version, width, dimension, n_words, n_pieces = _HEADER.unpack_from(raw)
-    if version != _VERSION:
-        raise StoreError(f"token vectors of version {version}; upgrade slice-os to read them")
-    table_end = _HEADER.size + 4 * width * n_words
-    scales_end = table_end + 4 * n_pieces
-    table = np.frombuffer(raw[_HEADER.size : table_end], f"<u{width}").reshape(n_words, 4)
-    scales = np.frombuffer(raw[table_end:scales_end], "<f4")
-    vectors = np.frombuffer(raw[scales_end:], np.int8).reshape(n_pieces, dimension)
-    return EncodedPassage(
+    step, max_words = 0.0, 0
+    if raw[0] == 1:
+        _, width, dimension, n_words, n_pieces = _OLD_HEADER.unpack_from(raw)
+        at = _OLD_HEADER.size
+    elif raw[0] == 2 and raw[3] == _BITS:
+        _, width, max_words, _, dimension, n_words, n_pieces, step = _HEADER.unpack_from(raw)
+        at = _HEADER.size
+    else:
+        raise StoreError(f"token vectors of version {raw[0]}; upgrade slice-os to read them")
+
+    def take(kind: npt.DTypeLike, rows: int, columns: int) -> npt.NDArray[Any]:
+        nonlocal at
+        found = np.frombuffer(raw, kind, rows * columns, at).reshape(rows, columns)
+        at += found.nbytes
+        return found
+
+    table = take(f"<u{width}", n_words, 4)
+    norms = take("<u2", n_words, max_words)
+    scales = take("<f4", n_pieces, 1)[:, 0]
+    vectors = take(np.int8, n_pieces, dimension)
+    passage = EncodedPassage(
         start=start,
         end=end,
         words=table.astype(np.int64) + np.array([start, start, 0, 0]),
         vectors=dequantise(vectors, scales),
         metadata=metadata,
     )
+    return UnpackedPassage(passage, _lengths(norms, step) if max_words else None)
+
+
+def _lengths(steps: npt.NDArray[np.uint16], step: float) -> FloatArray:
+    """Norms in the form of `span_norms`: of sums, above 0 for every span that exists."""
+    n_words, max_words = steps.shape
+    lengths = np.arange(1, max_words + 1)
+    norms = np.maximum(steps * np.float32(step) * lengths, TINY)
+    exists = np.arange(n_words)[:, None] + lengths <= n_words
+    return np.where(exists, norms, 0).astype(np.float32)
+
+
+def _word_table(passage: EncodedPassage) -> npt.NDArray[Any]:
+    words = passage.words - np.array([passage.start, passage.start, 0, 0])
+    table: npt.NDArray[Any] = words.astype("<u2" if words.max(initial=0) < 1 << 16 else "<u4")
+    return table
+
+
+def _encoded(header: bytes, *arrays: npt.NDArray[Any]) -> str:
+    return b64encode(header + b"".join(array.tobytes() for array in arrays)).decode()

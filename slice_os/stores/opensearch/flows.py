@@ -49,9 +49,9 @@ class SearchFlows:
     def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
         bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
-        found = yield from self._msearch(bodies, query)
+        found = yield from self.msearch(bodies, query)
         best = responses.ranked_best(found)
-        return (yield from self._candidates(query, responses.ids_of(found), best))
+        return (yield from self.candidates(query, responses.ids_of(found), best))
 
     def rank_fused(
         self, query: Query, num_candidates: int
@@ -59,14 +59,14 @@ class SearchFlows:
         """The passages that the server's own fusion ranks first, and its scores."""
         hybrid.require((yield ListPlugins()), self.location)
         bodies = hybrid.bodies(query, self.index.settings, num_candidates)
-        found = yield from self._msearch(bodies, query)
-        best = yield from self._best_bm25(query)
-        candidates = yield from self._candidates(query, responses.ids_of(found), best)
-        return candidates, hybrid.scores(found, candidates)
+        found = yield from self.msearch(bodies, query)
+        best = yield from self.best_bm25(query)
+        candidates = yield from self.candidates(query, responses.ids_of(found), best)
+        return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        best = yield from self._best_bm25(query)
+        best = yield from self.best_bm25(query)
         if exhaustive:
             yield from self._walk(query, threshold, best)
         else:
@@ -77,7 +77,7 @@ class SearchFlows:
 
         def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
             found = yield Compute(partial(responses.candidates, hits, query, best))
-            yield from _emit_above(found, threshold)
+            yield from emit_above(found, threshold)
 
         body = search_bodies.walk(query)
         params = search_bodies.ALL_SHARDS | search_bodies.NAMED_SCORES
@@ -87,51 +87,65 @@ class SearchFlows:
         self, query: Query, threshold: float, best: FloatArray
     ) -> Stream[ScoredCandidates]:
         """The passages that the index proposes for a threshold."""
+        ids = yield from self.near(query, threshold)
+        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+            found = yield from self.candidates(query, some, best)
+            yield from emit_above(found, threshold)
+
+    def near(self, query: Query, threshold: float) -> Flow[list[str]]:
+        """Ids of the passages that the index proposes for a threshold, in stored order."""
         least = search_bodies.proposal_score(threshold)
         hits: list[Answer] = []
         for vector in query.phrases.vectors:
-            hits += yield from self._near(vector, query, least)
-        ids = responses.in_stored_order(hits)
-        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
-            found = yield from self._candidates(query, some, best)
-            yield from _emit_above(found, threshold)
+            nearest = search_bodies.nearest(vector, self.index.settings, query.where, least)
+            (answer,) = yield from self.msearch([nearest], query)
+            hits += answer["hits"]["hits"]
+            if len(answer["hits"]["hits"]) == search_bodies.GRAPH_WIDTH:
+                further = search_bodies.radial(vector, self.index.settings, query.where, least)
+                yield from pages(self.index.name, further, partial(_collect, hits))
+        return responses.in_stored_order(hits)
 
-    def _near(self, vector: FloatArray, query: Query, least: float) -> Flow[list[Answer]]:
-        """The passages with an indexed span at or above a score."""
-        nearest = search_bodies.nearest(vector, self.index.settings, query.where, least)
-        (answer,) = yield from self._msearch([nearest], query)
-        hits: list[Answer] = answer["hits"]["hits"]
-        if len(hits) < search_bodies.GRAPH_WIDTH:
-            return hits
-
-        def collect(page: list[Answer]) -> Flow[None]:
-            hits.extend(page)
-            yield from ()
-
-        further = search_bodies.radial(vector, self.index.settings, query.where, least)
-        yield from pages(self.index.name, further, collect)
-        return hits
-
-    def _candidates(
-        self, query: Query, ids: Sequence[str], best: FloatArray
+    def candidates(
+        self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
     ) -> Flow[ScoredCandidates]:
-        """Fetch passages by id, and score them."""
-        params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
+        """Fetch passages by id, and score them here.
+
+        Args:
+            query: what to look for.
+            ids: of the passages.
+            best: the highest BM25 of each phrase.
+            point: the point in time to read at; None for the index as it is now.
+        """
         hits: list[Answer] = []
         for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
             body = search_bodies.candidates(some, query.phrases.texts)
-            answer = yield Search(body, params, self.index.name)
-            hits += answer["hits"]["hits"]
+            if point is None:
+                params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
+                request = Search(body, params, self.index.name)
+            else:
+                params = search_bodies.NAMED_SCORES | search_bodies.ALL_SHARDS
+                request = Search(search_bodies.from_point(body, point), params)
+            hits += (yield request)["hits"]["hits"]
         found: ScoredCandidates = yield Compute(partial(responses.candidates, hits, query, best))
         return found
 
-    def _best_bm25(self, query: Query) -> Flow[FloatArray]:
+    def best_bm25(self, query: Query) -> Flow[FloatArray]:
         """``(n_phrases,)``, the highest BM25 of each phrase."""
-        return responses.best_bm25((yield from self._msearch(search_bodies.best(query), query)))
+        return responses.best_bm25((yield from self.msearch(search_bodies.best(query), query)))
 
-    def _msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
-        answer = yield MultiSearch(search_bodies.msearch(self.index.name, bodies, query))
-        return responses.each(answer, self.location)
+    def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        """The answers to several searches.
+
+        Raises:
+            StoreError: if one of them fails.
+        """
+        return responses.each((yield from self.answers(bodies, query)), self.location)
+
+    def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        """The answers to several searches, failed ones included."""
+        lines = search_bodies.msearch(self.index.name, bodies, query)
+        answers: list[Answer] = (yield MultiSearch(lines))["responses"]
+        return answers
 
 
 def resolve(name: str, location: str) -> Flow[Index | None]:
@@ -168,8 +182,8 @@ def pages(
         each: the flow to run on the hits of each page.
         params: of each search.
     """
-    point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
-    try:
+
+    def walk(point: str) -> Generator[Request | Y, Any, None]:
         hits: list[Answer] = []
         while True:
             page = search_bodies.from_point(body, point, hits)
@@ -177,13 +191,35 @@ def pages(
             if not hits:
                 return
             yield from each(hits)
+
+    yield from at_point(index, walk)
+
+
+def at_point(
+    index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
+) -> Generator[Request | Y, Any, None]:
+    """Run a flow on one state of an index.
+
+    Args:
+        index: a concrete index.
+        use: makes the flow from the id of a point in time, which is closed after it.
+    """
+    point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
+    try:
+        yield from use(point)
     finally:
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
             yield ClosePoint(point)
 
 
-def _emit_above(found: ScoredCandidates, threshold: float) -> Stream[ScoredCandidates]:
+def emit_above(found: ScoredCandidates, threshold: float) -> Stream[ScoredCandidates]:
+    """The candidates at or above the threshold, if there are any."""
     kept = found.at_least(threshold)
     if kept.keys:
         yield Emit(kept)
+
+
+def _collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:
+    into += hits
+    yield from ()

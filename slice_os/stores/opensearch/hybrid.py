@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import ScoredCandidates
 from slice_os.errors import StoreError
 from slice_os.fusion import BM25_WEIGHT
 from slice_os.query import Query
 from slice_os.stores.opensearch import search_bodies
+from slice_os.stores.opensearch.responses import id_of
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -58,12 +58,12 @@ def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[B
     ]
 
 
-def scores(answers: Sequence[Answer], candidates: ScoredCandidates) -> FloatArray:
-    """The server's scores of the candidates, from one answer per phrase.
+def scores(answers: Sequence[Answer], ids: Sequence[str]) -> FloatArray:
+    """The server's scores of passages, from one answer per phrase.
 
     Returns:
         ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
     """
-    by_id = [{hit["_id"]: hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
-    rows = [[found.get(key, -np.inf) for key in candidates.keys] for found in by_id]
-    return np.array(rows, dtype=np.float32).reshape(len(answers), len(candidates.keys))
+    by_id = [{id_of(hit): hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
+    rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
+    return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))

@@ -11,7 +11,7 @@ from slice_os.documents import Document
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise, quantise
 from slice_os.selection import span_vectors
-from slice_os.stores.opensearch.codec import pack, unpack
+from slice_os.stores.opensearch.codec import pack, pack_without_norms, unpack
 from slice_os.stores.opensearch.search_bodies import index_vectors
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -73,11 +73,18 @@ def passage_source(
         "gap": gap,
         "text": document.text[passage.start : passage.end],
         "metadata": {**document.metadata, **passage.metadata},
-        "tokens": pack(passage),
+        "tokens": packed_tokens(passage, settings),
         "spans": span_entries(
             replace(passage, vectors=dequantise(*quantise(passage.vectors))), settings
         ),
     }
+
+
+def packed_tokens(passage: EncodedPassage, settings: IndexSettings) -> str:
+    """A passage's token vectors in the form that an index has them in."""
+    if settings.has_norms:
+        return pack(passage, settings.encoder.max_words)
+    return pack_without_norms(passage)
 
 
 def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:
@@ -127,11 +134,11 @@ def source_record(source: str, signature: str) -> dict[str, Any]:
 def fetched(hit: dict[str, Any]) -> FetchedPassage:
     """Read a passage from a hit of `search_bodies.candidates` or `search_bodies.walk`."""
     source = hit["_source"]
-    encoded = unpack(
+    stored = unpack(
         hit["fields"]["tokens"][0], source["start"], source["end"], source.get("metadata", {})
     )
     return FetchedPassage(
         key=hit["_id"],
-        passage=StoredPassage(source["doc_id"], source["text"], encoded),
+        passage=StoredPassage(source["doc_id"], source["text"], stored.encoded, stored.norms),
         bm25={int(row): score for row, score in hit.get("matched_queries", {}).items()},
     )

@@ -18,7 +18,7 @@ from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.manage import drop, versions
 from slice_os.stores.opensearch.paging import pages
-from slice_os.stores.opensearch.records import span_entries
+from slice_os.stores.opensearch.records import packed_tokens, span_entries
 from slice_os.stores.opensearch.search_bodies import STORED_ORDER, WALK_PASSAGES, Answer, Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -106,13 +106,12 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
     entry = hit["_source"]
     if entry["kind"] != "passage":
         return index_action(0, hit["_id"], entry)
-    tokens = hit["fields"]["tokens"][0]
-    passage = unpack(tokens, entry["start"], entry["end"], {})
-    # Doc values are returned as URL-safe base64 without padding, but stored as plain base64.
-    plain = tokens.translate(str.maketrans("-_", "+/")) + "=" * (-len(tokens) % 4)
-    return index_action(
-        0, hit["_id"], {**entry, "tokens": plain, "spans": span_entries(passage, settings)}
-    )
+    stored = unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}).encoded
+    vectors = {
+        "tokens": packed_tokens(stored, settings),
+        "spans": span_entries(stored, settings),
+    }
+    return index_action(0, hit["_id"], {**entry, **vectors})
 
 
 def _check(sender: BulkSender, handle: IndexHandle, wait: bool) -> None:

@@ -14,18 +14,17 @@ from slice_os.errors import StoreError
 from slice_os.query import Query
 from slice_os.scoring import PassageScorer
 from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.records import fetched
+from slice_os.stores.opensearch.records import fetched, passage_key
 from slice_os.stores.opensearch.search_bodies import Answer
 from slice_os.threads import one_blas_thread
 
 
-def each(answer: Answer, location: str) -> list[Answer]:
+def each(answers: list[Answer], location: str) -> list[Answer]:
     """The answers to a multi-search.
 
     Raises:
         StoreError: if one of the searches failed.
     """
-    answers: list[Answer] = answer["responses"]
     for one in answers:
         if "error" in one:
             cause = (one["error"].get("root_cause") or [one["error"]])[0]
@@ -33,15 +32,20 @@ def each(answer: Answer, location: str) -> list[Answer]:
     return answers
 
 
+def id_of(hit: Answer) -> str:
+    """The id of a passage, from the fields `search_bodies.PLACES`."""
+    fields = hit["fields"]
+    return passage_key(fields["doc_id"][0], fields["ordinal"][0])
+
+
 def ids_of(answers: Sequence[Answer]) -> list[str]:
     """Ids of the passages that several searches found, without duplicates."""
-    return list(dict.fromkeys(hit["_id"] for answer in answers for hit in answer["hits"]["hits"]))
+    return list(dict.fromkeys(id_of(hit) for answer in answers for hit in answer["hits"]["hits"]))
 
 
 def in_stored_order(hits: Iterable[Answer]) -> list[str]:
-    """Ids of hits of `search_bodies.nearest` and `search_bodies.radial`, without duplicates."""
-    places = {tuple(hit["sort"]): hit["_id"] for hit in hits}
-    return [places[place] for place in sorted(places)]
+    """Ids of hits of searches sorted by `search_bodies.STORED_ORDER`, without duplicates."""
+    return [passage_key(*place) for place in sorted({tuple(hit["sort"]) for hit in hits})]
 
 
 def ranked_best(answers: Sequence[Answer]) -> FloatArray:
@@ -67,7 +71,7 @@ def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> Scored
     found = sorted(
         map(fetched, hits), key=lambda item: (item.passage.doc_id, item.passage.encoded.start)
     )
-    scorers = [PassageScorer(item.passage.encoded, query) for item in found]
+    scorers = [PassageScorer(item.passage.encoded, query, item.passage.norms) for item in found]
     rows = range(len(query.phrases.texts))
     cosines = [scorer.best_cosines() for scorer in scorers]
     bm25 = [[item.bm25.get(row, 0.0) for row in rows] for item in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 
@@ -25,6 +25,11 @@ NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
 ALL_SHARDS = {"allow_partial_search_results": "false"}
 NAMED_SCORES = {"include_named_queries_score": "true"}
 
+# Reading an id costs more than the search: it is a stored field, beside the large copy of the
+# source that the server keeps for recovery. Doc values give the document and ordinal, thus the id.
+PLACES = {"stored_fields": "_none_", "docvalue_fields": ["doc_id", "ordinal"]}
+
+T = TypeVar("T")
 Body = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -55,14 +60,14 @@ def conditions(where: Where) -> list[Body]:
 
 
 def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """The ``k`` passages with the span nearest to a phrase; ids and scores only.
+    """The ``k`` passages with the span nearest to a phrase; places and scores only.
 
     The larger its own k, the more of its graph Lucene explores. If many spans are alike, as in
     dialogues, exploring for k passages only misses a quarter of the best ones; see
     "Measurements" in docs/opensearch.md.
     """
     clause: Body = {"vector": _vector(vector, settings), "k": max(k, GRAPH_WIDTH)}
-    return {"size": k, "_source": False, "query": _nested(clause, where)}
+    return PLACES | {"size": k, "query": _nested(clause, where)}
 
 
 def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
@@ -79,7 +84,7 @@ def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: flo
     """
     clause: Body = {"vector": _vector(vector, settings), "min_score": least}
     query = _nested(clause, where)
-    return {"size": GRAPH_WIDTH, "_source": False, "query": query, "sort": STORED_ORDER}
+    return PLACES | {"size": GRAPH_WIDTH, "query": query, "sort": STORED_ORDER}
 
 
 def proposal_score(threshold: float) -> float:
@@ -93,27 +98,27 @@ def proposal_score(threshold: float) -> float:
 
 def bm25(phrase: str, where: Where, size: int) -> Body:
     """The passages with the highest BM25; ids and scores only."""
-    query = {"bool": {"must": [_terms(phrase)], "filter": conditions(where)}}
-    return {"size": size, "_source": False, "query": query}
+    query = {"bool": {"must": [terms(phrase)], "filter": conditions(where)}}
+    return PLACES | {"size": size, "query": query}
 
 
 def verbatim(phrase: str, where: Where, size: int) -> Body:
     """The passages with the terms close together, in roughly this order; ids only."""
     close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
     query = {"bool": {"must": [close], "filter": conditions(where)}}
-    return {"size": size, "_source": False, "query": query}
+    return PLACES | {"size": size, "query": query}
 
 
 def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     """Passages by id, with their token vectors and the BM25 of each phrase by name."""
     return _with_content(
-        {"size": len(ids), "query": _scored({"ids": {"values": list(ids)}}, phrases)}
+        {"size": len(ids), "query": scored({"ids": {"values": list(ids)}}, phrases)}
     )
 
 
-def pieces(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Ids in batches, so that answers stay small."""
-    return (ids[start : start + size] for start in range(0, len(ids), size))
+def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Batches of ids, so that answers stay small, or of anything else."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def walk(query: Query) -> Body:
@@ -121,7 +126,7 @@ def walk(query: Query) -> Body:
     passages = {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(query.where)]}}
     body: Body = {
         "size": WALK_PASSAGES,
-        "query": _scored(passages, query.phrases.texts),
+        "query": scored(passages, query.phrases.texts),
         "sort": STORED_ORDER,
         "track_scores": True,
     }
@@ -149,7 +154,7 @@ def best(query: Query) -> list[Body]:
 def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
     """The server's ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
     queries = [dense(vector, settings, where, k)["query"], bm25(phrase, where, k)["query"]]
-    return {"size": k, "_source": False, "query": {"hybrid": {"queries": queries}}}
+    return PLACES | {"size": k, "query": {"hybrid": {"queries": queries}}}
 
 
 def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
@@ -169,6 +174,19 @@ def from_point(body: Body, point: str, after: Sequence[Answer] = ()) -> Body:
     return page | {"search_after": after[-1]["sort"]} if after else page
 
 
+def terms(phrase: str) -> Body:
+    """Any of the terms; a clause of its own, so that its score is BM25 alone."""
+    return {"match": {"text": phrase}}
+
+
+def scored(admitted: Body, phrases: Sequence[str]) -> Body:
+    """The query for some passages, with the BM25 of each phrase, named by its row."""
+    named = [
+        {"bool": {"must": [terms(phrase)], "_name": str(row)}} for row, phrase in enumerate(phrases)
+    ]
+    return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
+
+
 def _vector(vector: FloatArray, settings: IndexSettings) -> list[float]:
     numbers: list[float] = index_vectors(vector[None], settings)[0].tolist()
     return numbers
@@ -181,19 +199,6 @@ def _nested(clause: Body, where: Where) -> Body:
     return {
         "nested": {"path": "spans", "score_mode": "max", "query": {"knn": {"spans.vec": clause}}}
     }
-
-
-def _terms(phrase: str) -> Body:
-    """Any of the terms; a clause of its own, so that its score is BM25 alone."""
-    return {"match": {"text": phrase}}
-
-
-def _scored(admitted: Body, phrases: Sequence[str]) -> Body:
-    named = [
-        {"bool": {"must": [_terms(phrase)], "_name": str(row)}}
-        for row, phrase in enumerate(phrases)
-    ]
-    return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 
 def _with_content(body: Body) -> Body:

@@ -13,7 +13,8 @@ from slice_os.mappings import load_template
 from slice_os.model import ModelCard
 from slice_os.selection import SpanPolicy
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE_SCHEMAS = (1, 2)
 META = "slice_os"
 FIELD_TYPES = ("keyword", "integer", "long", "float", "double", "boolean", "date", "ip")
 VECTOR_TYPES = ("byte", "float")
@@ -66,6 +67,8 @@ class IndexSettings:
         projection: ``(encoder.dimension, encoder.dimension)`` of the model, of which the first
             ``dimensions`` rows are used; None if the vectors are not projected. It is too large
             for ``_meta`` and has a record of its own.
+        schema: version of the stored format. From 2 on, span norms are stored, so that the server
+            can score passages.
     """
 
     encoder: ModelCard
@@ -74,6 +77,12 @@ class IndexSettings:
     vectors: str
     dimensions: int
     projection: FloatArray | None = field(default=None, compare=False, repr=False)
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def has_norms(self) -> bool:
+        """Whether span norms are stored with the token vectors."""
+        return self.schema >= 2
 
     @property
     def span_policy(self) -> SpanPolicy:
@@ -83,7 +92,7 @@ class IndexSettings:
     def to_meta(self) -> dict[str, Any]:
         """The form stored in the mapping's ``_meta``."""
         values = {name: getattr(self, name) for name in _IN_META}
-        return {"schema_version": SCHEMA_VERSION, **values, "encoder": asdict(self.encoder)}
+        return {"schema_version": self.schema, **values, "encoder": asdict(self.encoder)}
 
 
 _IN_META = ("max_pieces", "policy", "vectors", "dimensions")
@@ -119,13 +128,14 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
         raise StoreError(f"{location}: an index, but not one that slice-os made; name another")
-    if meta["schema_version"] != SCHEMA_VERSION:
+    schema = meta["schema_version"]
+    if schema not in READABLE_SCHEMAS:
         raise StoreError(
-            f"{location}: index has schema version {meta['schema_version']}, this slice-os reads "
+            f"{location}: index has schema version {schema}, this slice-os reads up to "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
     values = {name: meta[name] for name in _IN_META}
-    return IndexSettings(encoder=ModelCard.from_fields(meta["encoder"]), **values)
+    return IndexSettings(ModelCard.from_fields(meta["encoder"]), schema=schema, **values)
 
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The OpenSearch store: candidates from the server, exact scores here."""
+"""The OpenSearch store: exact scores from the server, or from here if it may not run scripts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
 from slice_os.encoder import SpanEncoder
 from slice_os.model import ModelCard
+from slice_os.page import Page, PageRequest
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.query import Query
 from slice_os.stores.base import StoredDocument, StoreInfo
@@ -24,7 +25,8 @@ from slice_os.stores.opensearch.lookup import find_records, require_index
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import document_key, source_key
 from slice_os.stores.opensearch.retry import retrying
-from slice_os.stores.opensearch.settings import SCHEMA_VERSION, IndexOptions
+from slice_os.stores.opensearch.server_flows import ServerFlows
+from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
 
 WALK_RECORDS = 1_000
@@ -34,7 +36,9 @@ class OpenSearchStore:
     """An index of passages, their span vectors and their terms.
 
     The index proposes passages by span vectors and by BM25; every proposed passage is then
-    scored exactly over all its spans from its stored token vectors.
+    scored exactly over all its spans from its stored token vectors, where they are: by a script on
+    the server. In an index small enough, every passage is scored. If the server may not run
+    scripts, the token vectors are fetched and scored here.
 
     Args:
         client: a client of your own, or one that `parse_location` makes.
@@ -54,6 +58,7 @@ class OpenSearchStore:
         self.settings = index.settings
         self.handle = alias.named(index.name)
         self._flows = SearchFlows(index, alias.location)
+        self._server = ServerFlows(self._flows)
         self._driver = Driver(client, alias.location)
 
     def check_encoder(self, card: ModelCard) -> None:
@@ -94,7 +99,7 @@ class OpenSearchStore:
         kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
         return StoreInfo(
             location=self.handle.location,
-            schema_version=SCHEMA_VERSION,
+            schema_version=self.settings.schema,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
             documents=kinds.get("document", 0),
@@ -154,6 +159,10 @@ class OpenSearchStore:
         ]
         return "".join(texts) + str(record["gap"])
 
+    def page(self, query: Query, wanted: PageRequest) -> Page | None:
+        """One page of a search, scored by the server; None if the server cannot."""
+        return self._driver.run(self._server.page(query, wanted))
+
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
         return self._driver.run(self._flows.rank(query, num_candidates))
@@ -164,7 +173,7 @@ class OpenSearchStore:
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        return self._driver.stream(self._flows.scan(query, threshold, exhaustive))
+        return self._driver.stream(self._server.scan(query, threshold, exhaustive))
 
     def can_fuse(self) -> bool:
         """Whether the server has the plugin that `rank_fused` needs."""

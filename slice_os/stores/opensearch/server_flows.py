@@ -1,0 +1,309 @@
+"""Searching and mining with scores from the server, as flows; see `exchange`.
+
+A search is two requests: one for candidates, and one that scores them, fuses, and returns a page
+with every passage's best span. In an index small enough the second one scores every passage.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.candidates import ScoredCandidates
+from slice_os.errors import StoreError
+from slice_os.fusion import Fusion, Linear
+from slice_os.page import Page, PageRequest, PlacedSpan, best_columns
+from slice_os.query import Query
+from slice_os.search_options import SERVER, load_fusion
+from slice_os.stores.opensearch import (
+    hybrid,
+    responses,
+    search_bodies,
+    server_bodies,
+    server_responses,
+)
+from slice_os.stores.opensearch.exchange import Flow, ListPlugins, Stream
+from slice_os.stores.opensearch.flows import SearchFlows
+from slice_os.stores.opensearch.scripting import (
+    NATIVE,
+    PAINLESS,
+    ScriptEngine,
+    Weights,
+    best_engine,
+)
+from slice_os.stores.opensearch.search_bodies import Answer, Body
+from slice_os.stores.opensearch.server_responses import (
+    IndexSize,
+    ScriptsRefusedError,
+    ServerScores,
+)
+from slice_os.stores.opensearch.server_scan import ServerScan
+
+logger = logging.getLogger("slice_os")
+
+
+class ServerFlows:
+    """Flows over one index that let the server score.
+
+    Whether it may, by which engine, and how large the index is, is found out on first use.
+
+    Args:
+        flows: over the same index, for what a client scores.
+    """
+
+    def __init__(self, flows: SearchFlows) -> None:
+        self._flows = flows
+        self._known = not flows.index.settings.has_norms
+        self._engine: ScriptEngine | None = None
+        self._size = IndexSize(0, 0.0, 1)
+
+    def page(self, query: Query, wanted: PageRequest) -> Flow[Page | None]:
+        """One page of a search; None if the server does not score."""
+        while (engine := (yield from self._find_engine(query))) is not None:
+            try:
+                return (yield from self._page(query, wanted, engine))
+            except ScriptsRefusedError as refusal:
+                if refusal.passing:
+                    return None
+                self._give_up(engine, refusal)
+        return None
+
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        while (engine := (yield from self._find_engine(query))) is not None:
+            if len(query.phrases.texts) > engine.scan_phrases:
+                break
+            try:
+                best, passages = yield from self._before_scan(query, engine)
+            except ScriptsRefusedError as refusal:
+                if refusal.passing:
+                    break
+                self._give_up(engine, refusal)
+                continue
+            scan = ServerScan(self._flows, query, threshold, engine, best)
+            yield from (scan.everything(passages) if exhaustive else scan.proposed())
+            return
+        yield from self._flows.scan(query, threshold, exhaustive)
+
+    def _find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
+        if not self._known:
+            try:
+                plugins = yield ListPlugins()
+            except StoreError:
+                # Not everybody may list them.
+                plugins = []
+            (answer,) = yield from self._flows.msearch([server_bodies.measure()], query)
+            self._size = IndexSize.of(answer)
+            self._engine = best_engine(plugins)
+            self._known = True
+        return self._engine
+
+    def _give_up(self, engine: ScriptEngine, refusal: ScriptsRefusedError) -> None:
+        self._engine = PAINLESS if engine is NATIVE else None
+        if self._engine is None:
+            logger.warning(
+                "%s: the server may not run scripts (%s), so that token vectors are fetched and "
+                "searches are slower; allow inline scripts in the context 'score' and 'field' "
+                "(script.allowed_types, script.allowed_contexts)",
+                self._flows.location,
+                refusal,
+            )
+
+    def _page(self, query: Query, wanted: PageRequest, engine: ScriptEngine) -> Flow[Page]:
+        if wanted.fusion == SERVER:
+            return (yield from self._page_fused_there(query, wanted, engine))
+        fusion = load_fusion(wanted.fusion)
+        limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
+        ids, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
+        if isinstance(fusion, Linear):
+            spans = yield from self._best_spans(query, wanted, engine, ids, fusion, best)
+        else:
+            spans = yield from self._page_fused_here(query, wanted, engine, ids, fusion, best)
+        return Page(spans, exhaustive=ids is None)
+
+    def _propose(
+        self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
+    ) -> Flow[tuple[list[list[str]] | None, FloatArray]]:
+        """What to score: ids of passages for each phrase, or None for every passage.
+
+        Args:
+            query: what to look for.
+            num_candidates: passages by vector, and as many by BM25.
+            engine: that will score.
+            limit: passages that can be scored at most.
+
+        Returns:
+            Ids and the highest BM25 of each phrase.
+        """
+        ranking = search_bodies.ranking(query, self._flows.index.settings, num_candidates)
+        small = _is_small(self._size, engine, limit)
+        bodies = search_bodies.best(query) if small else ranking
+        head, *found = yield from self._flows.msearch(
+            [server_bodies.count(query.where), *bodies], query
+        )
+        size = self._size.with_passages(server_responses.counted(head))
+        if not query.where:
+            self._size = size
+        if _is_small(size, engine, limit):
+            best = responses.best_bm25(found) if small else responses.ranked_best(found)
+            return None, best
+        if small:
+            # The index has grown.
+            found = yield from self._flows.msearch(ranking, query)
+        by_phrase = [
+            responses.ids_of(found[start : start + search_bodies.SEARCHES])
+            for start in range(0, len(found), search_bodies.SEARCHES)
+        ]
+        return by_phrase, responses.ranked_best(found)
+
+    def _best_spans(
+        self,
+        query: Query,
+        wanted: PageRequest,
+        engine: ScriptEngine,
+        ids: Sequence[Sequence[str]] | None,
+        fusion: Linear,
+        best: FloatArray,
+    ) -> Flow[tuple[PlacedSpan, ...]]:
+        """A page of the best passages, fused by the script."""
+        rows = range(len(query.phrases.texts))
+        threshold = -1.0 if wanted.threshold is None else wanted.threshold
+        weights = [
+            Weights(fusion.cosine, fusion.relative(highest), threshold) for highest in best.tolist()
+        ]
+        span = (wanted.offset, wanted.top_k) if len(rows) == 1 else (0, wanted.end)
+        everything = server_bodies.admitted(query.where)
+        bodies = [
+            server_bodies.page(
+                query,
+                row,
+                everything if ids is None else server_bodies.by_id(ids[row]),
+                engine,
+                weights[row],
+                span,
+            )
+            for row in rows
+        ]
+        answers = yield from self._scripted(bodies, query)
+        found = map(server_responses.placed, answers, rows, weights)
+        spans = server_responses.merged(list(found), wanted)
+        if fusion.bm25:
+            return tuple(spans.values())
+        bm25 = yield from self._bm25(query, list(spans))
+        return tuple(
+            replace(span, bm25=bm25[span.row].get(key, 0.0)) for key, span in spans.items()
+        )
+
+    def _page_fused_here(
+        self,
+        query: Query,
+        wanted: PageRequest,
+        engine: ScriptEngine,
+        ids: Sequence[Sequence[str]] | None,
+        fusion: Fusion,
+        best: FloatArray,
+    ) -> Flow[tuple[PlacedSpan, ...]]:
+        """A page by a fusion that needs the scores of all candidates."""
+        union = None if ids is None else list(dict.fromkeys(key for some in ids for key in some))
+        found = yield from self._scores(query, union, engine)
+        rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
+        fused = np.stack([fusion(*row) for row in rows])
+        return (yield from self._place(query, wanted, engine, found, fused))
+
+    def _page_fused_there(
+        self, query: Query, wanted: PageRequest, engine: ScriptEngine
+    ) -> Flow[Page]:
+        """A page by the server's ``hybrid`` query."""
+        hybrid.require((yield ListPlugins()), self._flows.location)
+        bodies = hybrid.bodies(query, self._flows.index.settings, wanted.num_candidates)
+        answers = yield from self._flows.msearch(bodies, query)
+        found = yield from self._scores(query, responses.ids_of(answers), engine)
+        fused = hybrid.scores(answers, found.ids)
+        spans = yield from self._place(query, wanted, engine, found, fused)
+        return Page(spans, exhaustive=False)
+
+    def _scores(
+        self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
+    ) -> Flow[ServerScores]:
+        """Cosines and BM25 of passages, or of all of them."""
+        if ids is None:
+            filters = [server_bodies.admitted(query.where)]
+        else:
+            some = search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER)
+            filters = [server_bodies.by_id(part) for part in some]
+        rows = range(len(query.phrases.texts))
+        each = [(row, passages) for row in rows for passages in filters]
+        bodies = [server_bodies.cosines(query, row, some, engine) for row, some in each]
+        bodies += [server_bodies.bm25(query, row, some) for row, some in each]
+        answers = yield from self._scripted(bodies, query)
+        by_row = list(search_bodies.pieces(answers, len(filters)))
+        return server_responses.scores(by_row[: len(rows)], by_row[len(rows) :])
+
+    def _bm25(self, query: Query, ids: Sequence[str]) -> Flow[list[dict[str, float]]]:
+        """The BM25 of passages for each phrase, by id; those without a term are missing."""
+        rows = range(len(query.phrases.texts))
+        passages = server_bodies.by_id(ids)
+        bodies = [server_bodies.bm25(query, row, passages) for row in rows]
+        answers = yield from self._flows.msearch(bodies, query)
+        return [server_responses.scores_by_id(answer) for answer in answers]
+
+    def _place(
+        self,
+        query: Query,
+        wanted: PageRequest,
+        engine: ScriptEngine,
+        found: ServerScores,
+        fused: FloatArray,
+    ) -> Flow[tuple[PlacedSpan, ...]]:
+        """The best spans of the page's passages."""
+        chosen = best_columns(fused, found.cosines, wanted)
+        rows = sorted({row for row, _ in chosen})
+        bodies = [
+            server_bodies.page(
+                query,
+                row,
+                server_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),
+                engine,
+                Weights(),
+                (0, wanted.top_k),
+            )
+            for row in rows
+        ]
+        answers = (yield from self._scripted(bodies, query)) if bodies else []
+        spans = {
+            key: span
+            for row, answer in zip(rows, answers, strict=True)
+            for key, span in server_responses.placed(answer, row, Weights()).items()
+        }
+        return tuple(
+            replace(
+                spans[found.ids[column]],
+                bm25=float(found.bm25[row, column]),
+                score=float(fused[row, column]),
+            )
+            for row, column in chosen
+            if found.ids[column] in spans
+        )
+
+    def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
+        """The highest BM25 of each phrase, and the number of passages; tries the script."""
+        trial = server_bodies.scan(query, server_bodies.by_id(["none"]), engine, 0.0)
+        bodies = [server_bodies.count(query.where), trial, *search_bodies.best(query)]
+        head, _, *found = yield from self._scripted(bodies, query)
+        return responses.best_bm25(found), server_responses.counted(head)
+
+    def _scripted(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        answers = yield from self._flows.answers(bodies, query)
+        server_responses.check_scripts(answers, self._flows.location)
+        return answers
+
+
+def _is_small(size: IndexSize, engine: ScriptEngine, limit: int | None) -> bool:
+    """Whether every passage is to be scored."""
+    if limit is not None and size.passages > limit:
+        return False
+    return size.pieces_per_shard <= engine.exhaustive_pieces

@@ -1,0 +1,198 @@
+"""Reading OpenSearch's answers to the requests in `server_bodies`, as pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.errors import StoreError
+from slice_os.page import PageRequest, PlacedSpan
+from slice_os.results import Context
+from slice_os.stores.opensearch.connection import reason_of
+from slice_os.stores.opensearch.records import passage_key
+from slice_os.stores.opensearch.scripting import Weights
+from slice_os.stores.opensearch.search_bodies import Answer
+from slice_os.stores.opensearch.server_bodies import SPAN
+
+TOO_MANY_REQUESTS = 429
+# Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
+# servers without the language or the query.
+_REFUSALS = (
+    "cannot execute",
+    "script score",
+    "script_score",
+    "script_lang",
+    "scripts are disabled",
+)
+
+
+class ScriptsRefusedError(StoreError):
+    """The server may not run a script, or not now.
+
+    Attributes:
+        passing: whether it may run it later.
+    """
+
+    def __init__(self, reason: str, passing: bool) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSize:
+    """How much there is to score.
+
+    Attributes:
+        passages: number of passages.
+        mean_pieces: token vectors of a passage, on average.
+        shards: primary shards.
+    """
+
+    passages: int
+    mean_pieces: float
+    shards: int
+
+    @classmethod
+    def of(cls, answer: Answer) -> IndexSize:
+        """The size, from an answer to `server_bodies.measure`."""
+        mean = answer["aggregations"]["pieces"]["value"] or 0.0
+        return cls(counted(answer), mean, answer["_shards"]["total"])
+
+    def with_passages(self, passages: int) -> IndexSize:
+        """The size with another number of passages."""
+        return replace(self, passages=passages)
+
+    @property
+    def pieces_per_shard(self) -> float:
+        """Token vectors per shard."""
+        return self.passages * self.mean_pieces / max(self.shards, 1)
+
+
+def counted(answer: Answer) -> int:
+    """How many passages there are, from an answer to `server_bodies.count`."""
+    total: int = answer["hits"]["total"]["value"]
+    return total
+
+
+def check_scripts(answers: Sequence[Answer], location: str) -> None:
+    """Refuse answers of a server that did not run the scripts.
+
+    Raises:
+        ScriptsRefusedError: if it may not run them.
+        StoreError: if something else failed.
+    """
+    for answer in answers:
+        if "error" not in answer:
+            continue
+        error = answer["error"]
+        reason = reason_of(error)
+        if answer["status"] == TOO_MANY_REQUESTS and "compilation" in reason:
+            raise ScriptsRefusedError(reason, passing=True)
+        if _is_refusal(error, reason):
+            raise ScriptsRefusedError(reason, passing=False)
+        raise StoreError(f"{location}: OpenSearch says {reason}")
+
+
+def _is_refusal(error: Mapping[str, Any], reason: str) -> bool:
+    cause = (error.get("root_cause") or [error])[0]
+    told = f"{cause.get('reason')} {reason}"
+    return cause.get("type") != "script_exception" and any(word in told for word in _REFUSALS)
+
+
+def placed(answer: Answer, row: int, weights: Weights) -> dict[str, PlacedSpan]:
+    """The hits of `server_bodies.page` by passage id; passages without a span are left out.
+
+    Their BM25 is what the score has beyond the cosine, or 0 if it has no weight.
+    """
+    found = {}
+    for hit in answer["hits"]["hits"]:
+        span = hit.get("fields", {}).get(SPAN)
+        if not span:
+            continue
+        cosine, start, end, words = span
+        score, *place = hit["sort"]
+        source = hit["_source"]
+        first = source["start"]
+        matched = weights.bm25 > 0 and "matched_queries" in hit
+        rest = score - 1 - weights.cosine * cosine
+        found[passage_key(*place)] = PlacedSpan(
+            row=row,
+            doc_id=source["doc_id"],
+            passage=Context(first, source["end"], source["text"]),
+            metadata=source.get("metadata", {}),
+            start=first + int(start),
+            end=first + int(end),
+            words=int(words),
+            cosine=float(cosine),
+            bm25=max(0.0, rest / weights.bm25) if matched else 0.0,
+            score=score - 1,
+        )
+    return found
+
+
+def merged(found: Sequence[Mapping[str, PlacedSpan]], wanted: PageRequest) -> dict[str, PlacedSpan]:
+    """One page of the hits of several phrases, by passage id.
+
+    A passage counts with the phrase that scores best in it; equal scores are in stored order.
+    """
+    if len(found) == 1:
+        return dict(found[0])
+    best: dict[str, PlacedSpan] = {}
+    for spans in found:
+        for key, span in spans.items():
+            if key not in best or best[key].score < span.score:
+                best[key] = span
+    order = sorted(best, key=lambda key: (-best[key].score, best[key].doc_id, best[key].start))
+    return {key: best[key] for key in order[wanted.offset : wanted.end]}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerScores:
+    """Scores of passages, without the passages.
+
+    Attributes:
+        ids: of the passages, in stored order.
+        cosines: ``(n_phrases, n_passages)``.
+        bm25: ``(n_phrases, n_passages)``.
+    """
+
+    ids: Sequence[str]
+    cosines: FloatArray
+    bm25: FloatArray
+
+
+def scores(cosines: Sequence[Sequence[Answer]], bm25: Sequence[Sequence[Answer]]) -> ServerScores:
+    """The scores in answers to `server_bodies.cosines` and `server_bodies.bm25`.
+
+    Args:
+        cosines: some answers for each phrase.
+        bm25: some answers for each phrase.
+    """
+    found = [_by_place(answers) for answers in cosines]
+    # Passages that were deleted between two answers are missing from one of them.
+    places = sorted(set(found[0]).intersection(*found[1:]))
+    shape = (len(cosines), len(places))
+    exact = np.array([[row[place] - 1 for place in places] for row in found], dtype=np.float32)
+    matched = [_by_place(answers) for answers in bm25]
+    terms = np.array(
+        [[row.get(place, 0.0) for place in places] for row in matched], dtype=np.float32
+    )
+    ids = [passage_key(*place) for place in places]
+    return ServerScores(ids, exact.reshape(shape), terms.reshape(shape))
+
+
+def scores_by_id(answer: Answer) -> dict[str, float]:
+    """The scores in an answer that is sorted by place, by passage id."""
+    return {passage_key(*place): score for place, score in _by_place([answer]).items()}
+
+
+def _by_place(answers: Sequence[Answer]) -> dict[tuple[str, int], float]:
+    return {
+        (hit["sort"][0], hit["sort"][1]): hit["_score"]
+        for answer in answers
+        for hit in answer["hits"]["hits"]
+    }
