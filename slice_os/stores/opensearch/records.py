@@ -105,6 +105,8 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
             "vec": vector,
         }
         for (first, end), vector in zip(spans, vectors, strict=True)
+        # Cosine does not know a zero vector: OpenSearch would reject the passage.
+        if vector.any()
     ]
 
 
