@@ -9,17 +9,19 @@ import org.opensearch.search.lookup.SearchLookup;
 
 /**
  * Scores a passage by its best span: {@code 1 + cosine_weight * cosine + bm25_weight * _score}, or 0
- * if it has no span of the wanted lengths and cosine.
+ * if it has no span of the wanted lengths, or none whose cosine reaches {@code threshold}.
  */
 final class BestSpanScript extends ScoreScript {
 
     private final StoredSpans spans;
+    private final double threshold;
     private final double cosineWeight;
     private final double bm25Weight;
 
     private BestSpanScript(Leaves query, LeafReaderContext leaf) throws IOException {
         super(query.parameters, query.lookup, query.searcher, leaf);
         spans = new StoredSpans(leaf.reader(), query.spans);
+        threshold = query.threshold;
         cosineWeight = query.cosineWeight;
         bm25Weight = query.bm25Weight;
     }
@@ -33,7 +35,7 @@ final class BestSpanScript extends ScoreScript {
     @Override
     public double execute(ExplanationHolder explanation) {
         Span best = spans.best();
-        if (best == null) {
+        if (best == null || best.cosine() < threshold) {
             return 0;
         }
         double score = 1 + cosineWeight * best.cosine();
@@ -47,6 +49,7 @@ final class BestSpanScript extends ScoreScript {
         private final SearchLookup lookup;
         private final IndexSearcher searcher;
         private final SpanQuery spans;
+        private final double threshold;
         private final double cosineWeight;
         private final double bm25Weight;
 
@@ -55,6 +58,7 @@ final class BestSpanScript extends ScoreScript {
             this.lookup = lookup;
             this.searcher = searcher;
             spans = SpanQuery.of(parameters);
+            threshold = SpanQuery.number(parameters, "threshold").doubleValue();
             cosineWeight = SpanQuery.number(parameters, "cosine_weight").doubleValue();
             bm25Weight = SpanQuery.number(parameters, "bm25_weight").doubleValue();
         }

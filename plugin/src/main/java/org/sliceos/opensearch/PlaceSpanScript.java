@@ -9,7 +9,7 @@ import org.opensearch.search.lookup.SearchLookup;
 
 /**
  * Returns a passage's best span as the list of its cosine, start, end and number of words; an empty
- * list if the passage has no span of the wanted lengths and cosine.
+ * list if the passage has no span of the wanted lengths.
  */
 final class PlaceSpanScript extends FieldScript {
 

@@ -37,7 +37,7 @@ final class SpanFinder {
         return vector.length;
     }
 
-    /** The span of the highest cosine with any phrase; null if none reaches the threshold. */
+    /** The span of the highest cosine with any phrase; null if none has a wanted length. */
     Span best(PackedPassage passage) {
         addUp(passage);
         Span best = null;
@@ -47,7 +47,7 @@ final class SpanFinder {
                 best = found;
             }
         }
-        return best == null || best.cosine() < query.threshold() ? null : best;
+        return best;
     }
 
     /** For each phrase: its products with the first 0, 1, 2, ... token vectors, added up. */

@@ -10,9 +10,8 @@ import java.util.Map;
  * @param phrases the best span is that of the highest cosine with any of them
  * @param minWords words in the shortest span
  * @param maxWords words in the longest span
- * @param threshold spans of a lower cosine do not count
  */
-record SpanQuery(List<Phrase> phrases, int minWords, int maxWords, double threshold) {
+record SpanQuery(List<Phrase> phrases, int minWords, int maxWords) {
 
     /**
      * Reads the parameters of a script.
@@ -26,8 +25,7 @@ record SpanQuery(List<Phrase> phrases, int minWords, int maxWords, double thresh
         }
         int minWords = number(parameters, "min_words").intValue();
         int maxWords = number(parameters, "max_words").intValue();
-        double threshold = number(parameters, "threshold").doubleValue();
-        return new SpanQuery(List.copyOf(phrases), Math.max(1, minWords), maxWords, threshold);
+        return new SpanQuery(List.copyOf(phrases), Math.max(1, minWords), maxWords);
     }
 
     static Number number(Map<String, Object> parameters, String name) {

@@ -74,7 +74,7 @@ class PackedPassageTest {
     void changedBytesAreRefusedOrScoredAndNeverReadPastTheEnd() {
         List<Float> phrase = Collections.nCopies(TestPassage.DIMENSION, 0.1f);
         Map<String, Object> parameters =
-                Map.of("vectors", List.of(phrase), "min_words", 1, "max_words", 20, "threshold", -1);
+                Map.of("vectors", List.of(phrase), "min_words", 1, "max_words", 20);
         SpanFinder finder = new SpanFinder(SpanQuery.of(parameters), TestPassage.DIMENSION);
         int refused = 0;
         for (int repeat = 0; repeat < 20_000; repeat++) {

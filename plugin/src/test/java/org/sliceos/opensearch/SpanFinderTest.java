@@ -26,15 +26,15 @@ class SpanFinderTest {
         for (int repeat = 0; repeat < 5; repeat++) {
             TestPassage passage = TestPassage.random(random, words, pieces, gap);
             float[] phrase = phrase();
-            assertSame(passage.best(phrase, 1, 20), find(passage, -1, 1, 20, phrase));
-            assertSame(passage.best(phrase, 2, 5), find(passage, -1, 2, 5, phrase));
+            assertSame(passage.best(phrase, 1, 20), find(passage, 1, 20, phrase));
+            assertSame(passage.best(phrase, 2, 5), find(passage, 2, 5, phrase));
         }
     }
 
     @Test
     void oneFinderServesPassagesOfAnyLength() {
         float[] phrase = phrase();
-        SpanFinder finder = new SpanFinder(query(-1, 1, 20, phrase), DIMENSION);
+        SpanFinder finder = new SpanFinder(query(1, 20, phrase), DIMENSION);
         for (int words : new int[] {1, 300, 5, 301, 0, 2}) {
             TestPassage passage = TestPassage.random(random, words, 2, 1);
             assertSame(passage.best(phrase, 1, 20), finder.best(PackedPassage.of(passage.pack())));
@@ -50,7 +50,7 @@ class SpanFinderTest {
             Span best = passage.best(phrase, 1, 20);
             wanted = wanted == null || best.cosine() > wanted.cosine() ? best : wanted;
         }
-        assertSame(wanted, find(passage, -1, 1, 20, phrases));
+        assertSame(wanted, find(passage, 1, 20, phrases));
     }
 
     @Test
@@ -59,33 +59,30 @@ class SpanFinderTest {
         for (byte[] vector : passage.vectors()) {
             Arrays.fill(vector, (byte) 0);
         }
-        assertEquals(new Span(0, 0, passage.words()[0][1], 1), find(passage, -1, 1, 20, phrase()));
+        assertEquals(new Span(0, 0, passage.words()[0][1], 1), find(passage, 1, 20, phrase()));
     }
 
     @Test
-    void nothingIsFoundBelowTheThresholdOrWithoutASpanOfTheLength() {
+    void nothingIsFoundWithoutASpanOfTheLengthOrAPhrase() {
         TestPassage passage = TestPassage.random(random, 5, 2, 1);
         float[] phrase = phrase();
-        double cosine = passage.best(phrase, 1, 20).cosine();
-        assertNotNull(find(passage, cosine - 1e-3, 1, 20, phrase));
-        assertNull(find(passage, cosine + 1e-3, 1, 20, phrase));
-        assertNull(find(passage, -1, 6, 20, phrase));
-        assertNull(find(passage, -1, 3, 2, phrase));
-        assertNull(find(passage, -1, 1, 20));
+        assertNull(find(passage, 6, 20, phrase));
+        assertNull(find(passage, 3, 2, phrase));
+        assertNull(find(passage, 1, 20));
     }
 
     @Test
     void spansAreNoLongerThanTheStoredNorms() {
         TestPassage passage = TestPassage.random(random, 60, 1, 1);
         float[] phrase = phrase();
-        assertSame(passage.best(phrase, 15, TestPassage.LONGEST), find(passage, -1, 15, 40, phrase));
+        assertSame(passage.best(phrase, 15, TestPassage.LONGEST), find(passage, 15, 40, phrase));
     }
 
     @Test
     void anotherDimensionIsRefused() {
         TestPassage passage = TestPassage.random(random, 3, 1, 1);
         Exception error = assertThrows(
-                IllegalArgumentException.class, () -> find(passage, -1, 1, 20, new float[] {1, 0}));
+                IllegalArgumentException.class, () -> find(passage, 1, 20, new float[] {1, 0}));
         assertEquals("the phrase has 2 dimensions, the token vectors 37", error.getMessage());
     }
 
@@ -102,12 +99,12 @@ class SpanFinderTest {
         return phrase;
     }
 
-    private static Span find(TestPassage passage, double threshold, int least, int most, float[]... phrases) {
-        SpanQuery query = query(threshold, least, most, phrases);
+    private static Span find(TestPassage passage, int least, int most, float[]... phrases) {
+        SpanQuery query = query(least, most, phrases);
         return new SpanFinder(query, DIMENSION).best(PackedPassage.of(passage.pack()));
     }
 
-    private static SpanQuery query(double threshold, int least, int most, float[]... phrases) {
+    private static SpanQuery query(int least, int most, float[]... phrases) {
         List<List<Float>> vectors = new ArrayList<>();
         for (float[] phrase : phrases) {
             List<Float> vector = new ArrayList<>();
@@ -117,7 +114,7 @@ class SpanFinderTest {
             vectors.add(vector);
         }
         return SpanQuery.of(
-                Map.of("vectors", vectors, "min_words", least, "max_words", most, "threshold", threshold));
+                Map.of("vectors", vectors, "min_words", least, "max_words", most));
     }
 
     private static void assertSame(Span wanted, Span found) {
