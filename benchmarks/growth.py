@@ -1,0 +1,137 @@
+"""How the time of a search grows with the number of token vectors, in both stores.
+
+    python benchmarks/growth.py --url http://127.0.0.1:9200 --local contracts.slice \
+        --data ../shared/data --tokens 10000 100000 1000000 5000000
+
+Both stores hold the same passages, copied from a local store, several times under other ids if it
+has too few. Saves JSON to benchmarks/results/growth.json, and a plot to docs/growth.svg.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import corpora
+from copy_store import stored_parts
+
+from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
+from slice_os.mining import make_query
+from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS
+from slice_os.stores.opensearch.store import OpenSearchStore
+
+HERE = Path(__file__).parent
+WARM_UP = 3
+
+
+def some(store: LocalStore, encoder: SpanEncoder, tokens: int) -> Iterator[DocumentPart]:
+    """Documents with that many token vectors."""
+    left = tokens
+    for number in count():
+        for part in stored_parts(store, encoder):
+            if left <= 0:
+                return
+            left -= sum(len(passage.vectors) for passage in part.passages)
+            yield replace(part, document=replace(part.document, id=f"{part.document.id} {number}"))
+
+
+def fill(location: str, parts: Iterator[DocumentPart], encoder: SpanEncoder) -> dict[str, Any]:
+    """Write passages into a store."""
+    began = time.perf_counter()
+    with Corpus(location, encoder, index=IndexOptions(replicas=0)) as corpus:
+        with corpus._for_writing().writer() as writer:
+            for part in parts:
+                assert not writer.write(part)
+            assert not writer.flush()
+        info = corpus.info()
+    return {"tokens": info.pieces, "seconds": round(time.perf_counter() - began, 1)}
+
+
+def latency(corpus: Corpus, phrases: list[str]) -> dict[str, Any]:
+    """Milliseconds of a search."""
+    for phrase in phrases[:WARM_UP]:
+        corpus.search(phrase)
+    times, exhaustive = [], False
+    for phrase in phrases:
+        began = time.perf_counter()
+        exhaustive = corpus.search(phrase).exhaustive
+        times.append(1000 * (time.perf_counter() - began))
+    return {
+        "p50_ms": round(statistics.median(times), 1),
+        "p95_ms": round(statistics.quantiles(times, n=20)[-1], 1),
+        "exhaustive": exhaustive,
+    }
+
+
+def measure(
+    url: str, source: LocalStore, encoder: SpanEncoder, tokens: int, phrases: list[str]
+) -> Any:
+    """One size in both stores."""
+    folder = Path(tempfile.mkdtemp())
+    row: dict[str, Any] = fill(str(folder / "s"), some(source, encoder, tokens), encoder)
+    with Corpus(folder / "s", encoder) as corpus:
+        row["local"] = latency(corpus, phrases)
+    shutil.rmtree(folder)
+    location = f"{url}/growth-{tokens}"
+    row["indexing_seconds"] = fill(location, some(source, encoder, tokens), encoder)["seconds"]
+    with Corpus(location, encoder) as corpus:
+        store = corpus.store
+        assert isinstance(store, OpenSearchStore)
+        best = store.script_engine(make_query(encoder, "warm up"))
+        for name, engine in (("painless", PAINLESS), ("native", NATIVE)):
+            if engine in (PAINLESS, best):
+                store._server._engine = engine
+                row[name] = latency(corpus, phrases)
+        store.handle.client.indices.delete(index=store.handle.name)
+    return row
+
+
+def plot(rows: list[Any], path: Path) -> None:
+    """Median times over sizes, both axes logarithmic."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.6), layout="constrained")
+    tokens = [row["tokens"] for row in rows]
+    for name in ("local", "native", "painless"):
+        medians = [row[name]["p50_ms"] for row in rows if name in row]
+        label = name if name == "local" else f"OpenSearch, {name}"
+        axes.plot(tokens[: len(medians)], medians, marker="o", label=label)
+    axes.set(xscale="log", yscale="log", xlabel="token vectors", ylabel="search, median ms")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(path, metadata={"Date": None, "Title": "Time of a search by size"})
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--local", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tokens", type=int, nargs="+", required=True)
+    parser.add_argument("--phrases", type=int, default=30)
+    chosen = parser.parse_args()
+    encoder = SpanEncoder()
+    phrases = corpora.contract_phrases(chosen.data)[: chosen.phrases]
+    rows = []
+    with Corpus(chosen.local, encoder) as corpus:
+        assert isinstance(corpus.store, LocalStore)
+        for tokens in chosen.tokens:
+            rows.append(measure(chosen.url, corpus.store, encoder, tokens, phrases))
+            print(json.dumps(rows[-1]), flush=True)
+            (HERE / "results" / "growth.json").write_text(json.dumps(rows, indent=2) + "\n")
+    plot(rows, HERE.parent / "docs" / "growth.svg")
+
+
+if __name__ == "__main__":
+    main()
