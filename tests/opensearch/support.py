@@ -20,10 +20,11 @@ from slice_os.stores.opensearch.settings import META
 
 DEMO = Path(__file__).parents[2] / "demo"
 
-# Small requests, so that few documents make many of them.
+# Small requests, so that few documents make many of them; a killed process soon counts as ended.
 SMALL_REQUESTS = """
-from slice_os.stores.opensearch import bulk, writer
+from slice_os.stores.opensearch import bulk, lease, writer
 bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
+lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
 from slice_os.cli import main
 main()
 """
