@@ -33,6 +33,7 @@ from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.readers.base import bad_record
 from slice_os.ingest.readers.fields import document_of
+from slice_os.model import bundled_model
 from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store, StoredDocument
@@ -107,8 +108,14 @@ class EncodeDocuments:
     ) -> None:
         self._options = options or ReadOptions()
         self._store = open_store(location)
-        self._max_pieces = self._store.info().max_pieces
-        self._encoder = SpanEncoder(model, engine=engine, providers=providers, threads=threads)
+        made_with = self._store.info()
+        self._max_pieces = made_with.max_pieces
+        self._encoder = SpanEncoder(
+            model or bundled_model(made_with.encoder, made_with.location),
+            engine=engine,
+            providers=providers,
+            threads=threads,
+        )
         self._store.check_encoder(self._encoder.card)
 
     @one_blas_thread()

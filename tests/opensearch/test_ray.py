@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,9 @@ from slice_os import Corpus, MissingExtraError, SpanEncoder, StoreError
 
 from .support import assert_as_if_in_one_go, dialogues, live_settings, write_lines
 
+# Without clusters, Ray listens on the loopback interface alone. It reads this when it loads.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from slice_os.ingest.ray_data import EncodeDocuments, IndexSink  # noqa: E402
@@ -24,15 +29,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module", autouse=True)
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Ray with two workers, on the loopback interface alone."""
+def workers() -> Iterator[None]:
+    """Ray with two workers."""
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
         environment.setenv("PYTHONPATH", str(ROOT))
         ray.init(
             num_cpus=2,
             include_dashboard=False,
-            _node_ip_address="127.0.0.1",
             object_store_memory=200 << 20,
             log_to_driver=False,
         )
@@ -143,7 +146,7 @@ def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:
 
 
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "ray.data", None)
-    monkeypatch.delitem(__import__("sys").modules, "slice_os.ingest.ray_data")
-    with pytest.raises(MissingExtraError, match=r"slice-os\[ray\]"):
-        __import__("slice_os.ingest.ray_data")
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.delitem(sys.modules, "slice_os.ingest.ray_data")
+    with pytest.raises(MissingExtraError, match=r"pip install 'slice-os\[ray\]'"):
+        importlib.import_module("slice_os.ingest.ray_data")
