@@ -32,8 +32,8 @@ class Part:
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.total <= MOST_PARTS:
             raise InputError(
-                f"no part {self}; for sixteen parts, give 1/16 to 16/16, and at most "
-                f"{MOST_PARTS:,} parts"
+                f"no part {self}: give NUMBER/TOTAL, such as 3/16, with NUMBER from 1 to TOTAL, "
+                f"and TOTAL at most {MOST_PARTS:,}"
             )
 
     @classmethod

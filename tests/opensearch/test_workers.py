@@ -258,6 +258,22 @@ def test_a_live_writer_whose_process_id_is_unknown_here(
     assert corpus.add(documents(1)) == 1
 
 
+@pytest.mark.usefixtures("quick_lease")
+def test_after_a_process_was_killed_while_it_began(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str
+) -> None:
+    index = concrete(opensearch, index_name)
+    dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+    opensearch.index(index=index, id=lease.GATE_KEY, body=dead)
+    # A note as version 0.1.0 left it.
+    noted = meta(opensearch, index) | {"restore": {"refresh_interval": "7s"}}
+    opensearch.indices.put_mapping(index=index, body={"_meta": {"slice_os": noted}})
+    assert corpus.add(documents(2)) == 2
+    assert leases(opensearch, index) == set()
+    assert live_settings(opensearch, index)[0] == "7s"
+    assert "restore" not in meta(opensearch, index)
+
+
 class TestCreating:
     def test_many_at_once_make_one_index(
         self, opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
