@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import BinaryIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers import BadRecord
@@ -18,7 +18,8 @@ class DeadLetters:
     """Appends bad records to a file of JSON lines, created for the first record.
 
     Each line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO
-    8601, UTC). The line is flushed before `write` returns.
+    8601, UTC). It is appended at once, in one step, so that several processes on one machine can
+    share the file.
 
     Attributes:
         path: the file.
@@ -28,7 +29,7 @@ class DeadLetters:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
-        self._stream: TextIO | None = None
+        self._stream: BinaryIO | None = None
         self._close = ExitStack()
 
     def write(self, record: BadRecord) -> None:
@@ -41,12 +42,9 @@ class DeadLetters:
         line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)
         try:
             if self._stream is None:
-                # A lone surrogate is written as \udXXX, which JSON reads back unchanged.
-                self._stream = self._close.enter_context(
-                    self.path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n")
-                )
-            self._stream.write(line + "\n")
-            self._stream.flush()
+                self._stream = self._close.enter_context(self.path.open("ab", buffering=0))
+            # A lone surrogate is written as \udXXX, which JSON reads back unchanged.
+            self._stream.write(f"{line}\n".encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise InputError(
                 f"{self.path}: cannot write dead letters ({error.strerror or error}); "

@@ -23,6 +23,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source
+from slice_os.parts import WHOLE, Part
 from slice_os.stores.base import Rejection, Store, StoredDocument, Writer
 from slice_os.threads import one_blas_thread
 
@@ -73,6 +74,7 @@ def ingest_sources(
     *,
     options: ReadOptions,
     dead_letters: Path,
+    part: Part = WHOLE,
     progress: SummaryCallback | None = None,
     complain: BadRecordCallback | None = None,
 ) -> IngestSummary:
@@ -87,6 +89,8 @@ def ingest_sources(
         sources: what to read.
         options: which fields of a record are its id, text and metadata.
         dead_letters: file for records that cannot be used; created for the first one.
+        part: which part of all sources these are. Other processes may write other parts of the
+            same division into an index in OpenSearch at the same time.
         progress: called with the state after every part of a document and every source.
         complain: called with every record that goes to the dead letters.
 
@@ -97,12 +101,13 @@ def ingest_sources(
         InputError: if the dead letters cannot be written.
         StoreError: if the store cannot be read or written.
     """
-    with store.writer() as writer, DeadLetters(dead_letters) as letters:
+    with store.writer(part) as writer, DeadLetters(dead_letters) as letters:
         run = _Run(store, writer, letters, options, progress, complain)
         max_pieces = store.info().max_pieces
-        for part in encode_documents(run.documents(sources), encoder, max_pieces):
-            run.rejected(writer.write(part))
-            run.wrote(sum(len(p.vectors) for p in part.passages), part.last, part.document)
+        for written in encode_documents(run.documents(sources), encoder, max_pieces):
+            run.rejected(writer.write(written))
+            pieces = sum(len(passage.vectors) for passage in written.passages)
+            run.wrote(pieces, written.last, written.document)
         run.end()
         run.rejected(writer.flush())
     return run.summary()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_of, reader_named
+from slice_os.parts import WHOLE, Part
 
 STDIN = "-"
 DEFAULT_FORMAT = "text"
@@ -32,7 +33,9 @@ class Source:
     format: str
 
 
-def find_sources(paths: Iterable[str | Path], read_as: str | None = None) -> Iterator[Source]:
+def find_sources(
+    paths: Iterable[str | Path], read_as: str | None = None, part: Part = WHOLE
+) -> Iterator[Source]:
     """The files that PATH arguments name, each once, found while iterating.
 
     The arguments keep their order; the files of a folder or pattern are sorted by name.
@@ -44,18 +47,22 @@ def find_sources(paths: Iterable[str | Path], read_as: str | None = None) -> Ite
         paths: files, folders, glob patterns (``**`` for any depth) or ``-`` for standard input.
         read_as: the format of every file, by its name in `READERS`; None goes by the
             extension and reads standard input as text.
+        part: the sources to find, by their names; there may be none.
 
     Raises:
         InputError: if a path does not exist or has nothing to read, if no reader has the
-            format, or if a named file has an unknown extension and ``read_as`` is None.
+            format, if a named file has an unknown extension and ``read_as`` is None, or if
+            standard input is to be divided into parts.
     """
     if read_as is not None:
         reader_named(read_as)
     arguments = list(dict.fromkeys(map(str, paths)))
+    if STDIN in arguments and part != WHOLE:
+        raise InputError(f"-: standard input has no part {part}; ingest files, or do without parts")
     for argument in arguments:
         if not any(_expand(argument, read_as)):
             raise InputError(f"{argument}: nothing to read here; {_known_formats()}")
-    return _each_once(arguments, read_as)
+    return (source for source in _each_once(arguments, read_as) if part.holds(source.name))
 
 
 def _each_once(arguments: list[str], read_as: str | None) -> Iterator[Source]:

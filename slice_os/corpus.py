@@ -21,6 +21,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
+from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
@@ -145,6 +146,7 @@ class Corpus:
         options: ReadOptions | None = None,
         read_as: str | None = None,
         dead_letters: str | Path | None = None,
+        part: str = "1/1",
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
     ) -> IngestSummary:
@@ -155,19 +157,23 @@ class Corpus:
             options: fields of JSON lines and CSV files.
             read_as: format of every file; None to use each file's extension.
             dead_letters: file for unusable records; by default in the store's folder.
+            part: ``3/16`` reads the third of sixteen parts of the sources. Several processes
+                can load one index in OpenSearch, each with its part.
             progress: called after every source and document.
             complain: called for every unusable record.
 
         Raises:
-            InputError: if a path does not exist.
+            InputError: if a path does not exist, or there is no such part.
         """
-        sources = find_sources(paths, read_as)
+        chosen = Part.parse(part)
+        sources = find_sources(paths, read_as, chosen)
         return ingest_sources(
             self._for_writing(),
             self.encoder,
             sources,
             options=options or ReadOptions(),
             dead_letters=Path(dead_letters or self.default_dead_letters),
+            part=chosen,
             progress=progress,
             complain=complain,
         )

@@ -11,6 +11,7 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, ModelCard, SpanEncoder, StoreError
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.parts import WHOLE, Part
 from slice_os.passages import DocumentPart
 from slice_os.query import Query
 from slice_os.scoring import PassageScorer
@@ -54,7 +55,7 @@ class ToyStore:
         )
 
     @contextmanager
-    def writer(self) -> Iterator[ToyStore]:
+    def writer(self, part: Part = WHOLE) -> Iterator[ToyStore]:
         yield self
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:

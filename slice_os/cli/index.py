@@ -53,7 +53,7 @@ def verify(store: str, repair: bool) -> int:
     deletes documents that lack passages; the next ingest of their source stores them again.
     """
     from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.lease import leased
+    from slice_os.stores.opensearch.loading import leased
     from slice_os.stores.opensearch.lookup import require_index
     from slice_os.stores.opensearch.repair import find_faults
     from slice_os.stores.opensearch.repair import repair as delete_surplus

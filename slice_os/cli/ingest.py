@@ -42,6 +42,14 @@ if TYPE_CHECKING:
 )
 @format_option
 @click.option(
+    "--part",
+    default="1/1",
+    metavar="NUMBER/TOTAL",
+    show_default=False,
+    help="Read only this part of the files, such as 3/16. An index can be loaded by several "
+    "processes at once, each with its part.",
+)
+@click.option(
     "--max-pieces",
     type=click.IntRange(8, 1024),
     help="New store: most word pieces in a passage.  [default: 128]",
@@ -65,6 +73,7 @@ def ingest(
     text_field: str,
     metadata_fields: tuple[str, ...],
     format_name: str | None,
+    part: str,
     max_pieces: int | None,
     dead_letters: str | None,
     force_merge: bool,
@@ -91,7 +100,7 @@ def ingest(
     encoder = chosen_encoder(model, engine, providers, threads)
     with (
         Corpus(store, encoder, max_pieces, index) as corpus,
-        ProgressBar(paths, format_name) as bar,
+        ProgressBar(paths, format_name, part) as bar,
     ):
         letters = dead_letters or corpus.default_dead_letters
         summary = corpus.ingest(
@@ -99,6 +108,7 @@ def ingest(
             options=options,
             read_as=format_name,
             dead_letters=letters,
+            part=part,
             progress=bar.update,
             complain=bar.complain,
         )

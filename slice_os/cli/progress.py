@@ -24,14 +24,15 @@ class ProgressBar:
     Args:
         paths: what will be read, to know its size.
         read_as: the format of every path; None goes by the extension.
+        part: which part of the files, such as ``3/16``.
     """
 
-    def __init__(self, paths: Sequence[str], read_as: str | None) -> None:
+    def __init__(self, paths: Sequence[str], read_as: str | None, part: str) -> None:
         from tqdm import tqdm
 
         on_terminal = sys.stderr.isatty()
         self._bar = tqdm(
-            total=_total_bytes(paths, read_as) if on_terminal else None,
+            total=_total_bytes(paths, read_as, part) if on_terminal else None,
             unit="B",
             unit_scale=True,
             disable=not on_terminal,
@@ -69,11 +70,12 @@ class ProgressBar:
         self._bar.close()
 
 
-def _total_bytes(paths: Sequence[str], read_as: str | None) -> int | None:
+def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:
     from slice_os.ingest.sources import find_sources
+    from slice_os.parts import Part
 
     total = 0
-    for source in find_sources(paths, read_as):
+    for source in find_sources(paths, read_as, Part.parse(part)):
         if source.path is None:
             return None
         total += source.path.stat().st_size if source.path.is_file() else 0

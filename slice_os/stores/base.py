@@ -13,6 +13,7 @@ from slice_os.candidates import ScoredCandidates
 from slice_os.documents import Document
 from slice_os.model import ModelCard
 from slice_os.page import Page, PageRequest
+from slice_os.parts import WHOLE, Part
 from slice_os.passages import DocumentPart
 from slice_os.query import Query
 
@@ -126,8 +127,13 @@ class Store(Protocol):
         """Counts and encoder."""
         ...
 
-    def writer(self) -> AbstractContextManager[Writer]:
-        """A writer; one at a time."""
+    def writer(self, part: Part = WHOLE) -> AbstractContextManager[Writer]:
+        """A writer; one at a time.
+
+        Args:
+            part: which sources it is for. A store may admit writers with different parts of the
+                same division at the same time.
+        """
         ...
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:

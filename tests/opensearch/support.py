@@ -16,14 +16,17 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.settings import META
 
 DEMO = Path(__file__).parents[2] / "demo"
 
-# Small requests, so that few documents make many of them.
+# Small requests, so that few documents make many of them; a killed process soon counts as ended.
 SMALL_REQUESTS = """
-from slice_os.stores.opensearch import bulk, writer
+from slice_os.stores.opensearch import bulk, lease, writer
 bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
+lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
 from slice_os.cli import main
 main()
 """
@@ -73,6 +76,28 @@ def contents(client: OpenSearch, index: str) -> dict[str, Any]:
     body = {"size": 0, "query": {"term": {"kind": "passage"}}, "aggs": {"ids": by_document}}
     buckets = client.search(index=index, body=body)["aggregations"]["ids"]["buckets"]
     return {"records": found, "spans": {bucket["key"]: bucket["ordinals"] for bucket in buckets}}
+
+
+def assert_as_if_in_one_go(
+    client: OpenSearch, alias: str, fresh: str, sources: bool = True
+) -> None:
+    """The two indices have equal contents, and nothing remains of what went wrong.
+
+    Without sources, one of them was loaded by a program.
+    """
+    index = concrete(client, alias)
+    ours, theirs = contents(client, index), contents(client, concrete(client, fresh))
+    if not sources:
+        for held in (ours, theirs):
+            held["records"] = {
+                key: ({**record, "source": ""}, tokens)
+                for key, (record, tokens) in held["records"].items()
+                if record["kind"] != "source"
+            }
+    assert ours == theirs
+    assert not list(find_faults(IndexHandle(client, index, alias)))
+    assert not {"restore", "load"} & meta(client, index).keys()
+    assert not client.count(index=index, body={"query": {"term": {"kind": "writer"}}})["count"]
 
 
 def live_settings(client: OpenSearch, index: str) -> tuple[str | None, str]:

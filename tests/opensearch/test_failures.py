@@ -25,13 +25,12 @@ from slice_os.stores.opensearch.writer import OpenSearchWriter
 from .node import Node
 from .support import (
     DEMO,
+    assert_as_if_in_one_go,
     call_cli,
     concrete,
-    contents,
     dialogues,
     documents,
     live_settings,
-    meta,
     run_cli,
     start_cli,
     write_lines,
@@ -39,14 +38,6 @@ from .support import (
 
 CONTRACT = min((DEMO / "contracts").glob("*.txt"))
 KILLS = 10
-
-
-def assert_as_if_in_one_go(client: OpenSearch, alias: str, fresh: str) -> None:
-    """The two indices have equal contents, and nothing remains of what went wrong."""
-    index = concrete(client, alias)
-    assert contents(client, index) == contents(client, concrete(client, fresh))
-    assert not list(find_faults(IndexHandle(client, index, alias)))
-    assert "restore" not in meta(client, index)
 
 
 def operations(client: OpenSearch, alias: str) -> int:

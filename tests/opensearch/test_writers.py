@@ -11,6 +11,7 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
+from slice_os.parts import WHOLE
 from slice_os.passages import DocumentPart
 from slice_os.stores.opensearch import lease
 from slice_os.stores.opensearch.handle import IndexHandle
@@ -110,7 +111,7 @@ def test_a_writer_that_seemed_dead_stops(
 
     def write_on(corpus: Corpus) -> None:
         with corpus.store.writer() as writer:
-            opensearch.index(index=index, id=lease.LEASE_KEY, body=other)
+            opensearch.index(index=index, id=lease.lease_key(WHOLE), body=other)
             while True:
                 writer.write(part)
                 time.sleep(0.05)

@@ -16,6 +16,7 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
+from slice_os.parts import WHOLE, Part
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise
 from slice_os.query import Query, Where
@@ -106,8 +107,8 @@ class LocalStore:
         )
 
     @contextmanager
-    def writer(self) -> Iterator[LocalWriter]:
-        """The writer; only one process at a time has it.
+    def writer(self, part: Part = WHOLE) -> Iterator[LocalWriter]:
+        """The writer; only one process at a time has it, whatever its part.
 
         Raises:
             StoreError: if another process is writing.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.base import Store
 from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.first_index import create_first
 from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.indices import create
 from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.store import OpenSearchStore
@@ -25,9 +25,9 @@ class OpenSearchBackend(Backend):
         return OpenSearchStore(handle.client, handle.name, handle.location)
 
     def create(self, location: str, new: NewStore) -> None:
-        """Make the first index of an alias; see `indices.create`."""
+        """Make the first index of an alias; see `create_first`."""
         options = new.options if isinstance(new.options, IndexOptions) else IndexOptions()
-        create(IndexHandle.at(location), options, new.card, new.max_pieces, new.projection)
+        create_first(IndexHandle.at(location), options, new.card, new.max_pieces, new.projection)
 
     def login(self, location: str) -> str | None:
         """The user in the address, if there is one."""

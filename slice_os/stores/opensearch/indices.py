@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,9 +68,10 @@ def create(
     card: ModelCard,
     max_pieces: int,
     projection: FloatArray | None = None,
-    point_alias: bool = True,
 ) -> Index:
     """Make the next versioned index of an alias, such as ``calls-000002``.
+
+    It is marked as unfinished until `finish` is called, and the alias does not stand for it.
 
     Args:
         handle: of the alias.
@@ -78,30 +79,32 @@ def create(
         card: of the encoder.
         max_pieces: word pieces that a passage holds at most.
         projection: of the encoder, if it has one.
-        point_alias: let the alias stand for the new index; otherwise the index is marked as
-            unfinished until `finish` is called.
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
+    return make_version(handle, next_name(handle.name, version_names(handle)), options, settings)
+
+
+def make_version(
+    handle: IndexHandle, name: str, options: IndexOptions, settings: IndexSettings
+) -> Index:
+    """As `create`, for chosen settings under a given name."""
+    made = handle.named(name)
     with handle.errors_explained():
-        made = handle.named(f"{handle.name}-{_last_number(handle) + 1:06d}")
         body = template(f"{handle.name}-0*", options, settings)
         indices = handle.client.indices
         indices.put_index_template(name=template_name(handle.name), body=body)
         unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
-        indices.create(index=made.name, body={"mappings": {"_meta": unfinished}})
-    if settings.projection is not None:
-        _write_projection(made, settings.projection)
-    # Last, so that an alias never stands for an index without its projection.
-    if point_alias:
-        finish(made)
-        with handle.errors_explained():
-            indices.put_alias(index=made.name, name=handle.name)
-    return Index(made.name, settings)
+        indices.create(index=name, body={"mappings": {"_meta": unfinished}})
+    write_projection(made, settings.projection)
+    return Index(name, settings)
 
 
 @retrying
-def _write_projection(handle: IndexHandle, projection: FloatArray) -> None:
+def write_projection(handle: IndexHandle, projection: FloatArray | None) -> None:
+    """Store the projection of an index, if it has one."""
+    if projection is None:
+        return
     packed = b64encode(projection.astype("<f2").tobytes()).decode()
     record = {"kind": "axes", "axes": packed}
     with handle.errors_explained():
@@ -151,6 +154,7 @@ def force_merge(handle: IndexHandle) -> None:
         )
 
 
-def _last_number(handle: IndexHandle) -> int:
-    names = version_names(handle)
-    return int(names[-1].removeprefix(f"{handle.name}-")) if names else 0
+def next_name(alias: str, names: Sequence[str]) -> str:
+    """The name of an alias's next version, given its versions, oldest first."""
+    last = int(names[-1].removeprefix(f"{alias}-")) if names else 0
+    return f"{alias}-{last + 1:06d}"

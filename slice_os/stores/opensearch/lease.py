@@ -1,4 +1,4 @@
-"""The exclusive right to write to an index."""
+"""Leases: records in an index, rewritten every few seconds by the processes that hold them."""
 
 from __future__ import annotations
 
@@ -6,54 +6,106 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Any, TypeAlias
 
 from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
+from slice_os.parts import Part
 from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.retry import retrying
+from slice_os.stores.opensearch.lookup import find_entries
+from slice_os.stores.opensearch.retry import retry_limit
 
-LEASE_KEY = "writer"
+GATE_KEY = "writer"
 BEAT_SECONDS = 2.0
-SILENCE_SECONDS = 10.0
+SILENCE_SECONDS = 20.0
 REQUEST_SECONDS = 5.0
 
 DocumentVersion: TypeAlias = dict[str, int]
 
 
-class Lease:
-    """A record in the index, rewritten every few seconds by the process that holds it.
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease as read from the index.
 
-    A process that sees the record unchanged for long enough takes it over, so no clocks are
-    compared. On the same machine it is enough that the holder has ended. Made by `leased`.
+    Attributes:
+        key: id of its record.
+        version: of the record; changes whenever the holder rewrites it.
+        holder: the process, in words.
+        signature: of the holder.
+    """
+
+    key: str
+    version: DocumentVersion
+    holder: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What watching some leases showed.
+
+    Attributes:
+        live: those that were rewritten or taken meanwhile; if there are any, watching ended with
+            the first.
+        expired: if there are none, those that stayed as they were for long enough.
+    """
+
+    live: tuple[Held, ...]
+    expired: tuple[Held, ...]
+
+
+class Lease:
+    """A right that one process at a time has.
+
+    A process that sees the record unchanged for long enough takes it over. So no clocks are
+    compared, and it does not matter on which machine or in which container the holder is.
+
+    Args:
+        handle: of a concrete index.
+        key: id of the record.
 
     Attributes:
         lost: whether another process has taken over.
     """
 
-    def __init__(self, handle: IndexHandle) -> None:
+    def __init__(self, handle: IndexHandle, key: str) -> None:
         self.lost = False
         self._handle = handle
+        self._key = key
         self._record = {
             "kind": "writer",
             "source": socket.gethostname(),
             "ordinal": os.getpid(),
             "signature": uuid.uuid4().hex,
         }
-        self._version = self._take()
+        self._version: DocumentVersion = {}
         self._ended = Event()
         self._thread = Thread(target=self._beat, name="lease", daemon=True)
+
+    def take(self, expired: Held | None = None) -> bool:
+        """Take the lease; False if another process was faster.
+
+        Args:
+            expired: the lease of a process that has ended, to take over.
+        """
+        with self._handle.errors_explained():
+            version = self._put(expired.version if expired else {"op_type": "create"})
+        if version is None:
+            return False
+        self._version = version
         self._thread.start()
+        return True
 
     def check(self) -> None:
-        """Make sure that no other process writes.
+        """Make sure that no other process has taken over.
 
         Raises:
-            StoreError: if another process has taken over.
+            StoreError: if one has.
         """
         if self.lost:
             raise StoreError(
@@ -61,45 +113,22 @@ class Lease:
                 "until it ends, then run the same command again to resume"
             )
 
-    def release(self) -> None:
-        """Let others write; if the server cannot be told, the lease runs out by itself."""
+    def stop(self) -> None:
+        """Let the lease expire."""
         self._ended.set()
         self._thread.join()
+
+    def release(self) -> None:
+        """Let others have it; if the server cannot be told, the lease expires."""
+        self.stop()
         if not self.lost:
             with suppress(exceptions.OpenSearchException):
-                self._handle.client.delete(
-                    index=self._handle.name,
-                    id=LEASE_KEY,
-                    params={**self._version, "request_timeout": REQUEST_SECONDS},
-                )
-
-    @retrying
-    def _take(self) -> DocumentVersion:
-        deadline = time.monotonic() + SILENCE_SECONDS
-        with self._handle.errors_explained():
-            first = held = self._read()
-            while held and held["_seq_no"] == first["_seq_no"] and not _has_ended(held["_source"]):
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(BEAT_SECONDS / 4)
-                held = self._read()
-            taken = None
-            if not held:
-                taken = self._put({"op_type": "create"})
-            elif held["_seq_no"] == first["_seq_no"]:
-                taken = self._put(_version(held))
-        if taken is None:
-            by = "process {ordinal} on {source}".format(**held["_source"]) if held else "just begun"
-            raise StoreError(
-                f"{self._handle.location}: another process is writing to it ({by}); wait until it "
-                "ends"
-            )
-        return taken
+                _delete(self._handle, self._key, self._version)
 
     def _beat(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
             # While the server is down, the writer itself reports it.
-            with suppress(exceptions.OpenSearchException):
+            with suppress(exceptions.OpenSearchException, StoreError):
                 version = self._put(self._version)
                 if version is None:
                     self.lost = True
@@ -112,53 +141,92 @@ class Lease:
             return _version(
                 self._handle.client.index(
                     index=self._handle.name,
-                    id=LEASE_KEY,
+                    id=self._key,
                     body=self._record,
                     params={**condition, "request_timeout": REQUEST_SECONDS},
                 )
             )
         except exceptions.ConflictError:
             # It may be ours: written, with only the answer lost.
-            held = self._read()
-            ours = held and held["_source"]["signature"] == self._record["signature"]
-            return _version(held) if ours else None
+            for held in read_leases(self._handle, [self._key]):
+                if held.signature == self._record["signature"]:
+                    return held.version
+            return None
 
-    def _read(self) -> dict[str, Any]:
-        """The record; empty if there is none."""
-        found: dict[str, Any] = self._handle.client.get(
-            index=self._handle.name,
-            id=LEASE_KEY,
-            params={"ignore": [404], "request_timeout": REQUEST_SECONDS},
+
+def lease_key(part: Part) -> str:
+    """Id of the record of a part's lease."""
+    return f"{GATE_KEY}-{part.number}-of-{part.total}"
+
+
+def part_of(key: str) -> str:
+    """The part that a lease is for, in words."""
+    return "part " + key.removeprefix(f"{GATE_KEY}-").replace("-of-", "/")
+
+
+def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
+    """Those of the leases that a process has, or had when it was killed."""
+    return [
+        Held(
+            key=entry["_id"],
+            version=_version(entry),
+            holder="process {ordinal} on {source}".format(**entry["_source"]),
+            signature=entry["_source"]["signature"],
         )
-        return found if found.get("found") else {}
+        for entry in find_entries(handle, list(keys))
+    ]
+
+
+def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
+    """Tell the leases of running processes from those of processes that were killed."""
+    keys = list(keys)
+    first = read_leases(handle, keys)
+    deadline = time.monotonic() + SILENCE_SECONDS
+    held = first
+    while held and time.monotonic() <= deadline:
+        time.sleep(BEAT_SECONDS / 8)
+        held = read_leases(handle, keys)
+        if live := tuple(lease for lease in held if lease not in first):
+            return Watched(live, ())
+    return Watched((), tuple(held))
+
+
+def remove(handle: IndexHandle, expired: Iterable[Held]) -> None:
+    """Remove leases of processes that were killed; one that has changed since stays."""
+    gone = (exceptions.ConflictError, exceptions.NotFoundError)
+    for lease in expired:
+        with handle.errors_explained(), suppress(*gone):
+            _delete(handle, lease.key, lease.version)
 
 
 @contextmanager
-def leased(handle: IndexHandle) -> Iterator[Lease]:
-    """Hold the exclusive right to write to an index.
+def gate(handle: IndexHandle) -> Iterator[Lease]:
+    """Be the only process that begins or ends to write to an index; waits for others.
 
     Raises:
-        StoreError: if another process has it.
+        StoreError: if another process stays there for longer than `retry_limit`.
     """
-    lease = Lease(handle)
+    lease = Lease(handle, GATE_KEY)
+    deadline = time.monotonic() + retry_limit()
+    taken = lease.take()
+    while not taken:
+        others = watch(handle, [GATE_KEY])
+        if others.live and time.monotonic() > deadline:
+            raise StoreError(
+                f"{handle.location}: another process is beginning or ending to write to it "
+                f"({others.live[0].holder}); wait until it ends"
+            )
+        taken = not others.live and lease.take(*others.expired)
     try:
         yield lease
     finally:
         lease.release()
 
 
+def _delete(handle: IndexHandle, key: str, version: DocumentVersion) -> None:
+    params = {**version, "request_timeout": REQUEST_SECONDS}
+    handle.client.delete(index=handle.name, id=key, params=params)
+
+
 def _version(answer: dict[str, Any]) -> DocumentVersion:
     return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}
-
-
-def _has_ended(record: dict[str, Any]) -> bool:
-    """Whether the holder is known to have ended."""
-    if os.name != "posix" or record["source"] != socket.gethostname():
-        return False
-    try:
-        os.kill(record["ordinal"], 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    return False

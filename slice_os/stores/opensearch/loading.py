@@ -1,99 +1,168 @@
-"""The settings of an index during a bulk load, and restoring them."""
+"""Who may write to an index, and its settings during a load.
+
+The first of several processes that load an index notes its settings in the mapping, and the last
+one restores them. A process begins and ends behind a gate, so that the others are either before
+it or after it. If the last one is killed, the note stays, and the next load does the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import TypeAlias
 
 from slice_os.errors import StoreError
+from slice_os.parts import WHOLE, Part
 from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.lease import Lease, leased
+from slice_os.stores.opensearch.lease import (
+    Held,
+    Lease,
+    gate,
+    lease_key,
+    part_of,
+    read_leases,
+    remove,
+    watch,
+)
+from slice_os.stores.opensearch.load_note import LoadNote, SavedSettings, read_note, write_note
+from slice_os.stores.opensearch.repair import repair
 from slice_os.stores.opensearch.retry import retrying
-from slice_os.stores.opensearch.settings import META
 
-RESTORE = "restore"
 PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
-SavedSettings = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """A load in progress.
-
-    Attributes:
-        interrupted: whether an earlier load did not finish, and may have left passages of
-            incomplete documents.
-        lease: the exclusive right to write.
-    """
-
-    interrupted: bool
-    lease: Lease
-
-    def check(self) -> None:
-        """Make sure that no other process writes.
-
-        Raises:
-            StoreError: if another process has taken over.
-        """
-        self.lease.check()
+Begin: TypeAlias = Callable[[IndexHandle, Part, LoadNote | None, bool], None]
 
 
 @contextmanager
-def loading(handle: IndexHandle) -> Iterator[Load]:
-    """A bulk load: no refresh, no replicas while the index is empty, and no other writer.
-
-    The original settings are noted in the mapping first, and the note is removed last. So the
-    next load restores them if this one is interrupted, even by SIGKILL.
+def leased(handle: IndexHandle) -> Iterator[Lease]:
+    """Hold the exclusive right to write to an index, without preparing it for a load.
 
     Raises:
         StoreError: if another process is writing.
     """
-    with leased(handle) as lease:
-        interrupted, restore = _begin(handle)
-        load = Load(interrupted, lease)
-        try:
-            yield load
-        except BaseException:
-            # The caller has to see the first error. If this fails, too, the note keeps the
-            # settings; otherwise it is left empty, since documents may be incomplete.
-            if not lease.lost:
-                with suppress(StoreError), handle.errors_explained():
-                    handle.client.indices.put_settings(index=handle.name, body={"index": restore})
-                    _note(handle, {})
-                    handle.client.indices.refresh(index=handle.name)
-            raise
-        load.check()
-        _finish(handle, restore)
+    lease = _admitted(handle, WHOLE, lambda *_: None)
+    try:
+        yield lease
+    finally:
+        lease.release()
 
 
-def _read_note(handle: IndexHandle) -> SavedSettings | None:
-    """The settings to restore if a load is in progress or was interrupted; otherwise None."""
-    meta = _meta(handle)[META]
-    noted: SavedSettings | None = meta.get(RESTORE)
-    return noted
+@contextmanager
+def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
+    """A bulk load: no refresh, no replicas while the index is empty.
+
+    Processes with different parts of the same division load together. What an interrupted load
+    left behind is deleted by the last of them, when all have had the chance to complete it.
+
+    Raises:
+        StoreError: if another process is writing the same part, or a part of another division.
+    """
+    lease = _admitted(handle, part, _begin)
+    try:
+        yield lease
+        lease.check()
+    except BaseException:
+        # The caller has to see the first error. If this fails, too, the note stays, and the
+        # lease expires, so that the next load or the last process repairs.
+        if not lease.lost:
+            with suppress(StoreError):
+                _note_interruption(handle)
+                lease.release()
+                _end(handle, part, failed=True)
+        lease.stop()
+        raise
+    lease.release()
+    retrying(_end)(handle, part)
 
 
 @retrying
-def _begin(handle: IndexHandle) -> tuple[bool, SavedSettings]:
-    """Whether an earlier load was interrupted, and the settings to restore."""
+def _admitted(handle: IndexHandle, part: Part, begin: Begin) -> Lease:
+    """A lease on a part, after `begin` has prepared the index."""
+    while True:
+        rivals = watch(handle, _rivals(part, read_note(handle)))
+        if rivals.live:
+            raise StoreError(_refusal(handle, rivals.live[0]))
+        with gate(handle):
+            note = read_note(handle)
+            held = read_leases(handle, _rivals(part, note))
+            if any(lease not in rivals.expired for lease in held):
+                continue  # another process came meanwhile
+            beside = [lease for lease in read_leases(handle, _keys(part)) if lease not in held]
+            lease = Lease(handle, lease_key(part))
+            if not lease.take(*(one for one in held if one.key == lease_key(part))):
+                continue
+            try:
+                remove(handle, (one for one in held if one.key != lease_key(part)))
+                begin(handle, part, note, bool(held) or not beside)
+            except BaseException:
+                lease.release()
+                raise
+            return lease
+
+
+def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: bool) -> None:
+    """Prepare the index, unless another process of the same load has done so."""
     with handle.errors_explained():
-        noted = _read_note(handle)
-        restore = noted or _current(handle)
-        _note(handle, restore)
+        if note is not None and not (takes_over or note.interrupted):
+            return
+        restore = (note and note.restore) or _current(handle)
+        write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
         handle.client.indices.refresh(index=handle.name)
         handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
-    return noted is not None, restore
 
 
-@retrying
-def _finish(handle: IndexHandle, restore: SavedSettings) -> None:
-    with handle.errors_explained():
-        handle.client.indices.put_settings(index=handle.name, body={"index": restore})
-        handle.client.indices.refresh(index=handle.name)
-        _note(handle, None)
+def _end(handle: IndexHandle, part: Part, failed: bool = False) -> None:
+    """Restore the settings, unless other processes of the same load are running.
+
+    Args:
+        handle: of a concrete index.
+        part: that this process loaded; its lease is released.
+        failed: leave the repair to the next load.
+    """
+    others = watch(handle, _keys(part))
+    if others.live:
+        return
+    with gate(handle) as alone:
+        note = read_note(handle)
+        came = [one for one in read_leases(handle, _keys(part)) if one not in others.expired]
+        if came or note is None or note.parts != part.total:
+            return  # another process does it, or has done it
+        if (note.interrupted or others.expired) and not failed:
+            repair(handle)
+            alone.check()
+        with handle.errors_explained():
+            handle.client.indices.put_settings(index=handle.name, body={"index": note.restore})
+            handle.client.indices.refresh(index=handle.name)
+        write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
+        remove(handle, others.expired)
+
+
+def _note_interruption(handle: IndexHandle) -> None:
+    with gate(handle):
+        note = read_note(handle)
+        if note is not None:
+            write_note(handle, replace(note, interrupted=True))
+
+
+def _keys(part: Part) -> list[str]:
+    """The leases of all parts of a division."""
+    return [lease_key(one) for one in part.all()]
+
+
+def _rivals(part: Part, note: LoadNote | None) -> list[str]:
+    """The leases that exclude a part: its own, the whole, and those of another division."""
+    rivals = {lease_key(part), lease_key(WHOLE)}
+    if note is not None and note.parts != part.total:
+        rivals.update(_keys(Part(1, note.parts)))
+    return sorted(rivals)
+
+
+def _refusal(handle: IndexHandle, rival: Held) -> str:
+    what = "to it" if rival.key == lease_key(WHOLE) else f"{part_of(rival.key)} of it"
+    return (
+        f"{handle.location}: another process is writing {what} ({rival.holder}); wait until it ends"
+    )
 
 
 def _fast(handle: IndexHandle) -> SavedSettings:
@@ -109,18 +178,3 @@ def _current(handle: IndexHandle) -> SavedSettings:
         "refresh_interval": settings.get("refresh_interval"),
         "number_of_replicas": settings["number_of_replicas"],
     }
-
-
-def _note(handle: IndexHandle, restore: SavedSettings | None) -> None:
-    """Write the settings to restore to the mapping's ``_meta``, or remove them."""
-    meta = _meta(handle)
-    ours = {name: value for name, value in meta[META].items() if name != RESTORE}
-    if restore is not None:
-        ours[RESTORE] = restore
-    handle.client.indices.put_mapping(index=handle.name, body={"_meta": {**meta, META: ours}})
-
-
-def _meta(handle: IndexHandle) -> dict[str, Any]:
-    found = handle.client.indices.get_mapping(index=handle.name)
-    meta: dict[str, Any] = found[handle.name]["mappings"]["_meta"]
-    return meta

@@ -44,6 +44,11 @@ def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     Raises:
         StoreError: if the index cannot answer for one of them, such as while a shard is away.
     """
+    return [entry["_source"] for entry in find_entries(handle, keys)]
+
+
+def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """As `find_records`, with their versions, and without trying again."""
     if not keys:
         return []
     with handle.errors_explained():
@@ -52,4 +57,4 @@ def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
         if "error" in answer:
             reason = reason_of(answer["error"])
             raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
-    return [answer["_source"] for answer in answers if answer["found"]]
+    return [answer for answer in answers if answer["found"]]

@@ -13,7 +13,7 @@ from slice_os.selection import SpanPolicy
 from slice_os.stores.opensearch import indices
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.indices import UNFINISHED
-from slice_os.stores.opensearch.loading import RESTORE
+from slice_os.stores.opensearch.load_note import RESTORE
 from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.records import document_key, passage_key, source_key
 from slice_os.stores.opensearch.repair import Fault

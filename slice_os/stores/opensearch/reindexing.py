@@ -13,8 +13,7 @@ from slice_os.stores.opensearch.bulk import Action, BulkSender, index_action
 from slice_os.stores.opensearch.codec import unpack
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.indices import Index, create, finish
-from slice_os.stores.opensearch.lease import leased
-from slice_os.stores.opensearch.loading import loading
+from slice_os.stores.opensearch.loading import leased, loading
 from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.manage import drop, versions
 from slice_os.stores.opensearch.paging import pages
@@ -65,7 +64,6 @@ def reindex(
             made_with.encoder,
             made_with.max_pieces,
             projection if made_with.projection is None else made_with.projection,
-            point_alias=False,
         )
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()

@@ -13,14 +13,15 @@ from slice_os.candidates import ScoredCandidates
 from slice_os.encoder import SpanEncoder
 from slice_os.model import ModelCard
 from slice_os.page import Page, PageRequest
+from slice_os.parts import WHOLE, Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.query import Query
 from slice_os.stores.base import StoredDocument, StoreInfo
 from slice_os.stores.opensearch import hybrid
 from slice_os.stores.opensearch.drivers import Driver
+from slice_os.stores.opensearch.first_index import create_first
 from slice_os.stores.opensearch.flows import SearchFlows
 from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.indices import create
 from slice_os.stores.opensearch.lookup import find_records, require_index
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import document_key, source_key
@@ -82,12 +83,15 @@ class OpenSearchStore:
     ) -> OpenSearchStore:
         """Make an empty index behind an alias, and open it.
 
+        If another process makes it at the same time, both open the same index.
+
         Raises:
             InputError: on options that do not fit the encoder.
-            StoreError: if OpenSearch refuses.
+            StoreError: if there is an index with other settings, or OpenSearch refuses.
         """
         handle = IndexHandle(client, name, name)
-        create(handle, options or IndexOptions(), encoder.card, max_pieces, encoder.projection)
+        chosen = options or IndexOptions()
+        create_first(handle, chosen, encoder.card, max_pieces, encoder.projection)
         return cls(client, name)
 
     def info(self) -> StoreInfo:
@@ -110,9 +114,12 @@ class OpenSearchStore:
             size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
         )
 
-    def writer(self) -> AbstractContextManager[OpenSearchWriter]:
-        """A writer; refresh is off while it is open, and what changed is searchable after."""
-        return writing(self.handle, self.settings)
+    def writer(self, part: Part = WHOLE) -> AbstractContextManager[OpenSearchWriter]:
+        """A writer; refresh is off while it is open, and what changed is searchable after.
+
+        Writers with different parts of the same division can be open at the same time.
+        """
+        return writing(self.handle, self.settings, part)
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored, refreshed or not."""

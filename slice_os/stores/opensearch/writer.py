@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
 from slice_os.documents import Document
 from slice_os.errors import StoreError
+from slice_os.parts import WHOLE, Part
 from slice_os.passages import DocumentPart
 from slice_os.stores.base import Rejection
 from slice_os.stores.opensearch.bulk import (
@@ -19,7 +20,7 @@ from slice_os.stores.opensearch.bulk import (
     index_action,
 )
 from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.loading import Load, loading
+from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.lookup import find_records
 from slice_os.stores.opensearch.records import (
     LONGEST_ID,
@@ -30,7 +31,6 @@ from slice_os.stores.opensearch.records import (
     source_key,
     source_record,
 )
-from slice_os.stores.opensearch.repair import repair
 from slice_os.stores.opensearch.settings import IndexSettings
 
 LOOKUP_DOCUMENTS = 64
@@ -39,23 +39,35 @@ NOBODY = -1
 
 
 @contextmanager
-def writing(handle: IndexHandle, settings: IndexSettings) -> Iterator[OpenSearchWriter]:
-    """A writer, with the index prepared for a bulk load; changes are searchable afterwards.
+def writing(
+    handle: IndexHandle, settings: IndexSettings, part: Part = WHOLE
+) -> Iterator[OpenSearchWriter]:
+    """A writer, with the index prepared for a bulk load; see `loading`.
 
-    What an interrupted load left behind is deleted at the end, when this load has had the chance
-    to complete it.
+    Changes are searchable when the last process that loads the index has ended.
 
     Raises:
-        StoreError: if another process is writing.
+        StoreError: if another process is writing the same part, or a part of another division.
     """
-    with loading(handle) as load:
-        sender = BulkSender(handle)
-        with closing(sender):
-            writer = OpenSearchWriter(handle, settings, sender, load)
-            yield writer
-            writer.flush()
-        if load.interrupted:
-            repair(handle)
+    with loading(handle, part) as lease, writing_in_load(handle, settings, lease.check) as writer:
+        yield writer
+
+
+@contextmanager
+def writing_in_load(
+    handle: IndexHandle, settings: IndexSettings, check: Callable[[], None]
+) -> Iterator[OpenSearchWriter]:
+    """A writer in a load that has begun, here or in another process.
+
+    Args:
+        handle: of a concrete index.
+        settings: of the index.
+        check: raises an error if the load must not go on.
+    """
+    with closing(BulkSender(handle)) as sender:
+        writer = OpenSearchWriter(handle, settings, sender, check)
+        yield writer
+        writer.flush()
 
 
 @dataclass(slots=True)
@@ -106,12 +118,12 @@ class OpenSearchWriter:
         handle: IndexHandle,
         settings: IndexSettings,
         sender: BulkSender,
-        load: Load,
+        check: Callable[[], None],
     ) -> None:
         self._handle = handle
         self._settings = settings
         self._sender = sender
-        self._load = load
+        self._check = check
         self._parts: list[DocumentPart] = []
         self._open: dict[int, _Open] = {}
         self._ids: set[str] = set()
@@ -128,7 +140,7 @@ class OpenSearchWriter:
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document; see `Writer.write`."""
-        self._load.check()
+        self._check()
         begins = self._parts[-1].last if self._parts else self._current is None
         if begins:
             self._settle_ids([part.document.id])
@@ -142,13 +154,13 @@ class OpenSearchWriter:
 
     def flush(self) -> Sequence[Rejection]:
         """Wait until everything written is stored; see `Writer.flush`."""
-        self._load.check()
+        self._check()
         self._wait()
         return self._take_rejections()
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        self._load.check()
+        self._check()
         deleted = 0
         remaining = iter(doc_ids)
         while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):

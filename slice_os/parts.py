@@ -1,0 +1,64 @@
+"""Dividing the sources of an ingest among several workers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from slice_os.errors import InputError
+
+MOST_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several parts into which sources are divided; by default everything.
+
+    A hash of a source's name decides, so every worker knows its sources without asking the
+    others. All workers must therefore name the sources in the same way.
+
+    Attributes:
+        number: of this part, from 1.
+        total: number of parts.
+
+    Raises:
+        InputError: if there is no such part.
+    """
+
+    number: int = 1
+    total: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.total <= MOST_PARTS:
+            raise InputError(
+                f"no part {self}: give NUMBER/TOTAL, such as 3/16, with NUMBER from 1 to TOTAL, "
+                f"and TOTAL at most {MOST_PARTS:,}"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Part:
+        """Read ``NUMBER/TOTAL``, such as ``3/16``.
+
+        Raises:
+            InputError: if the text has another form, or there is no such part.
+        """
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if not found:
+            raise InputError(f"part {text!r}: give NUMBER/TOTAL, such as 3/16")
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.total}"
+
+    def holds(self, source: str) -> bool:
+        """Whether a source belongs to this part, by its name."""
+        digest = hashlib.sha256(source.encode()).digest()
+        return int.from_bytes(digest, "big") % self.total == self.number - 1
+
+    def all(self) -> list[Part]:
+        """The parts of the same division, this one included."""
+        return [Part(number, self.total) for number in range(1, self.total + 1)]
+
+
+WHOLE = Part()

@@ -1,0 +1,152 @@
+"""Ray Data on this machine: two workers load an index, and one of them is killed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opensearchpy import OpenSearch
+
+from slice_os import Corpus, MissingExtraError, SpanEncoder, StoreError
+
+from .support import assert_as_if_in_one_go, dialogues, live_settings, write_lines
+
+# Without clusters, Ray listens on the loopback interface alone. It reads this when it loads.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
+
+from slice_os.ingest.ray_data import EncodeDocuments, IndexSink  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def workers() -> Iterator[None]:
+    """Ray with two workers."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PYTHONPATH", str(ROOT))
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=200 << 20,
+            log_to_driver=False,
+        )
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield
+        ray.shutdown()
+
+
+def load(rows: list[dict[str, Any]], sink: IndexSink, encode: type = EncodeDocuments) -> None:
+    (
+        ray.data.from_items(rows, override_num_blocks=2)
+        .map_batches(
+            encode,
+            fn_constructor_args=[sink.location],
+            fn_constructor_kwargs={"threads": 1},
+            batch_format="pyarrow",
+            batch_size=6,
+            concurrency=1,
+        )
+        .write_datasink(sink, concurrency=2)
+    )
+
+
+def test_a_load_with_killed_workers_equals_one_process(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+) -> None:
+    class KilledEncoder(EncodeDocuments):
+        """Its process is killed once, after a batch."""
+
+        def __call__(self, batch: Any) -> Any:
+            encoded = super().__call__(batch)
+            if not (tmp_path / "encoder-killed").exists():
+                (tmp_path / "encoder-killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return encoded
+
+    class KilledSink(IndexSink):
+        """The process of one task is killed, with requests under way."""
+
+        def write(self, blocks: Any, ctx: Any) -> Any:
+            from slice_os.stores.opensearch import bulk, writer
+
+            bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 5, 2
+            whole = writer.OpenSearchWriter.write
+            written = []
+
+            def killed(self: Any, part: Any) -> Any:
+                written.append(part)
+                if len(written) == 5 and not (tmp_path / "sink-killed").exists():
+                    (tmp_path / "sink-killed").touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return whole(self, part)
+
+            writer.OpenSearchWriter.write = killed
+            try:
+                return super().write(blocks, ctx)
+            finally:
+                writer.OpenSearchWriter.write = whole
+
+    rows = dialogues(24)
+    letters = tmp_path / "letters.jsonl"
+    location = f"{opensearch_url}/{index_name}"
+    sink = KilledSink(location, dead_letters=letters)
+    load([*rows, {"id": "no text", "text": ""}, {"text": "No id."}], sink, KilledEncoder)
+    assert (tmp_path / "encoder-killed").exists()
+    assert (tmp_path / "sink-killed").exists()
+    assert sink.summary is not None
+    stored = sink.summary.documents + sink.summary.documents_unchanged
+    assert (stored, sink.summary.bad_records) == (24, 2)
+    reasons = sorted(json.loads(line)["reason"] for line in letters.read_text().splitlines())
+    assert reasons[0] == "field 'id' is missing"
+    assert "field 'text' is missing or empty" in reasons[1]
+
+    path = write_lines(tmp_path / "dialogues.jsonl", rows)
+    with Corpus(f"{location}-fresh", encoder) as fresh, Corpus(location, encoder) as ours:
+        fresh.ingest([path], dead_letters=letters)
+        for phrase in ("what is the status of my order", "change my seat"):
+            assert list(ours.search(phrase)) == list(fresh.search(phrase))
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh", sources=False)
+    assert live_settings(opensearch, f"{index_name}-000001") == (None, "1")
+
+    # Only what has changed is written again.
+    again = IndexSink(location, dead_letters=letters)
+    load([*rows[1:], {**rows[0], "text": "All new."}], again)
+    assert again.summary is not None
+    assert (again.summary.documents, again.summary.documents_unchanged) == (1, 23)
+
+
+def test_a_load_excludes_others(
+    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    sink = IndexSink(location, dead_letters=tmp_path / "letters.jsonl")
+    refused = pytest.raises(StoreError, match="another process is writing")
+    with Corpus(location, encoder) as corpus, corpus.store.writer(), refused:
+        sink.on_write_start()
+    load(dialogues(2), sink)
+
+
+def test_a_folder_is_refused(tmp_path: Path, encoder: SpanEncoder) -> None:
+    Corpus(tmp_path / "store", encoder).add([])
+    with pytest.raises(StoreError, match="into OpenSearch"):
+        IndexSink(str(tmp_path / "store"))
+
+
+def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.delitem(sys.modules, "slice_os.ingest.ray_data")
+    with pytest.raises(MissingExtraError, match=r"pip install 'slice-os\[ray\]'"):
+        importlib.import_module("slice_os.ingest.ray_data")

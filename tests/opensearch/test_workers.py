@@ -1,0 +1,321 @@
+"""Several workers load one index; some are killed, and others start at the wrong time."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from opensearchpy import OpenSearch, TransportError
+
+from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
+from slice_os.ingest.passages import encode_documents
+from slice_os.parts import Part
+from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch import first_index, indices, lease
+from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.loading import leased
+from slice_os.stores.opensearch.repair import find_faults
+from slice_os.stores.opensearch.store import OpenSearchStore
+
+from .support import (
+    assert_as_if_in_one_go,
+    concrete,
+    dialogues,
+    documents,
+    live_settings,
+    meta,
+    run_cli,
+    start_cli,
+    write_lines,
+)
+
+WORKERS = 4
+KILLED = (1, 3)
+PHRASES = ("what is the status of my order", "please change my seat", "I need a refund")
+
+
+def leases(client: OpenSearch, index: str) -> set[str]:
+    client.indices.refresh(index=index)
+    found = client.search(index=index, body={"query": {"term": {"kind": "writer"}}})
+    return {hit["_id"] for hit in found["hits"]["hits"]}
+
+
+def test_four_workers_of_which_two_are_killed_equal_one(
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+) -> None:
+    """Real processes; what they start with is no index at all."""
+    location, index = f"{opensearch_url}/{index_name}", f"{index_name}-000001"
+    letters = tmp_path / "letters.jsonl"
+    for number in range(24):
+        write_lines(tmp_path / f"{number:02}.jsonl", dialogues(3, first=3 * number))
+    write_lines(tmp_path / "bad.jsonl", [{"id": "bad"}])
+    pattern = tmp_path / "*[0-9d].jsonl"
+
+    def start(number: int) -> subprocess.Popen[str]:
+        command = ["ingest", pattern, "--store", location, "--dead-letters", letters]
+        return start_cli(
+            *command, "--part", f"{number + 1}/{WORKERS}", "--threads", "1", cwd=tmp_path
+        )
+
+    def writes(number: int) -> bool:
+        with suppress(TransportError):
+            return opensearch.exists(index=index, id=f"writer-{number + 1}-of-{WORKERS}")
+        return False
+
+    seed = random.randrange(1_000_000)
+    moments = random.Random(seed)
+    workers = [start(number) for number in range(WORKERS)]
+    try:
+        for number in KILLED:
+            while workers[number].poll() is None and not writes(number):
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0, 1))
+            assert workers[number].poll() is None, f"too late to kill (seed {seed})"
+            workers[number].kill()
+            workers[number].wait()
+        for number in KILLED:
+            workers[number].communicate()
+            workers[number] = start(number)
+        outputs = [worker.communicate() for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    # One of them had the bad record.
+    assert sorted(worker.returncode for worker in workers) == [0, 0, 0, 1], (seed, outputs)
+    assert str(tmp_path / "bad.jsonl") in letters.read_text()
+
+    assert concrete(opensearch, index_name) == index
+    with Corpus(f"{location}-fresh", encoder) as fresh, Corpus(location, encoder) as ours:
+        fresh.ingest([pattern], dead_letters=letters)
+        for phrase in PHRASES:
+            assert list(ours.search(phrase)) == list(fresh.search(phrase))
+        ours_mined, fresh_mined = (store.mine(PHRASES, threshold=0.6) for store in (ours, fresh))
+        assert len(ours_mined) > 3
+        assert sorted(map(str, ours_mined)) == sorted(map(str, fresh_mined))
+    assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
+    assert live_settings(opensearch, index) == (None, "1")
+    status, _, errors = run_cli("index", "verify", "--store", location, cwd=tmp_path)
+    assert (status, "every document has its passages" in errors) == (0, True)
+
+
+@contextmanager
+def written_by(
+    corpus: Corpus, part: str, texts: int = 3, first: int = 0
+) -> Iterator[OpenSearchStore]:
+    """A worker that has written something and is still there."""
+    store = corpus.store
+    assert isinstance(store, OpenSearchStore)
+    with store.writer(Part.parse(part)) as writer:
+        for each in encode_documents(documents(first + texts)[first:], corpus.encoder):
+            writer.write(each)
+        yield store
+
+
+@pytest.fixture
+def corpus(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Iterator[Corpus]:
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add([])
+        yield corpus
+
+
+@pytest.mark.usefixtures("quick_lease")
+class TestTogether:
+    def test_the_last_one_restores_the_settings(
+        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
+    ) -> None:
+        index = concrete(opensearch, index_name)
+        opensearch.indices.put_settings(index=index, body={"index": {"refresh_interval": "7s"}})
+        first, second = written_by(corpus, "1/3"), written_by(corpus, "3/3", first=3)
+        with second:
+            with first:
+                assert leases(opensearch, index) == {"writer-1-of-3", "writer-3-of-3"}
+                assert live_settings(opensearch, index) == ("-1", "0")
+            assert live_settings(opensearch, index) == ("-1", "0")
+            assert leases(opensearch, index) == {"writer-3-of-3"}
+        assert live_settings(opensearch, index) == ("7s", "1")
+        assert leases(opensearch, index) == set()
+        assert not {"restore", "load"} & meta(opensearch, index).keys()
+        assert corpus.info().documents == 6
+
+    @pytest.mark.parametrize(
+        ("there", "comes", "reason"),
+        [
+            ("3/16", "3/16", r"writing part 3/16 of it \(process \d+ on .*\); wait until"),
+            ("3/16", "1/8", "writing part 3/16 of it"),
+            ("3/16", "1/1", "writing part 3/16 of it"),
+            ("1/1", "3/16", "writing to it"),
+            ("1/1", "1/1", "writing to it"),
+        ],
+    )
+    def test_who_excludes_whom(self, corpus: Corpus, there: str, comes: str, reason: str) -> None:
+        with written_by(corpus, there) as store:
+            with pytest.raises(StoreError, match=reason) as caught, written_by(corpus, comes):
+                pass
+            assert "\n" not in str(caught.value)
+            if there != "1/1":
+                with pytest.raises(StoreError, match=reason), leased(store.handle):
+                    pass
+        with written_by(corpus, comes):
+            pass
+        assert corpus.info().documents == 3
+
+    def test_an_error_in_one_is_repaired_by_the_last(
+        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
+    ) -> None:
+        (whole,) = encode_documents(documents(1, words=2_000), corpus.encoder)
+        cut = DocumentPart(whole.document, whole.passages[:-1], last=False)
+
+        def fail(store: OpenSearchStore) -> None:
+            with store.writer(Part(2, 2)) as writer:
+                writer.write(cut)
+                writer.flush()
+                raise ZeroDivisionError
+
+        with written_by(corpus, "1/2", first=1) as store:
+            with pytest.raises(ZeroDivisionError):
+                fail(store)
+            # Its passages are there, since the other one may not repair yet.
+            assert live_settings(opensearch, store.handle.name)[0] == "-1"
+            (fault,) = [fault for fault in find_faults(store.handle) if fault.doc_id == "doc-000"]
+            assert fault.surplus
+        assert not list(find_faults(store.handle))
+        assert live_settings(opensearch, store.handle.name) == (None, "1")
+        assert not {"restore", "load"} & meta(opensearch, store.handle.name).keys()
+        assert corpus.info().documents == 3
+
+    def test_one_that_never_comes_back_is_waited_for_and_cleared_away(
+        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
+    ) -> None:
+        with written_by(corpus, "1/2") as store:
+            dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+            opensearch.index(index=store.handle.name, id="writer-2-of-2", body=dead)
+        assert leases(opensearch, store.handle.name) == set()
+        assert live_settings(opensearch, store.handle.name) == (None, "1")
+
+    def test_another_division_takes_over_from_the_dead(
+        self, opensearch: OpenSearch, corpus: Corpus, index_name: str
+    ) -> None:
+        index = concrete(opensearch, index_name)
+        dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+        with suppress(StoreError), written_by(corpus, "1/8") as store:
+            for key in ("writer-1-of-8", "writer-5-of-8"):
+                opensearch.index(index=index, id=key, body=dead)
+            time.sleep(1)  # until it sees that it has lost its lease
+        assert leases(opensearch, index) == {"writer-1-of-8", "writer-5-of-8"}
+        assert meta(opensearch, index)["load"] == {"parts": 8, "interrupted": False}
+        with written_by(corpus, "2/16", first=3):
+            assert leases(opensearch, index) == {"writer-2-of-16"}
+        assert leases(opensearch, index) == set()
+        assert live_settings(opensearch, index) == (None, "1")
+        assert not list(find_faults(store.handle))
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_a_live_writer_whose_process_id_is_unknown_here(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str
+) -> None:
+    """As in another container with the same host name."""
+    index = concrete(opensearch, index_name)
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(ended.pid, 0)
+    record = {
+        "kind": "writer",
+        "source": socket.gethostname(),
+        "ordinal": ended.pid,
+        "signature": "x",
+    }
+    gone = Event()
+
+    def beat() -> None:
+        while not gone.wait(lease.BEAT_SECONDS):
+            opensearch.index(index=index, id="writer-1-of-1", body=record)
+
+    opensearch.index(index=index, id="writer-1-of-1", body=record)
+    holder = Thread(target=beat)
+    holder.start()
+    try:
+        with pytest.raises(StoreError, match=f"process {ended.pid} on {record['source']}"):
+            corpus.add(documents(1))
+    finally:
+        gone.set()
+        holder.join()
+    assert corpus.add(documents(1)) == 1
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_after_a_process_was_killed_while_it_began(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str
+) -> None:
+    index = concrete(opensearch, index_name)
+    dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+    opensearch.index(index=index, id=lease.GATE_KEY, body=dead)
+    # A note as version 0.1.0 left it.
+    noted = meta(opensearch, index) | {"restore": {"refresh_interval": "7s"}}
+    opensearch.indices.put_mapping(index=index, body={"_meta": {"slice_os": noted}})
+    assert corpus.add(documents(2)) == 2
+    assert leases(opensearch, index) == set()
+    assert live_settings(opensearch, index)[0] == "7s"
+    assert "restore" not in meta(opensearch, index)
+
+
+class TestCreating:
+    def test_many_at_once_make_one_index(
+        self, opensearch: OpenSearch, opensearch_url: str, index_name: str, encoder: SpanEncoder
+    ) -> None:
+        def make(_: int) -> str:
+            with OpenSearch(opensearch_url, timeout=60) as client:
+                return OpenSearchStore.create(client, index_name, encoder).handle.name
+
+        with ThreadPoolExecutor(6) as executor:
+            made = set(executor.map(make, range(6)))
+        assert made == {f"{index_name}-000001"}
+        assert concrete(opensearch, index_name) == f"{index_name}-000001"
+        assert "unfinished" not in meta(opensearch, f"{index_name}-000001")
+        assert not opensearch.indices.exists(index=f"{index_name}-000002")
+        other = IndexOptions(policy="all")
+        with pytest.raises(StoreError, match="made with another encoder or other options"):
+            OpenSearchStore.create(opensearch, index_name, encoder, options=other)
+
+    def test_what_a_killed_process_began_is_completed(
+        self,
+        opensearch: OpenSearch,
+        index_name: str,
+        encoder: SpanEncoder,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(first_index, "finish", killed)
+            with pytest.raises(KeyboardInterrupt):
+                OpenSearchStore.create(opensearch, index_name, encoder)
+        assert meta(opensearch, f"{index_name}-000001")["unfinished"]
+        store = OpenSearchStore.create(opensearch, index_name, encoder)
+        assert store.handle.name == f"{index_name}-000001"
+        assert store.settings.projection is not None
+
+    def test_unfinished_with_other_settings_is_left_alone(
+        self, opensearch: OpenSearch, index_name: str, encoder: SpanEncoder
+    ) -> None:
+        handle = IndexHandle(opensearch, index_name, index_name)
+        indices.create(handle, IndexOptions(policy="all"), encoder.card, 64, encoder.projection)
+        store = OpenSearchStore.create(opensearch, index_name, encoder)
+        assert store.handle.name == f"{index_name}-000002"
+        assert concrete(opensearch, index_name) == f"{index_name}-000002"
