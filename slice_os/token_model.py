@@ -86,6 +86,5 @@ def load_model(
     if content_id(folder) != card.encoder_id:
         raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
     aligner = Aligner(folder / TOKENIZER_FILE)
-    return TokenModel(
-        card, aligner, open_engine(engine, folder / MODEL_FILE, providers, threads), folder
-    )
+    opened = open_engine(engine, folder / MODEL_FILE, card.max_length, providers, threads)
+    return TokenModel(card, aligner, opened, folder)

@@ -45,13 +45,15 @@ class RenamedOption(click.Option):
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
 
 
-def _ask_password(_context: click.Context, _option: click.Parameter, store: str) -> str:
+def _ask_password(
+    _context: click.Context, _option: click.Parameter, store: str | None
+) -> str | None:
     """Ask for the password of a store's user if nothing else gives one and a person is there.
 
     It goes into the environment of this process alone, where secrets are read from.
     """
     given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
-    if not given and sys.stdin.isatty() and sys.stderr.isatty():
+    if store and not given and sys.stdin.isatty() and sys.stderr.isatty():
         from slice_os.stores.registry import find_backend
 
         if login := find_backend(store).login(store):
@@ -60,14 +62,20 @@ def _ask_password(_context: click.Context, _option: click.Parameter, store: str)
     return store
 
 
-store_option = click.option(
-    "--store",
-    required=True,
-    envvar="SLICE_OS_STORE",
-    metavar="STORE",
-    callback=_ask_password,
-    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
-)
+def _store_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--store",
+        required=required,
+        envvar="SLICE_OS_STORE",
+        metavar="STORE",
+        callback=_ask_password,
+        help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
+    )
+
+
+store_option = _store_option(required=True)
+
+optional_store_option = _store_option(required=False)
 
 output_option = click.option(
     "--json/--text",
@@ -119,31 +127,43 @@ where_option = click.option(
 )
 
 
-def encoder_options(command: Command) -> Command:
-    """Options that choose the model and how it runs."""
-    for option in reversed(
-        [
-            click.option("--model", help="Model folder or name of a bundled model."),
-            click.option(
-                "--engine",
-                type=click.Choice(ENGINES),
-                default=ENGINES[0],
-                show_default=True,
-                help="Inference engine.",
-            ),
-            click.option(
-                "--provider",
-                "providers",
-                multiple=True,
-                help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
-            ),
-            click.option(
-                "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+def _encoder_options(default_engine: str | None) -> Callable[[Command], Command]:
+    def add(command: Command) -> Command:
+        for option in reversed(
+            [
+                click.option("--model", help="Model folder or name of a bundled model."),
+                click.option(
+                    "--engine",
+                    type=click.Choice(ENGINES),
+                    default=default_engine,
+                    show_default=True,
+                    help="Inference engine.",
+                ),
+                click.option(
+                    "--provider",
+                    "providers",
+                    multiple=True,
+                    help="onnxruntime execution provider, such as CUDA; repeatable, preferred "
+                    "first.",
+                ),
+                click.option(
+                    "--threads",
+                    type=click.IntRange(min=1),
+                    help="CPU threads; all cores by default.",
+                ),
+            ]
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+encoder_options = _encoder_options(ENGINES[0])
+"""Options that choose the model and how it runs."""
+
+any_encoder_options = _encoder_options(None)
+"""The same where no engine stands for every engine."""
 
 
 def index_options(command: Command) -> Command:
