@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.engine_names import ENGINES
-from slice_os.errors import EngineError, MissingExtraError, ModelError
-from slice_os.float_products import with_float_products
+from slice_os.errors import EngineError, ModelError
 from slice_os.threads import usable_cores
 
 CPU = "CPUExecutionProvider"
-PADDED_TO = 16
 
 
 class Engine(Protocol):
@@ -106,84 +103,19 @@ class OnnxRuntimeEngine:
         return np.asarray(vectors, dtype=np.float32)
 
 
-class OpenVINOEngine:
-    """OpenVINO on the same ONNX file, for CPUs that multiply bfloat16 numbers.
-
-    It quantises no activations, see `slice_os.float_products`. Windows are padded to a multiple of
-    `PADDED_TO`; then the vectors of one depend neither on its padding nor on its batch.
-
-    Args:
-        model_file: an ONNX file that ``slice-os export`` made, in any precision.
-        max_length: word pieces of the longest input. If it is no multiple of `PADDED_TO`, each
-            forward pass takes one window.
-        threads: CPU threads to use; all usable cores if None.
-
-    Raises:
-        MissingExtraError: if OpenVINO is not installed.
-        ModelError: if the file is not an ONNX model, or OpenVINO cannot compile it.
-    """
-
-    def __init__(self, model_file: Path, max_length: int, threads: int | None = None) -> None:
-        try:
-            import onnx  # noqa: F401
-            import openvino
-        except ImportError:
-            raise MissingExtraError("The OpenVINO engine", "openvino") from None
-        self.workers = threads or usable_cores()
-        self.batch_pieces = 1 if max_length % PADDED_TO else 512
-        self._max_length = max_length
-        config: dict[str, Any] = {
-            "PERFORMANCE_HINT": "THROUGHPUT",
-            "NUM_STREAMS": self.workers,
-            "INFERENCE_NUM_THREADS": self.workers,
-        }
-        core = openvino.Core()
-        try:
-            model = core.read_model(with_float_products(model_file).SerializeToString())
-            self._model = core.compile_model(model, "CPU", config)
-        except Exception as error:  # both libraries raise many kinds
-            reason = str(error).strip().splitlines()[-1]
-            raise ModelError(f"{model_file}: OpenVINO cannot compile it ({reason})") from None
-        self._inputs = {name for put in self._model.inputs for name in put.get_names()}
-        self._free: SimpleQueue[Any] = SimpleQueue()
-        for _ in range(self.workers):
-            self._free.put(self._model.create_infer_request())
-        # The first call sets up OpenVINO's binding, which deadlocks if two threads do it at once.
-        self.run(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
-
-    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass; see `Engine.run`."""
-        length = ids.shape[1]
-        padding = ((0, 0), (0, min(-length % PADDED_TO, self._max_length - length)))
-        ids, mask = np.pad(ids, padding), np.pad(mask, padding)
-        feeds = {"input_ids": ids, "attention_mask": mask}
-        if "token_type_ids" in self._inputs:
-            feeds["token_type_ids"] = np.zeros_like(ids)
-        request = self._free.get()
-        try:
-            return np.array(request.infer(feeds)[0][:, :length], dtype=np.float32)
-        finally:
-            self._free.put(request)
-
-
 def open_engine(
     name: str,
     model_file: Path,
-    max_length: int,
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Engine:
-    """Open a model file, for inputs of at most ``max_length``, with the engine of that name.
+    """Open a model file with the engine of that name.
 
     Raises:
-        EngineError: if there is no such engine, or it takes no execution providers.
+        EngineError: if there is no such engine.
     """
     if name == "onnxruntime":
         return OnnxRuntimeEngine(model_file, providers, threads)
-    if name == "openvino":
-        if providers:
-            raise EngineError("the OpenVINO engine takes no execution providers; remove them")
-        return OpenVINOEngine(model_file, max_length, threads)
     raise EngineError(f"no engine {name!r}; choose from {', '.join(ENGINES)}")
 
 

@@ -73,7 +73,7 @@ def load_model(
 
     Args:
         model: a model folder, the name of a bundled model, or None for the default one.
-        engine: ``onnxruntime`` or ``openvino``.
+        engine: ``onnxruntime``, the only one.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 
@@ -86,5 +86,6 @@ def load_model(
     if content_id(folder) != card.encoder_id:
         raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
     aligner = Aligner(folder / TOKENIZER_FILE)
-    opened = open_engine(engine, folder / MODEL_FILE, card.max_length, providers, threads)
-    return TokenModel(card, aligner, opened, folder)
+    return TokenModel(
+        card, aligner, open_engine(engine, folder / MODEL_FILE, providers, threads), folder
+    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,19 +45,18 @@ def checks(result: Result) -> dict[str, dict[str, Any]]:
     return {check["name"]: check for check in report["checks"]}
 
 
-def test_every_installed_engine_is_timed() -> None:
+def test_the_engine_is_timed() -> None:
     result = run("--json")
     assert result.return_value == 0
     found = checks(result)
     assert found["cpu"]["cores"] >= 1
     assert "CPU" in found["onnxruntime"]["providers"]
-    assert found["onnxruntime speed"]["tokens_per_second"] > 0
-    assert ("openvino speed" in found) == bool(importlib.util.find_spec("openvino"))
+    assert found["speed"]["tokens_per_second"] > 0
 
 
 def test_text_has_a_line_for_each_check() -> None:
-    lines = run("--engine", "onnxruntime", "--text").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["cpu", "onnxruntime", "onnxruntime", "openvino"]
+    lines = run("--text").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["cpu", "onnxruntime", "speed"]
 
 
 def test_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -71,30 +68,20 @@ def test_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert next(machine.machine_checks()).facts["features"] is None
 
 
-def test_an_engine_that_is_missing_fails_only_if_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openvino", None)
-    result = run("--json")
-    assert result.return_value == 0
-    assert "pip install 'slice-os[openvino]'" in checks(result)["openvino"]["finding"]
-    result = run("--json", "--engine", "openvino")
-    assert result.return_value == 1
-    assert "slice-os: openvino: not installed; pip install 'slice-os[openvino]'" in result.stderr
-
-
 def test_a_provider_that_is_missing_fails() -> None:
-    result = run("--provider", "Abacus", "--engine", "onnxruntime", "--json")
+    result = run("--provider", "Abacus", "--json")
     assert result.return_value == 1
-    assert "no execution provider 'Abacus'" in checks(result)["onnxruntime speed"]["finding"]
+    assert "no execution provider 'Abacus'" in checks(result)["speed"]["finding"]
 
 
 def test_a_local_store(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLICE_OS_STORE", str(store))
-    result = run("--json", "--engine", "onnxruntime")
+    result = run("--json")
     assert result.return_value == 0
     assert checks(result)["store"]["documents"] == 1
 
 
 def test_no_store_fails(tmp_path: Path) -> None:
-    result = run("--store", tmp_path / "none", "--engine", "onnxruntime", "--json")
+    result = run("--store", tmp_path / "none", "--json")
     assert result.return_value == 1
     assert "no store here" in result.stderr

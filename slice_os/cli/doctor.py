@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from slice_os.cli.options import any_encoder_options, optional_store_option, report_option
+from slice_os.cli.options import encoder_options, optional_store_option, report_option
 
 if TYPE_CHECKING:
     from slice_os.doctor import Check
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @optional_store_option
-@any_encoder_options
+@encoder_options
 @report_option
 def doctor(
     store: str | None,
     model: str | None,
-    engine: str | None,
+    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
     as_json: bool | None,
 ) -> int:
     """Show what works here, and how fast.
 
-    Without options, every installed engine encodes a few texts. With --store, the store and its
-    server are checked, too. The exit status is 1 if something that you asked for does not work.
+    The encoder reads a few texts, with the model and the provider that you choose. With --store,
+    the store and its server are checked, too. The exit status is 1 if something that you asked
+    for does not work.
     """
     from slice_os.doctor import machine_checks, store_checks
 

@@ -127,43 +127,31 @@ where_option = click.option(
 )
 
 
-def _encoder_options(default_engine: str | None) -> Callable[[Command], Command]:
-    def add(command: Command) -> Command:
-        for option in reversed(
-            [
-                click.option("--model", help="Model folder or name of a bundled model."),
-                click.option(
-                    "--engine",
-                    type=click.Choice(ENGINES),
-                    default=default_engine,
-                    show_default=True,
-                    help="Inference engine.",
-                ),
-                click.option(
-                    "--provider",
-                    "providers",
-                    multiple=True,
-                    help="onnxruntime execution provider, such as CUDA; repeatable, preferred "
-                    "first.",
-                ),
-                click.option(
-                    "--threads",
-                    type=click.IntRange(min=1),
-                    help="CPU threads; all cores by default.",
-                ),
-            ]
-        ):
-            command = option(command)
-        return command
-
-    return add
-
-
-encoder_options = _encoder_options(ENGINES[0])
-"""Options that choose the model and how it runs."""
-
-any_encoder_options = _encoder_options(None)
-"""The same where no engine stands for every engine."""
+def encoder_options(command: Command) -> Command:
+    """Options that choose the model and how it runs."""
+    for option in reversed(
+        [
+            click.option("--model", help="Model folder or name of a bundled model."),
+            click.option(
+                "--engine",
+                type=click.Choice(ENGINES),
+                default=ENGINES[0],
+                show_default=True,
+                help="Inference engine.",
+            ),
+            click.option(
+                "--provider",
+                "providers",
+                multiple=True,
+                help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
+            ),
+            click.option(
+                "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
 
 
 def index_options(command: Command) -> Command:

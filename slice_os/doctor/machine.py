@@ -1,11 +1,10 @@
-"""This machine: its CPU, the inference engines, and how fast they encode."""
+"""This machine: its CPU, its inference engine, and how fast it encodes."""
 
 from __future__ import annotations
 
 import platform
 import time
 from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from slice_os.doctor.check import Check
@@ -15,10 +14,10 @@ from slice_os.errors import SliceError
 from slice_os.threads import usable_cores
 
 CPU_INFO = Path("/proc/cpuinfo")
-# What decides how fast integers and bfloat16 numbers are multiplied; the last three are of ARM.
+# What decides how fast integers are multiplied; the last three are of ARM.
 FEATURES = (
-    *("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16"),
-    *("amx_int8", "amx_bf16", "asimddp", "i8mm", "bf16"),
+    *("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"),
+    *("asimddp", "i8mm", "bf16"),
 )
 ROUNDS = 5
 TEXT = (
@@ -30,33 +29,24 @@ TEXT = (
 
 def machine_checks(
     model: str | None = None,
-    engine: str | None = None,
+    engine: str = ENGINES[0],
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Iterator[Check]:
-    """Check the CPU and the inference engines, and time them on a few texts.
+    """Check the CPU and onnxruntime, and time an engine on a few texts.
 
     Args:
         model: a model folder, the name of a bundled model, or None for the default one.
-        engine: the one that has to work; None for onnxruntime and what else is installed.
-        providers: execution providers of onnxruntime that have to work; CPU if None.
+        engine: ``onnxruntime``, the only one.
+        providers: execution providers that have to work; CPU if None.
         threads: CPU threads; all usable cores if None.
 
     Yields:
-        A check of the CPU, then one or two of every engine.
+        A check of the CPU, of onnxruntime, and of the speed.
     """
     yield _cpu()
-    for name in ENGINES:
-        found = _installed(name)
-        wanted = name == (engine or ENGINES[0])
-        if found is None:
-            install = f"not installed; pip install 'slice-os[{name}]'"
-            yield Check(name, install, usable=not wanted, facts={"version": None})
-        else:
-            yield found
-            if wanted or engine is None:
-                # A provider belongs to the engine that was chosen; others have none.
-                yield _speed(name, model, providers if wanted else None, threads)
+    yield _onnxruntime()
+    yield _speed(model, engine, providers, threads)
 
 
 def _cpu() -> Check:
@@ -74,14 +64,6 @@ def _cpu() -> Check:
     return Check("cpu", f"{name}, {cores} cores; {told}", facts=facts)
 
 
-def _installed(name: str) -> Check | None:
-    """What an engine offers; None if it is not installed."""
-    try:
-        return _onnxruntime() if name == "onnxruntime" else _openvino()
-    except ImportError:
-        return None
-
-
 def _onnxruntime() -> Check:
     import onnxruntime
 
@@ -93,35 +75,18 @@ def _onnxruntime() -> Check:
     return Check("onnxruntime", finding, facts=facts)
 
 
-def _openvino() -> Check:
-    import openvino
-
-    try:
-        installed = version("openvino")
-    except PackageNotFoundError:
-        installed = openvino.get_version()
-    precision = openvino.Core().get_property("CPU", "INFERENCE_PRECISION_HINT").to_string()
-    slow = "" if precision == "bf16" else "; --engine openvino needs a CPU with bfloat16 to be fast"
-    return Check(
-        "openvino",
-        f"{installed}, computes in {precision} here{slow}",
-        facts={"version": installed, "precision": precision},
-    )
-
-
 def _speed(
-    engine: str, model: str | None, providers: Sequence[str] | None, threads: int | None
+    model: str | None, engine: str, providers: Sequence[str] | None, threads: int | None
 ) -> Check:
-    name = f"{engine} speed"
     try:
         encoder = SpanEncoder(model, engine=engine, providers=providers or None, threads=threads)
         rate = tokens_per_second(encoder)
     except SliceError as error:
-        return Check(name, str(error), usable=False, facts={"tokens_per_second": None})
+        return Check("speed", str(error), usable=False, facts={"tokens_per_second": None})
     used = f" on {', '.join(providers)}" if providers else ""
     described = f"{encoder.card.name} {encoder.card.precision}"
     return Check(
-        name,
+        "speed",
         f"about {rate:,} tokens/s{used} ({described})",
         facts={"tokens_per_second": rate, "model": described, "providers": providers or None},
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from opensearchpy import OpenSearch
+from opensearchpy import OpenSearch, exceptions
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.doctor import machine, store_checks
@@ -31,9 +31,7 @@ def test_a_node(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(machine, "ROUNDS", 1)
-    status, out, err = call_cli(
-        capsys, "doctor", "--store", location, "--engine", "onnxruntime", "--json"
-    )
+    status, out, err = call_cli(capsys, "doctor", "--store", location, "--json")
     assert (status, err) == (0, "")
     found: dict[str, Any] = {check["name"]: check for check in orjson.loads(out)["checks"]}
     version = opensearch.info()["version"]["number"]
@@ -56,8 +54,6 @@ def test_scripts_that_are_not_allowed_are_no_failure(
 ) -> None:
     def refuse(*arguments: object, **options: object) -> None:
         raise exceptions.RequestError(400, "search_phase_execution_exception", DISALLOWED)
-
-    from opensearchpy import exceptions
 
     monkeypatch.setattr(OpenSearch, "search", refuse)
     found = {check.name: check for check in store_checks(location)}
