@@ -37,7 +37,7 @@ class SpanEncoder:
     Args:
         model: a model folder, the name of a bundled model, None for the default one, or a
             `TokenModel` that is already loaded; the other arguments are for loading.
-        engine: ``onnxruntime`` or ``openvino``.
+        engine: ``onnxruntime``, the only one.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 

@@ -1,3 +1,3 @@
 """Names of the inference engines, the default first; `slice_os.engines` loads numpy."""
 
-ENGINES = ("onnxruntime", "openvino")
+ENGINES = ("onnxruntime",)

@@ -14,7 +14,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.engine_names import ENGINES
-from slice_os.errors import EngineError, MissingExtraError, ModelError
+from slice_os.errors import EngineError, ModelError
 from slice_os.threads import usable_cores
 
 CPU = "CPUExecutionProvider"
@@ -103,50 +103,6 @@ class OnnxRuntimeEngine:
         return np.asarray(vectors, dtype=np.float32)
 
 
-class OpenVINOEngine:
-    """OpenVINO on the same ONNX file; several times as fast on CPUs with AMX.
-
-    Each forward pass takes one window, for the same reasons as in `OnnxRuntimeEngine`.
-
-    Args:
-        model_file: an ONNX file that ``slice-os export`` made, preferably in fp32.
-        threads: CPU threads to use; all usable cores if None.
-
-    Raises:
-        MissingExtraError: if OpenVINO is not installed.
-        ModelError: if OpenVINO cannot compile the model.
-    """
-
-    batch_pieces = 1
-
-    def __init__(self, model_file: Path, threads: int | None = None) -> None:
-        try:
-            import openvino
-        except ImportError:
-            raise MissingExtraError("The OpenVINO engine", "openvino") from None
-        self.workers = threads or usable_cores()
-        config: dict[str, Any] = {
-            "PERFORMANCE_HINT": "THROUGHPUT",
-            "NUM_STREAMS": self.workers,
-            "INFERENCE_NUM_THREADS": self.workers,
-        }
-        try:
-            self._model = openvino.Core().compile_model(str(model_file), "CPU", config)
-        except RuntimeError as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise ModelError(f"{model_file}: OpenVINO cannot compile it ({reason})") from None
-        self._inputs = {name for put in self._model.inputs for name in put.get_names()}
-        # The first call sets up OpenVINO's binding, which deadlocks if two threads do it at once.
-        self.run(np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int64))
-
-    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass; see `Engine.run`."""
-        feeds = {"input_ids": ids, "attention_mask": mask}
-        if "token_type_ids" in self._inputs:
-            feeds["token_type_ids"] = np.zeros_like(ids)
-        return np.array(self._model.create_infer_request().infer(feeds)[0], dtype=np.float32)
-
-
 def open_engine(
     name: str,
     model_file: Path,
@@ -156,14 +112,10 @@ def open_engine(
     """Open a model file with the engine of that name.
 
     Raises:
-        EngineError: if there is no such engine, or it takes no execution providers.
+        EngineError: if there is no such engine.
     """
     if name == "onnxruntime":
         return OnnxRuntimeEngine(model_file, providers, threads)
-    if name == "openvino":
-        if providers:
-            raise EngineError("the OpenVINO engine takes no execution providers; remove them")
-        return OpenVINOEngine(model_file, threads)
     raise EngineError(f"no engine {name!r}; choose from {', '.join(ENGINES)}")
 
 

@@ -73,7 +73,7 @@ def load_model(
 
     Args:
         model: a model folder, the name of a bundled model, or None for the default one.
-        engine: ``onnxruntime`` or ``openvino``.
+        engine: ``onnxruntime``, the only one.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 

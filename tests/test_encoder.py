@@ -63,19 +63,6 @@ class TestVectors:
         ):
             np.testing.assert_array_equal(vectors, expected)
 
-    def test_from_openvino_agree_and_do_not_depend_on_the_batch(
-        self, alone: list[FloatArray]
-    ) -> None:
-        pytest.importorskip("openvino", reason="the openvino extra is not installed")
-        openvino = SpanEncoder(engine="openvino", threads=2)
-        together = encode(openvino, TEXTS)
-        for text, vectors, expected in zip(TEXTS, together, alone, strict=True):
-            np.testing.assert_allclose(vectors, encode(openvino, [text])[0], atol=1e-5)
-            if len(vectors):  # activations are quantised differently, and may be bfloat16
-                mean, other = vectors.mean(axis=0), expected.mean(axis=0)
-                cosine = mean @ other / np.linalg.norm(mean) / np.linalg.norm(other)
-                assert cosine > 0.98
-
     @settings(max_examples=15)
     @given(data=st.data())
     def test_of_a_part_equal_those_of_the_whole(
@@ -157,8 +144,7 @@ class TestEngines:
         ("options", "message"),
         [
             ({"providers": ["Abacus"]}, "no execution provider 'Abacus' .*it has .*CPU"),
-            ({"engine": "abacus"}, "no engine 'abacus'; choose from onnxruntime, openvino"),
-            ({"engine": "openvino", "providers": ["CPU"]}, "takes no execution providers"),
+            ({"engine": "abacus"}, "no engine 'abacus'; choose from onnxruntime"),
         ],
     )
     def test_unknown_ones_are_refused(self, options: dict[str, object], message: str) -> None:

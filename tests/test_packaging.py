@@ -159,7 +159,7 @@ def test_the_base_install_brings_no_torch(metadata: Message) -> None:
         if requirement.marker is None or "extra" not in str(requirement.marker)
     }
     assert "onnxruntime" in base
-    assert not base & {"torch", "transformers", "optimum-onnx", "openvino"}
+    assert not base & {"torch", "transformers", "optimum-onnx"}
 
 
 def test_the_pins_are_within_the_ranges(metadata: Message) -> None:

@@ -27,6 +27,7 @@ COMMANDS = {
     "eval": "slice_os.cli.evaluate:eval",
     "train": "slice_os.cli.train:train",
     "data": "slice_os.cli.data:data",
+    "doctor": "slice_os.cli.doctor:doctor",
 }
 
 

@@ -45,13 +45,15 @@ class RenamedOption(click.Option):
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
 
 
-def _ask_password(_context: click.Context, _option: click.Parameter, store: str) -> str:
+def _ask_password(
+    _context: click.Context, _option: click.Parameter, store: str | None
+) -> str | None:
     """Ask for the password of a store's user if nothing else gives one and a person is there.
 
     It goes into the environment of this process alone, where secrets are read from.
     """
     given = any(os.environ.get(f"SLICE_OS_{name}") for name in _SECRETS)
-    if not given and sys.stdin.isatty() and sys.stderr.isatty():
+    if store and not given and sys.stdin.isatty() and sys.stderr.isatty():
         from slice_os.stores.registry import find_backend
 
         if login := find_backend(store).login(store):
@@ -60,14 +62,20 @@ def _ask_password(_context: click.Context, _option: click.Parameter, store: str)
     return store
 
 
-store_option = click.option(
-    "--store",
-    required=True,
-    envvar="SLICE_OS_STORE",
-    metavar="STORE",
-    callback=_ask_password,
-    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
-)
+def _store_option(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "--store",
+        required=required,
+        envvar="SLICE_OS_STORE",
+        metavar="STORE",
+        callback=_ask_password,
+        help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
+    )
+
+
+store_option = _store_option(required=True)
+
+optional_store_option = _store_option(required=False)
 
 output_option = click.option(
     "--json/--text",

@@ -1,0 +1,61 @@
+"""`slice-os doctor`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from slice_os.cli.options import encoder_options, optional_store_option, report_option
+
+if TYPE_CHECKING:
+    from slice_os.doctor import Check
+
+
+@click.command()
+@optional_store_option
+@encoder_options
+@report_option
+def doctor(
+    store: str | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+    as_json: bool | None,
+) -> int:
+    """Show what works here, and how fast.
+
+    The encoder reads a few texts, with the model and the provider that you choose. With --store,
+    the store and its server are checked, too. The exit status is 1 if something that you asked
+    for does not work.
+    """
+    from slice_os.doctor import machine_checks, store_checks
+
+    checks = list(machine_checks(model, engine, providers, threads))
+    if store:
+        checks += store_checks(store, model)
+    usable = all(check.usable for check in checks)
+    if as_json if as_json is not None else not sys.stdout.isatty():
+        click.echo(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))
+    else:
+        for check in checks:
+            click.echo(describe(check))
+    for check in checks:
+        if not check.usable:
+            click.echo(f"slice-os: {check.name}: {check.finding}", err=True)
+    return 0 if usable else 1
+
+
+def as_fields(check: Check) -> dict[str, Any]:
+    """A check as plain values."""
+    head = {"name": check.name, "usable": check.usable, "finding": check.finding}
+    return {**head, **check.facts}
+
+
+def describe(check: Check) -> str:
+    """A check as a line of text."""
+    mark = "" if check.usable else click.style("FAILS ", fg="red")
+    return f"{check.name:<20} {mark}{check.finding}"

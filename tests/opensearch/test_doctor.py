@@ -1,0 +1,62 @@
+"""`slice-os doctor --store` on a real node, and on a server that refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.doctor import machine, store_checks
+
+from .support import call_cli, documents
+
+DISALLOWED = {"error": {"type": "illegal_argument_exception", "reason": "cannot execute scripts"}}
+
+
+@pytest.fixture
+def location(opensearch_url: str, index_name: str, encoder: SpanEncoder) -> Iterator[str]:
+    with Corpus(f"{opensearch_url}/{index_name}", encoder) as corpus:
+        corpus.add(documents(2))
+        yield f"{opensearch_url}/{index_name}"
+
+
+def test_a_node(
+    location: str,
+    opensearch: OpenSearch,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "ROUNDS", 1)
+    status, out, err = call_cli(capsys, "doctor", "--store", location, "--json")
+    assert (status, err) == (0, "")
+    found: dict[str, Any] = {check["name"]: check for check in orjson.loads(out)["checks"]}
+    version = opensearch.info()["version"]["number"]
+    assert found["store"]["documents"] == 2
+    assert found["server"]["version"] == version
+    assert found["nodes"]["nodes"][0]["version"] == version
+    assert any("KNNPlugin" in name or "knn" in name for name in found["plugins"]["plugins"])
+    assert found["scripts"]["allowed"] is True
+    assert isinstance(found["slice-os-span-score"]["installed"], bool)
+
+
+def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
+    (check,) = store_checks(f"{opensearch_url}/{index_name}")
+    assert not check.usable
+    assert "no index here" in check.finding
+
+
+def test_scripts_that_are_not_allowed_are_no_failure(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise exceptions.RequestError(400, "search_phase_execution_exception", DISALLOWED)
+
+    monkeypatch.setattr(OpenSearch, "search", refuse)
+    found = {check.name: check for check in store_checks(location)}
+    assert found["scripts"].usable
+    assert found["scripts"].facts["allowed"] is False
+    assert "script.allowed_types" in found["scripts"].finding
