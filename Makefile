@@ -41,8 +41,8 @@ build: $(VENV)/.base ## Build the wheel and the source archive into dist/
 
 .PHONY: plugin
 plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target/releases/; needs a JDK and Maven
-	@export JAVA_HOME="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
-	  mvn --batch-mode --quiet -f plugin/pom.xml package
+	@home="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
+	  JAVA_HOME="$$home" mvn --batch-mode --quiet -f plugin/pom.xml package
 	@ls plugin/target/releases/*.zip
 
 .PHONY: lock
