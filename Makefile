@@ -39,6 +39,12 @@ docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and buil
 build: $(VENV)/.base ## Build the wheel and the source archive into dist/
 	$(BIN)/hatchling build
 
+.PHONY: plugin
+plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target/releases/; needs a JDK and Maven
+	@home="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
+	  JAVA_HOME="$$home" mvn --batch-mode --quiet -f plugin/pom.xml package
+	@ls plugin/target/releases/*.zip
+
 .PHONY: lock
 lock: ## Update the pins to what pyproject.toml allows; needs uv
 	@{ echo "# Pins for the Makefile and CI; pyproject.toml has the ranges. Made by \`make lock\`."; \
@@ -48,7 +54,7 @@ lock: ## Update the pins to what pyproject.toml allows; needs uv
 
 .PHONY: clean
 clean: ## Delete everything that make created
-	rm -rf $(VENV) demo.slice dist site
+	rm -rf $(VENV) demo.slice dist plugin/target site
 
 # Always runs: unchanged documents are skipped at once. A store belongs to its model.
 .PHONY: demo.slice

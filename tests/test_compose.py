@@ -14,22 +14,23 @@ import yaml
 
 REPOSITORY = Path(__file__).parents[1]
 COMPOSE = REPOSITORY / "compose.yaml"
+PLUGIN = REPOSITORY / "plugin"
 DOCKERFILE = (REPOSITORY / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]
 SERVERS = ["opensearch", "opensearch-secure"]
 COMMANDS = ["slice-os", "slice-os-secure"]
 
 
-def instructions(name: str) -> list[str]:
+def instructions(name: str, dockerfile: str = DOCKERFILE) -> list[str]:
     """The arguments of an instruction, in the order of the Dockerfile."""
-    return re.findall(rf"^{name} (.+)$", DOCKERFILE, flags=re.MULTILINE)
+    return re.findall(rf"^{name} (.+)$", dockerfile, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_servers_are_pinned_local_and_health_checked(name: str) -> None:
     service = SERVICES[name]
     image, version = service["image"].split(":")
-    assert image == "opensearchproject/opensearch"
+    assert (image, service["build"]) == ("slice-os-opensearch", "plugin")
     assert re.fullmatch(r"\d+\.\d+\.\d+", version)
     assert all(port.startswith("127.0.0.1:") for port in service["ports"])
     assert any(volume.endswith(":/usr/share/opensearch/data") for volume in service["volumes"])
@@ -43,11 +44,28 @@ def test_the_servers_do_not_share_a_port() -> None:
     assert len(ports) == len(set(ports))
 
 
-def test_tests_and_compose_use_the_same_opensearch() -> None:
+@pytest.mark.parametrize("folder", ["plugin", "tests/opensearch"])
+def test_plugin_tests_and_compose_use_the_same_opensearch(folder: str) -> None:
     namespace = {"m": "http://maven.apache.org/POM/4.0.0"}
-    pom = ElementTree.parse(REPOSITORY / "tests" / "opensearch" / "pom.xml")
+    pom = ElementTree.parse(REPOSITORY / folder / "pom.xml")
     version = pom.findtext("m:properties/m:opensearch.version", namespaces=namespace)
     assert {SERVICES[name]["image"].split(":")[1] for name in SERVERS} == {version}
+
+
+def test_the_image_of_opensearch_has_the_plugin_of_its_version() -> None:
+    dockerfile = (PLUGIN / "Dockerfile").read_text("utf-8")
+    (version, *others) = instructions("ARG", dockerfile)
+    assert version == "OPENSEARCH=" + SERVICES["opensearch"]["image"].split(":")[1]
+    assert set(others) == {"OPENSEARCH"}
+    build, server = instructions("FROM", dockerfile)
+    assert re.fullmatch(r"maven:\d+\.\d+\.\d+-eclipse-temurin-21 AS build", build)
+    assert server == "opensearchproject/opensearch:${OPENSEARCH}"
+    assert "opensearch-plugin install --batch" in dockerfile
+    assert "/slice-os-span-score-${OPENSEARCH}.0.zip" in dockerfile
+    sources = [copy.split()[0].strip("/") for copy in instructions("COPY", dockerfile)]
+    ignored = (PLUGIN / ".dockerignore").read_text("utf-8").split()
+    assert ignored == ["*", *(f"!{source}" for source in sources)]
+    assert all((PLUGIN / source).exists() for source in sources)
 
 
 def test_up_starts_only_the_open_server() -> None:
