@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, SpanEncoder
+from slice_os import Corpus, OpenSearchStore, SpanEncoder
 from slice_os.cli import cli
 
 from .texts import index_of
@@ -53,43 +53,65 @@ def query(location: str) -> Callable[..., str]:
     return query
 
 
-def test_an_application_ranks_as_search_does(
-    calls: Corpus, query: Callable[..., str], opensearch: OpenSearch
-) -> None:
-    """With the code of the documentation: exact cosines, spans, and the fused score."""
+@pytest.fixture(scope="module")
+def documented() -> dict[str, Any]:
+    """The functions in docs/another-language.md."""
     program: dict[str, Any] = {}
     for block in blocks("python"):
-        if block.startswith(("import math", "def score")):
+        if block.startswith(("import hashlib", "import math")):
             exec(block, program)
+    return program
+
+
+def test_an_application_searches_as_search_does(
+    calls: Corpus, location: str, query: Callable[..., str], documented: dict[str, Any]
+) -> None:
+    """With the code of the documentation: two requests, spans and all scores."""
+    asked = json.loads(query(PHRASE))
+    assert asked["tokens"] is asked["hybrid"] is None
+    found = list(documented["search"](location.rpartition("/")[0], asked))
+    expected = calls.search(PHRASE)
+    assert [hit[:3] for hit in found] == [(hit.doc_id, hit.start, hit.end) for hit in expected]
+    for hit, theirs in zip(found, expected, strict=True):
+        assert hit[3:] == pytest.approx((theirs.cosine, theirs.bm25, theirs.score), abs=1e-3)
+
+
+def test_an_application_decodes_token_vectors(
+    calls: Corpus,
+    location: str,
+    query: Callable[..., str],
+    documented: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the code of the documentation, for a server that does not score."""
+    monkeypatch.setattr(OpenSearchStore, "script_engine", lambda *_: None)
     asked = json.loads(query(PHRASE, "-k", "4"))
-    assert asked["hybrid"] is None
-    answers = opensearch.msearch(body=asked["msearch"]["lines"])["responses"]
-    found = {hit["_id"]: hit for answer in answers for hit in answer["hits"]["hits"]}
-    body = asked["candidates"]["body"]
-    body["query"]["bool"]["filter"][0]["ids"]["values"] = list(found)
-    answer = opensearch.transport.perform_request("POST", asked["candidates"]["path"], body=body)
+    assert asked["scored"] is None
+    server = location.rpartition("/")[0]
+    ((ids, highest),) = documented["candidates"](server, asked)
+    body = asked["tokens"]["body"]
+    body["query"]["bool"]["filter"][0]["ids"]["values"] = ids
+    answer = documented["post"](server + asked["tokens"]["path"], json.dumps(body))
+    assert len(answer["hits"]["hits"]) == len(ids)
     expected = {hit.context.text: hit for hit in calls.search(PHRASE, top_k=15)}
-    assert len(answer["hits"]["hits"]) == len(found)
-    best = answers[1]["hits"]["max_score"]
+    words = asked["words"]
     for hit in answer["hits"]["hits"]:
-        words = asked["words"]
-        cosine, start, end = program["best_span"](
+        cosine, start, end = documented["best_span"](
             hit, asked["vectors"][0], words["min"], words["max"]
         )
         theirs = expected[hit["_source"]["text"]]
         assert cosine == pytest.approx(theirs.cosine, abs=1e-4)
         assert (start, end) == (theirs.start, theirs.end)
-        relevance = hit["matched_queries"].get("0", 0.0)
-        assert relevance == pytest.approx(theirs.bm25)
-        assert program["score"](cosine, relevance, best) == pytest.approx(theirs.score, abs=1e-4)
+        bm25 = hit["matched_queries"].get("0", 0.0)
+        assert bm25 == pytest.approx(theirs.bm25, abs=1e-4)
+        assert documented["score"](cosine, bm25, highest) == pytest.approx(theirs.score, abs=1e-4)
 
 
 def test_the_nearest_indexed_span_comes_along(
     calls: Corpus, query: Callable[..., str], opensearch: OpenSearch
 ) -> None:
-    asked = json.loads(query(PHRASE, "I lost my card"))
-    assert len(asked["vectors"]) == len(asked["phrases"]) == 2
-    answers = opensearch.msearch(body=asked["msearch"]["lines"])["responses"]
+    lines = query(PHRASE, "I lost my card", "--msearch")
+    answers = opensearch.msearch(body=lines)["responses"]
     assert len(answers) == 6
     exact = {hit.context.text: hit.cosine for hit in calls.search(PHRASE, top_k=15)}
     for hit in answers[0]["hits"]["hits"]:
@@ -119,11 +141,6 @@ def test_the_example_with_curl_runs(location: str) -> None:
     assert {hit["_source"]["metadata"]["domain"] for hit in dense["hits"]["hits"]} == {"airline"}
     assert dense["hits"]["hits"][0]["_score"] > 0.5
     assert bm25["hits"]["hits"]
-
-
-def test_the_lines_equal_those_of_the_object(query: Callable[..., str]) -> None:
-    lines = query(PHRASE, "--msearch").splitlines()
-    assert [json.loads(line) for line in lines] == json.loads(query(PHRASE))["msearch"]["lines"]
 
 
 def test_folders_have_no_requests(tmp_path: Path) -> None:

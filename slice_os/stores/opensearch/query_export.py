@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from slice_os.fusion import convex
 from slice_os.query import Query
@@ -47,7 +48,7 @@ def export_query(
         fuses: whether the server has the ``hybrid`` query.
     """
     path = f"/{index}/_search"
-    named = "&".join(f"{name}={value}" for name, value in search_bodies.NAMED_SCORES.items())
+    with_bm25 = f"{path}?{urlencode(search_bodies.NAMED_SCORES | search_bodies.steady(query))}"
     ranking = search_bodies.ranking(query, settings, size)
     exported = {
         "phrases": list(query.phrases.texts),
@@ -66,10 +67,12 @@ def export_query(
         weights = Weights(convex.cosine)
         rows = range(len(query.phrases.texts))
         nothing = server_bodies.by_id([])
+        has_span = {"min_score": server_bodies.LEAST_SCORE}
         exported["scored"] = {
-            "path": f"{path}?{named}",
+            "path": with_bm25,
             "bodies": [
-                server_bodies.page(query, row, nothing, engine, weights, (0, 10)) for row in rows
+                server_bodies.page(query, row, nothing, engine, weights, (0, 10)) | has_span
+                for row in rows
             ],
             "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
             "bm25_weight": convex.bm25,
@@ -77,7 +80,7 @@ def export_query(
     else:
         by_id = search_bodies.candidates([], query.phrases.texts)
         by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
-        exported["tokens"] = {"path": f"{path}?{named}", "body": by_id}
+        exported["tokens"] = {"path": with_bm25, "body": by_id}
     if fuses:
         fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]
         for body in fused:
