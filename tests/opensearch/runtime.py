@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-VERSION = "3.5.0"
+VERSION = os.environ.get("OPENSEARCH_VERSION", "3.5.0")
 MINIMUM_JAVA = 21
 POM = Path(__file__).with_name("pom.xml")
 LAUNCHER = Path(__file__).with_name("StartNode.java")
@@ -116,7 +116,8 @@ def _fetch_jars(folder: Path, jdk: Path, report: Callable[[str], None]) -> None:
         raise RuntimeMissingError(f"Maven (mvn) is not on the PATH: install it, {_OTHERWISE}")
     report(f"OpenSearch {VERSION}: fetching its jars with Maven into {folder.parent} (once)")
     shutil.copy(POM, folder)
-    command = [maven, "--batch-mode", "-f", str(folder / POM.name), "process-resources"]
+    command = [maven, "--batch-mode", f"-Dopensearch.version={VERSION}"]
+    command += ["-f", str(folder / POM.name), "process-resources"]
     jars = 0
     errors = []
     with subprocess.Popen(
