@@ -1,0 +1,149 @@
+"""What a token vector costs in OpenSearch, and how well `slice-os index plan` predicts it.
+
+    python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
+
+Loads three corpora into a node on this machine, with the default index options: dialogues and
+contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and novels, which it
+does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
+saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import itertools
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import corpora
+from opensearch_store import merge
+from opensearchpy import OpenSearch
+
+from slice_os.corpus import Corpus
+from slice_os.encoder import SpanEncoder
+from slice_os.stores.opensearch.planning import MEASURED, plan
+from slice_os.stores.opensearch.settings import IndexOptions
+
+HEAP_SECONDS = 3.0
+RESULTS = Path(__file__).parent / "results" / "index_plan.json"
+# Files of a Lucene segment that every search reads: graph, vectors, terms, postings and norms.
+SEARCHED = ("vex", "vec", "vem", "vemf", "tim", "tip", "tmd", "doc", "pos", "nvd", "nvm", "kdd")
+TOKENS = ("dvd", "dvm")
+
+
+def write_novels(data: Path, out: Path, count: int) -> Path:
+    """A few novels, as text files in a folder."""
+    folder = out / "novels"
+    folder.mkdir()
+    for path in sorted((data / "gutenberg-books").glob("*.txt.gz"))[:count]:
+        (folder / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
+    return folder
+
+
+def head(path: Path, lines: int) -> Path:
+    """The first lines of a file, in a file of their own."""
+    chosen = path.with_stem(f"{path.stem}-{lines}")
+    with path.open("rb") as stream:
+        chosen.write_bytes(b"".join(itertools.islice(stream, lines)))
+    return chosen
+
+
+def live_heap(client: OpenSearch) -> int:
+    """Bytes of live objects in the node's heap."""
+    ((_, node),) = client.nodes.info(metric="process,jvm")["nodes"].items()
+    jcmd = Path(f"/proc/{node['process']['id']}/exe").resolve().with_name("jcmd")
+    command = [jcmd, str(node["process"]["id"]), "GC.class_histogram"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(re.findall(r"^Total\s+\d+\s+(\d+)", answer, flags=re.MULTILINE)[-1])
+
+
+def heap_samples(client: OpenSearch, running: Any) -> Iterator[int]:
+    """Live heap again and again until something has ended."""
+    while not running.done():
+        yield live_heap(client)
+        time.sleep(HEAP_SECONDS)
+
+
+def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> dict[str, Any]:
+    """Load and merge a corpus; what it takes per token vector."""
+    location = f"{url}/plan-{name}"
+    with Corpus(location, SpanEncoder(), index=IndexOptions(replicas=0)) as corpus:
+        summary = corpus.ingest([path])
+    before = live_heap(client)
+    with ThreadPoolExecutor(1) as pool:
+        merging = pool.submit(merge, location)
+        peak = max(heap_samples(client, merging))
+    index = f"plan-{name}"
+    params = {"include_segment_file_sizes": "true"}
+    stats = client.indices.stats(index=index, metric="store,segments,docs", params=params)
+    totals = stats["_all"]["primaries"]
+    files = {
+        extension: sizes["size_in_bytes"]
+        for extension, sizes in totals["segments"]["file_sizes"].items()
+    }
+    tokens = summary.pieces
+    nested = client.cat.segments(index=index, format="json", bytes="b")
+    documents = sum(int(segment["docs.count"]) for segment in nested)
+    passages = client.count(index=index)["count"]
+    spans = documents - passages
+    return {
+        "corpus": name,
+        "tokens": tokens,
+        "characters": summary.bytes,
+        "cores": cores,
+        "ingest_seconds": round(summary.seconds, 1),
+        "merge_seconds": round(merging.result(), 1),
+        "store_bytes": totals["store"]["size_in_bytes"],
+        "indexed_spans": spans,
+        "merge_heap_bytes": peak - before,
+        "files": files,
+        "per_token": {
+            "disk_bytes": totals["store"]["size_in_bytes"] / tokens,
+            "searched_bytes": sum(files.get(name, 0) for name in SEARCHED) / tokens,
+            "tokens_bytes": sum(files.get(name, 0) for name in TOKENS) / tokens,
+            "spans": spans / tokens,
+            "merge_heap_bytes": (peak - before) / tokens,
+            "ingest_tokens_per_core_second": tokens / summary.seconds / cores,
+            "merge_tokens_per_core_second": tokens / merging.result() / cores,
+        },
+    }
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--dialogues", type=int, default=2_000)
+    parser.add_argument("--contracts", type=int, default=30)
+    parser.add_argument("--novels", type=int, default=2)
+    parser.add_argument("--only", action="append", help="one corpus; repeatable")
+    chosen = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch, OpenSearch(chosen.url, timeout=600) as client:
+        work = Path(scratch)
+        paths = {
+            "dialogues": head(corpora.write_dialogues(chosen.data, work), chosen.dialogues),
+            "contracts": head(corpora.write_contracts(chosen.data, work), chosen.contracts),
+            "novels": write_novels(chosen.data, work, chosen.novels),
+        }
+        for name, path in paths.items():
+            if chosen.only and name not in chosen.only:
+                continue
+            rows.append(measure(client, chosen.url, name, path, cores))
+            print(json.dumps(rows[-1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
