@@ -32,7 +32,10 @@ from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 )
 @where_option
 @click.option(
-    "--msearch", "lines_only", is_flag=True, help="Print only the lines for _msearch, as for curl."
+    "--msearch",
+    "lines_only",
+    is_flag=True,
+    help="Print lines for _msearch that return text and nearest indexed spans, as for curl.",
 )
 @encoder_options
 def query(
@@ -48,13 +51,13 @@ def query(
 ) -> None:
     """Print the requests that find PHRASE in OpenSearch, for applications in any language.
 
-    Prints a JSON object with the vectors and the request bodies: a multi-search by vector and
-    BM25, a search that returns the token vectors of the passages found, and the hybrid query if
-    OpenSearch has the neural-search plugin. docs/another-language.md explains the answers.
+    Prints a JSON object with the vectors and the request bodies: a multi-search for candidates, a
+    search that scores them and returns spans, and the hybrid query if OpenSearch has the
+    neural-search plugin. docs/another-language.md explains how to send them.
     """
     from slice_os.corpus import Corpus
     from slice_os.mining import make_query
-    from slice_os.stores.opensearch.query_export import export_query
+    from slice_os.stores.opensearch.query_export import export_query, search_lines
     from slice_os.stores.opensearch.store import OpenSearchStore
 
     where = parse_filters(filters)
@@ -62,15 +65,17 @@ def query(
     remote = OpenSearchStore(alias.client, alias.name, alias.location)
     encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
     remote.check_encoder(encoder.card)
+    wanted = make_query(encoder, phrases, where)
+    if lines_only:
+        for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
+            click.echo(orjson.dumps(line))
+        return
     exported = export_query(
-        make_query(encoder, phrases, where),
+        wanted,
         alias.name,
         remote.settings,
         num_candidates,
+        remote.script_engine(wanted),
         remote.can_fuse(),
     )
-    if lines_only:
-        for line in exported["msearch"]["lines"]:
-            click.echo(orjson.dumps(line))
-    else:
-        click.echo(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))
+    click.echo(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))

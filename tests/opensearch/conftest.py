@@ -18,12 +18,14 @@ from slice_os.stores.opensearch import bulk, lease
 from slice_os.stores.opensearch import writer as writing
 
 from .node import Cluster, Node
-from .runtime import Runtime, RuntimeMissingError, find_runtime
+from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime
+
+Report = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
-def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
-    """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
+def report(pytestconfig: pytest.Config) -> Report:
+    """Writes a line to the terminal at once."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
 
     def report(line: str) -> None:
@@ -31,6 +33,12 @@ def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
             sys.stderr.write(f"\n{line}")
             sys.stderr.flush()
 
+    return report
+
+
+@pytest.fixture(scope="session")
+def opensearch_runtime(report: Report) -> Runtime:
+    """The JDK and the jars; skips if they are unavailable, and fails under CI=true."""
     try:
         return find_runtime(report)
     except RuntimeMissingError as error:
@@ -40,16 +48,31 @@ def opensearch_runtime(pytestconfig: pytest.Config) -> Runtime:
 
 
 @pytest.fixture(scope="session")
+def plugins(report: Report) -> list[Path]:
+    """Our own plugin, or nothing if it cannot be built, which fails under CI=true."""
+    try:
+        return [find_plugin(report)]
+    except RuntimeMissingError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error), pytrace=False)
+        report(f"The node has no native script engine: {error}")
+        return []
+
+
+@pytest.fixture(scope="session")
 def opensearch_url(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here."""
+    """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here.
+
+    The one started here also has our own plugin, if it can be built.
+    """
     if url := os.environ.get("OPENSEARCH_URL"):
         yield url
         return
     runtime: Runtime = request.getfixturevalue("opensearch_runtime")
     home = tmp_path_factory.mktemp("opensearch")
-    with Node(runtime, home) as node:
+    with Node(runtime, home, plugins=request.getfixturevalue("plugins")) as node:
         yield node.url
     shutil.rmtree(home)
 
@@ -59,6 +82,16 @@ def opensearch(opensearch_url: str) -> Iterator[OpenSearch]:
     """A client of the session's node."""
     with OpenSearch(opensearch_url, timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def native_engine(opensearch: OpenSearch) -> None:
+    """Skips if the session's node does not have our plugin; other nodes of the tests never do."""
+    installed = {plugin["component"] for plugin in opensearch.cat.plugins(format="json")}
+    if "slice-os-span-score" not in installed:
+        pytest.skip(
+            "the node has no plugin slice-os-span-score; plugin/README.md says how to build it"
+        )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .runtime import Runtime, find_runtime
+from .runtime import Runtime, find_plugin, find_runtime
 
 HEAP = os.environ.get("SLICE_OS_OPENSEARCH_HEAP", "2g")
 MANAGER = "node-1"
@@ -72,6 +73,7 @@ class Node:
         heap: heap size as the JVM takes it.
         brief: start quickly rather than run fast in the end.
         settings: entries of ``opensearch.yml``, which win over the usual ones.
+        plugins: zips of plugins that are installed in the node.
         seeds: transport addresses (``host:port``) of the cluster manager, for the other nodes.
     """
 
@@ -82,6 +84,7 @@ class Node:
     heap: str = HEAP
     brief: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    plugins: Sequence[Path] = ()
     seeds: Sequence[str] = ()
     http_port: int = field(default_factory=free_port, init=False)
     transport_port: int = field(default_factory=free_port, init=False)
@@ -119,6 +122,8 @@ class Node:
         # JSON is YAML.
         (config / "opensearch.yml").write_text(json.dumps(self._all_settings(), indent=1))
         (config / "log4j2.properties").write_text(_LOGGING)
+        for plugin in self.plugins:
+            shutil.unpack_archive(plugin, self.home / "plugins" / plugin.stem)
         with (self.home / "node.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -283,10 +288,15 @@ class Cluster:
 
 def main() -> None:
     """Run a node in a temporary folder until Ctrl-C."""
-    runtime = find_runtime(lambda line: print(line, file=sys.stderr))  # noqa: T201
+
+    def report(line: str) -> None:
+        print(line, file=sys.stderr)  # noqa: T201
+
+    runtime = find_runtime(report)
+    plugins = [find_plugin(report)]
     with (
         tempfile.TemporaryDirectory(prefix="slice-os-node-") as home,
-        Node(runtime, Path(home), brief=False) as node,
+        Node(runtime, Path(home), brief=False, plugins=plugins) as node,
         suppress(KeyboardInterrupt),
     ):
         print(node.url, flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""What a real node runs on: a JDK of this machine and OpenSearch's jars from Maven Central."""
+"""What a real node runs on: a JDK, OpenSearch's jars from Maven Central, and our plugin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from filelock import FileLock
 
 VERSION = os.environ.get("OPENSEARCH_VERSION", "3.5.0")
 MINIMUM_JAVA = 21
+PLUGIN = Path(__file__).parents[2] / "plugin"
 POM = Path(__file__).with_name("pom.xml")
 LAUNCHER = Path(__file__).with_name("StartNode.java")
 
@@ -58,19 +60,54 @@ def find_runtime(report: Callable[[str], None]) -> Runtime:
         RuntimeMissingError: if there is no JDK, no Maven, or Maven cannot fetch the jars.
     """
     home = find_jdk()
-    key = hashlib.sha256(POM.read_bytes() + LAUNCHER.read_bytes()).hexdigest()[:12]
+
+    def make(folder: Path) -> None:
+        _fetch_jars(folder, home, report)
+        _compile_launcher(folder, home)
+
+    folder = _cached_folder([POM, LAUNCHER], make)
+    return Runtime(java=home / "bin" / "java", class_path=_class_path(folder))
+
+
+def find_plugin(report: Callable[[str], None]) -> Path:
+    """The zip of our own plugin for this version, built again if its sources have changed.
+
+    Args:
+        report: told about the build.
+
+    Raises:
+        RuntimeMissingError: if there is no JDK, no Maven, or the build or its tests fail.
+    """
+    home = find_jdk()
+    pom, sources = PLUGIN / "pom.xml", PLUGIN / "src"
+
+    def make(folder: Path) -> None:
+        report(f"OpenSearch {VERSION}: building and testing our plugin with Maven (once)")
+        shutil.copy(pom, folder)
+        shutil.copytree(sources, folder / "src")
+        failure = "build the plugin", "`make plugin` shows all that it says"
+        deque(_maven(folder / "pom.xml", "package", home, failure), maxlen=0)
+
+    folder = _cached_folder([pom, *filter(Path.is_file, sources.rglob("*"))], make)
+    return folder / "target" / "releases" / f"slice-os-span-score-{VERSION}.0.zip"
+
+
+def _cached_folder(sources: Sequence[Path], make: Callable[[Path], None]) -> Path:
+    """The folder in the user's cache that is made of these files, once for each content."""
+    contents = hashlib.sha256()
+    for path in sorted(sources):
+        contents.update(path.read_bytes())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = cache / "slice-os" / f"opensearch-{VERSION}" / key
+    folder = cache / "slice-os" / f"opensearch-{VERSION}" / contents.hexdigest()[:12]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         if not folder.is_dir():
             partial = folder.with_suffix(".partial")
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
-            _fetch_jars(partial, home, report)
-            _compile_launcher(partial, home)
+            make(partial)
             partial.rename(folder)
-    return Runtime(java=home / "bin" / "java", class_path=_class_path(folder))
+    return folder
 
 
 def find_jdk() -> Path:
@@ -111,17 +148,27 @@ def _java_version(home: Path) -> int:
 
 
 def _fetch_jars(folder: Path, jdk: Path, report: Callable[[str], None]) -> None:
+    report(f"OpenSearch {VERSION}: fetching its jars with Maven into {folder.parent} (once)")
+    shutil.copy(POM, folder)
+    jars = 0
+    failure = "fetch OpenSearch's jars", f"check the network, {_OTHERWISE}"
+    for line in _maven(folder / POM.name, "process-resources", jdk, failure):
+        if "Downloaded from" in line and re.search(r"\.(jar|zip) ", line):
+            jars += 1
+            if jars % 25 == 0:
+                report(f"OpenSearch {VERSION}: {jars} jars fetched")
+    report(f"OpenSearch {VERSION}: jars complete")
+
+
+def _maven(pom: Path, phase: str, jdk: Path, failure: tuple[str, str]) -> Iterator[str]:
+    """Run Maven up to a phase; yields its output. A failure is what failed, and a remedy."""
     maven = shutil.which("mvn")
     if maven is None:
         raise RuntimeMissingError(f"Maven (mvn) is not on the PATH: install it, {_OTHERWISE}")
-    report(f"OpenSearch {VERSION}: fetching its jars with Maven into {folder.parent} (once)")
-    shutil.copy(POM, folder)
-    command = [maven, "--batch-mode", f"-Dopensearch.version={VERSION}"]
-    command += ["-f", str(folder / POM.name), "process-resources"]
-    jars = 0
+    version = f"-Dopensearch.version={VERSION}"
     errors = []
     with subprocess.Popen(
-        command,
+        [maven, "--batch-mode", "-f", str(pom), version, phase],
         env={**os.environ, "JAVA_HOME": str(jdk)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -133,19 +180,13 @@ def _fetch_jars(folder: Path, jdk: Path, report: Callable[[str], None]) -> None:
             for line in process.stdout:
                 if "[ERROR]" in line:
                     errors.append(line.split("[ERROR]", 1)[1].strip())
-                if "Downloaded from" in line and re.search(r"\.(jar|zip) ", line):
-                    jars += 1
-                    if jars % 25 == 0:
-                        report(f"OpenSearch {VERSION}: {jars} jars fetched")
+                yield line
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        reason = errors[0] if errors else f"exit status {process.returncode}"
-        raise RuntimeMissingError(
-            f"Maven could not fetch OpenSearch's jars ({reason}): check the network, {_OTHERWISE}"
-        )
-    report(f"OpenSearch {VERSION}: jars complete")
+        reason = next(filter(None, errors), f"exit status {process.returncode}")
+        raise RuntimeMissingError(f"Maven could not {failure[0]} ({reason}): {failure[1]}")
 
 
 def _class_path(folder: Path) -> str:

@@ -14,36 +14,21 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode, urlsafe_b64decode
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata
 from slice_os.errors import StoreError
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise, quantise
-from slice_os.spans import TINY, span_norms
+from slice_os.spans import span_norms
 
 _OLD_HEADER = struct.Struct("<BBHII")
 _HEADER = struct.Struct("<BBBBHIIf")
 _BITS = 8
 _NORM_STEPS = 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class UnpackedPassage:
-    """A passage as stored.
-
-    Attributes:
-        encoded: with its vectors as they are after quantisation.
-        norms: ``(n_words, max_words)`` as `span_norms` gives them; None in version 1.
-    """
-
-    encoded: EncodedPassage
-    norms: FloatArray | None
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:
@@ -72,8 +57,10 @@ def pack_without_norms(passage: EncodedPassage) -> str:
     return _encoded(header, table, scales.astype("<f4"), vectors)
 
 
-def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> UnpackedPassage:
-    """The passage again, from either version.
+def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPassage:
+    """The passage again, from either version, with its vectors as they are after quantisation.
+
+    Norms are left to the scripts: computed from the vectors, they are as exact as a local store's.
 
     Args:
         encoded: the result of `pack`, as OpenSearch returns it.
@@ -86,12 +73,11 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> UnpackedPa
     """
     # OpenSearch returns doc values URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
-    step, max_words = 0.0, 0
     if raw[0] == 1:
         _, width, dimension, n_words, n_pieces = _OLD_HEADER.unpack_from(raw)
-        at = _OLD_HEADER.size
+        max_words, at = 0, _OLD_HEADER.size
     elif raw[0] == 2 and raw[3] == _BITS:
-        _, width, max_words, _, dimension, n_words, n_pieces, step = _HEADER.unpack_from(raw)
+        _, width, max_words, _, dimension, n_words, n_pieces, _ = _HEADER.unpack_from(raw)
         at = _HEADER.size
     else:
         raise StoreError(f"token vectors of version {raw[0]}; upgrade slice-os to read them")
@@ -103,26 +89,16 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> UnpackedPa
         return found
 
     table = take(f"<u{width}", n_words, 4)
-    norms = take("<u2", n_words, max_words)
+    at += 2 * n_words * max_words
     scales = take("<f4", n_pieces, 1)[:, 0]
     vectors = take(np.int8, n_pieces, dimension)
-    passage = EncodedPassage(
+    return EncodedPassage(
         start=start,
         end=end,
         words=table.astype(np.int64) + np.array([start, start, 0, 0]),
         vectors=dequantise(vectors, scales),
         metadata=metadata,
     )
-    return UnpackedPassage(passage, _lengths(norms, step) if max_words else None)
-
-
-def _lengths(steps: npt.NDArray[np.uint16], step: float) -> FloatArray:
-    """Norms in the form of `span_norms`: of sums, above 0 for every span that exists."""
-    n_words, max_words = steps.shape
-    lengths = np.arange(1, max_words + 1)
-    norms = np.maximum(steps * np.float32(step) * lengths, TINY)
-    exists = np.arange(n_words)[:, None] + lengths <= n_words
-    return np.where(exists, norms, 0).astype(np.float32)
 
 
 def _word_table(passage: EncodedPassage) -> npt.NDArray[Any]:

@@ -38,9 +38,22 @@ def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
 
 
 def pipeline() -> dict[str, Any]:
-    """The search pipeline to send along: scores scaled to 0 to 1, then a weighted mean."""
+    """The search pipeline to send along: scores scaled to 0 to 1, then a weighted mean.
+
+    Bounds keep the scale of the cosine, from 0 to 1. Without them, the best hit of every phrase
+    would score 1, however poor it is.
+    """
     processor = {
-        "normalization": {"technique": "min_max"},
+        "normalization": {
+            "technique": "min_max",
+            "parameters": {
+                "lower_bounds": [
+                    {"mode": "apply", "min_score": 0.5},
+                    {"mode": "apply", "min_score": 0.0},
+                ],
+                "upper_bounds": [{"mode": "apply", "max_score": 1.0}, {"mode": "ignore"}],
+            },
+        },
         "combination": {
             "technique": "arithmetic_mean",
             "parameters": {"weights": [1 - BM25_WEIGHT, BM25_WEIGHT]},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from slice_os.fusion import convex
 from slice_os.query import Query
-from slice_os.stores.opensearch import hybrid, search_bodies
+from slice_os.stores.opensearch import hybrid, search_bodies, server_bodies
+from slice_os.stores.opensearch.scripting import ScriptEngine, Weights
 from slice_os.stores.opensearch.search_bodies import Body
 from slice_os.stores.opensearch.settings import IndexSettings
 
-_SHOWN = {"_source": ["doc_id", "start", "end", "text", "metadata"]}
 _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}
+_SCRIPT = "/query/script_score/script/params"
+_FILTER = "/query/script_score/query/bool/filter/0"
 
 
 def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -> list[Body]:
@@ -19,14 +22,19 @@ def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -
     Unlike the store's own searches, these return the text of each passage, and the offsets of its
     nearest indexed span as an inner hit.
     """
-    bodies = [body | _SHOWN for body in search_bodies.ranking(query, settings, size)]
+    bodies = [_shown(body) for body in search_bodies.ranking(query, settings, size)]
     for body in bodies[:: search_bodies.SEARCHES]:
         body["query"]["nested"]["inner_hits"] = _BEST_SPAN
     return search_bodies.msearch(index, bodies, query)
 
 
 def export_query(
-    query: Query, index: str, settings: IndexSettings, size: int, fuses: bool
+    query: Query,
+    index: str,
+    settings: IndexSettings,
+    size: int,
+    engine: ScriptEngine | None,
+    fuses: bool,
 ) -> dict[str, Any]:
     """Everything that an application needs to search for phrases, as values for JSON.
 
@@ -35,19 +43,50 @@ def export_query(
         index: index or alias.
         settings: of the index.
         size: passages that each search returns.
+        engine: of the server; None if it does not score.
         fuses: whether the server has the ``hybrid`` query.
     """
     path = f"/{index}/_search"
-    options = "&".join(f"{name}={value}" for name, value in search_bodies.NAMED_SCORES.items())
-    by_id = search_bodies.candidates([], query.phrases.texts)
-    by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
-    fused = [body | _SHOWN for body in hybrid.bodies(query, settings, size)]
-    return {
+    named = "&".join(f"{name}={value}" for name, value in search_bodies.NAMED_SCORES.items())
+    ranking = search_bodies.ranking(query, settings, size)
+    exported = {
         "phrases": list(query.phrases.texts),
         "vectors": query.phrases.vectors,
         "words": {"min": query.min_words, "max": query.max_words},
         "encoder_id": settings.encoder.encoder_id,
-        "msearch": {"path": "/_msearch", "lines": search_lines(query, index, settings, size)},
-        "candidates": {"path": f"{path}?{options}", "body": by_id},
-        "hybrid": {"path": path, "bodies": fused} if fuses else None,
+        "candidates": {
+            "path": "/_msearch",
+            "lines": search_bodies.msearch(index, ranking, query),
+        },
+        "scored": None,
+        "tokens": None,
+        "hybrid": None,
     }
+    if engine is not None:
+        weights = Weights(convex.cosine)
+        rows = range(len(query.phrases.texts))
+        nothing = server_bodies.by_id([])
+        exported["scored"] = {
+            "path": f"{path}?{named}",
+            "bodies": [
+                server_bodies.page(query, row, nothing, engine, weights, (0, 10)) for row in rows
+            ],
+            "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
+            "bm25_weight": convex.bm25,
+        }
+    else:
+        by_id = search_bodies.candidates([], query.phrases.texts)
+        by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
+        exported["tokens"] = {"path": f"{path}?{named}", "body": by_id}
+    if fuses:
+        fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]
+        for body in fused:
+            body["query"]["hybrid"]["queries"][0]["nested"]["inner_hits"] = _BEST_SPAN
+        exported["hybrid"] = {"path": path, "bodies": fused}
+    return exported
+
+
+def _shown(body: Body) -> Body:
+    """The search with what an application shows, in place of ids from doc values."""
+    rest = {key: value for key, value in body.items() if key not in search_bodies.PLACES}
+    return rest | {"_source": server_bodies.SHOWN}

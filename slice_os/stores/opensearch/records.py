@@ -105,6 +105,8 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
             "vec": vector,
         }
         for (first, end), vector in zip(spans, vectors, strict=True)
+        # Cosine does not know a zero vector: OpenSearch would reject the passage.
+        if vector.any()
     ]
 
 
@@ -134,11 +136,11 @@ def source_record(source: str, signature: str) -> dict[str, Any]:
 def fetched(hit: dict[str, Any]) -> FetchedPassage:
     """Read a passage from a hit of `search_bodies.candidates` or `search_bodies.walk`."""
     source = hit["_source"]
-    stored = unpack(
+    encoded = unpack(
         hit["fields"]["tokens"][0], source["start"], source["end"], source.get("metadata", {})
     )
     return FetchedPassage(
         key=hit["_id"],
-        passage=StoredPassage(source["doc_id"], source["text"], stored.encoded, stored.norms),
+        passage=StoredPassage(source["doc_id"], source["text"], encoded),
         bm25={int(row): score for row, score in hit.get("matched_queries", {}).items()},
     )

@@ -106,7 +106,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
     entry = hit["_source"]
     if entry["kind"] != "passage":
         return index_action(0, hit["_id"], entry)
-    stored = unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}).encoded
+    stored = unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {})
     vectors = {
         "tokens": packed_tokens(stored, settings),
         "spans": span_entries(stored, settings),

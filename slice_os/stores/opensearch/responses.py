@@ -71,7 +71,7 @@ def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> Scored
     found = sorted(
         map(fetched, hits), key=lambda item: (item.passage.doc_id, item.passage.encoded.start)
     )
-    scorers = [PassageScorer(item.passage.encoded, query, item.passage.norms) for item in found]
+    scorers = [PassageScorer(item.passage.encoded, query) for item in found]
     rows = range(len(query.phrases.texts))
     cosines = [scorer.best_cosines() for scorer in scorers]
     bm25 = [[item.bm25.get(row, 0.0) for row in rows] for item in found]

@@ -63,7 +63,7 @@ class ServerFlows:
 
     def page(self, query: Query, wanted: PageRequest) -> Flow[Page | None]:
         """One page of a search; None if the server does not score."""
-        while (engine := (yield from self._find_engine(query))) is not None:
+        while (engine := (yield from self.find_engine(query))) is not None:
             try:
                 return (yield from self._page(query, wanted, engine))
             except ScriptsRefusedError as refusal:
@@ -74,7 +74,7 @@ class ServerFlows:
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        while (engine := (yield from self._find_engine(query))) is not None:
+        while (engine := (yield from self.find_engine(query))) is not None:
             if len(query.phrases.texts) > engine.scan_phrases:
                 break
             try:
@@ -89,7 +89,8 @@ class ServerFlows:
             return
         yield from self._flows.scan(query, threshold, exhaustive)
 
-    def _find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
+    def find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
+        """The engine that scores; None if the server does not."""
         if not self._known:
             try:
                 plugins = yield ListPlugins()
@@ -221,8 +222,13 @@ class ServerFlows:
         hybrid.require((yield ListPlugins()), self._flows.location)
         bodies = hybrid.bodies(query, self._flows.index.settings, wanted.num_candidates)
         answers = yield from self._flows.msearch(bodies, query)
-        found = yield from self._scores(query, responses.ids_of(answers), engine)
-        fused = hybrid.scores(answers, found.ids)
+        ids = responses.ids_of(answers)
+        if wanted.threshold is not None:
+            found = yield from self._scores(query, ids, engine)
+            fused = hybrid.scores(answers, found.ids)
+        else:
+            fused = hybrid.scores(answers, ids)
+            found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
         spans = yield from self._place(query, wanted, engine, found, fused)
         return Page(spans, exhaustive=False)
 
@@ -273,20 +279,20 @@ class ServerFlows:
             )
             for row in rows
         ]
-        answers = (yield from self._scripted(bodies, query)) if bodies else []
+        if not chosen:
+            return ()
+        answers = yield from self._scripted(bodies, query)
+        bm25 = yield from self._bm25(query, [found.ids[column] for _, column in chosen])
         spans = {
             key: span
             for row, answer in zip(rows, answers, strict=True)
             for key, span in server_responses.placed(answer, row, Weights()).items()
         }
+        places = [(row, column, found.ids[column]) for row, column in chosen]
         return tuple(
-            replace(
-                spans[found.ids[column]],
-                bm25=float(found.bm25[row, column]),
-                score=float(fused[row, column]),
-            )
-            for row, column in chosen
-            if found.ids[column] in spans
+            replace(spans[key], bm25=bm25[row].get(key, 0.0), score=float(fused[row, column]))
+            for row, column, key in places
+            if key in spans
         )
 
     def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:

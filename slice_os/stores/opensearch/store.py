@@ -25,6 +25,7 @@ from slice_os.stores.opensearch.lookup import find_records, require_index
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import document_key, source_key
 from slice_os.stores.opensearch.retry import retrying
+from slice_os.stores.opensearch.scripting import ScriptEngine
 from slice_os.stores.opensearch.server_flows import ServerFlows
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
@@ -179,6 +180,10 @@ class OpenSearchStore:
         """Whether the server has the plugin that `rank_fused` needs."""
         with self.handle.errors_explained():
             return hybrid.installed(self.handle.client.cat.plugins(format="json"))
+
+    def script_engine(self, query: Query) -> ScriptEngine | None:
+        """The engine by which the server scores; None if it does not."""
+        return self._driver.run(self._server.find_engine(query))
 
     def close(self) -> None:
         """Close the client."""
