@@ -18,6 +18,7 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.cli import cli
+from slice_os.stores.opensearch import hybrid
 
 from .texts import index_of
 
@@ -62,7 +63,8 @@ def test_an_application_ranks_as_search_does(
         if block.startswith(("import math", "def score")):
             exec(block, program)
     asked = json.loads(query(PHRASE, "-k", "4"))
-    assert asked["hybrid"] is None
+    plugins = opensearch.cat.plugins(format="json")
+    assert (asked["hybrid"] is not None) == hybrid.installed(plugins)
     answers = opensearch.msearch(body=asked["msearch"]["lines"])["responses"]
     found = {hit["_id"]: hit for answer in answers for hit in answer["hits"]["hits"]}
     body = asked["candidates"]["body"]
