@@ -5,7 +5,7 @@
 Loads three corpora into a node on this machine, with the default index options: dialogues and
 contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and novels, which it
 does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
-saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd).
+saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +30,13 @@ from opensearchpy import OpenSearch
 
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
-from slice_os.stores.opensearch.planning import MEASURED, plan
+from slice_os.stores.opensearch.planning import MEASURED, SECONDS_PER_HOUR, plan_index
 from slice_os.stores.opensearch.settings import IndexOptions
 
-HEAP_SECONDS = 3.0
+HEAP_SECONDS = 10.0
 RESULTS = Path(__file__).parent / "results" / "index_plan.json"
 # Files of a Lucene segment that every search reads: graph, vectors, terms, postings and norms.
 SEARCHED = ("vex", "vec", "vem", "vemf", "tim", "tip", "tmd", "doc", "pos", "nvd", "nvm", "kdd")
-TOKENS = ("dvd", "dvm")
 
 
 def write_novels(data: Path, out: Path, count: int) -> Path:
@@ -75,47 +73,51 @@ def heap_samples(client: OpenSearch, running: Any) -> Iterator[int]:
 
 
 def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> dict[str, Any]:
-    """Load and merge a corpus; what it takes per token vector."""
+    """Load and merge a corpus: what was found, and what the plan said."""
     location = f"{url}/plan-{name}"
     with Corpus(location, SpanEncoder(), index=IndexOptions(replicas=0)) as corpus:
-        summary = corpus.ingest([path])
-    before = live_heap(client)
+        loaded = corpus.ingest([path])
+    heap = live_heap(client)
     with ThreadPoolExecutor(1) as pool:
         merging = pool.submit(merge, location)
-        peak = max(heap_samples(client, merging))
-    index = f"plan-{name}"
+        merge_heap = max(heap_samples(client, merging)) - heap
     params = {"include_segment_file_sizes": "true"}
-    stats = client.indices.stats(index=index, metric="store,segments,docs", params=params)
+    stats = client.indices.stats(index=f"plan-{name}", metric="store,segments", params=params)
     totals = stats["_all"]["primaries"]
-    files = {
-        extension: sizes["size_in_bytes"]
-        for extension, sizes in totals["segments"]["file_sizes"].items()
+    files = totals["segments"]["file_sizes"]
+    found = {
+        "index_bytes": totals["store"]["size_in_bytes"],
+        "page_cache_bytes": sum(
+            files[extension]["size_in_bytes"] for extension in SEARCHED if extension in files
+        ),
+        "merge_heap_bytes": merge_heap,
+        "ingest_seconds": loaded.seconds,
+        "merge_seconds": merging.result(),
     }
-    tokens = summary.pieces
-    nested = client.cat.segments(index=index, format="json", bytes="b")
-    documents = sum(int(segment["docs.count"]) for segment in nested)
-    passages = client.count(index=index)["count"]
-    spans = documents - passages
+    tokens = loaded.pieces
+    planned = plan_index(tokens, replicas=0, cores=cores)
+    plan = {
+        "index_bytes": planned.index_bytes,
+        "page_cache_bytes": planned.page_cache_bytes,
+        "merge_heap_bytes": tokens * MEASURED.merge_heap_bytes,
+        "ingest_seconds": planned.ingest_hours * SECONDS_PER_HOUR,
+        "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
+    }
     return {
         "corpus": name,
+        "bytes_read": loaded.bytes,
         "tokens": tokens,
-        "characters": summary.bytes,
         "cores": cores,
-        "ingest_seconds": round(summary.seconds, 1),
-        "merge_seconds": round(merging.result(), 1),
-        "store_bytes": totals["store"]["size_in_bytes"],
-        "indexed_spans": spans,
-        "merge_heap_bytes": peak - before,
-        "files": files,
-        "per_token": {
-            "disk_bytes": totals["store"]["size_in_bytes"] / tokens,
-            "searched_bytes": sum(files.get(name, 0) for name in SEARCHED) / tokens,
-            "tokens_bytes": sum(files.get(name, 0) for name in TOKENS) / tokens,
-            "spans": spans / tokens,
-            "merge_heap_bytes": (peak - before) / tokens,
-            "ingest_tokens_per_core_second": tokens / summary.seconds / cores,
-            "merge_tokens_per_core_second": tokens / merging.result() / cores,
+        "cost_per_token": {
+            "disk_bytes": found["index_bytes"] / tokens,
+            "searched_bytes": found["page_cache_bytes"] / tokens,
+            "merge_heap_bytes": merge_heap / tokens,
+            "ingest_rate": tokens / loaded.seconds / cores,
+            "merge_rate": tokens / merging.result(),
         },
+        "found": found,
+        "plan": plan,
+        "plan_to_found": {figure: round(plan[figure] / found[figure], 3) for figure in found},
     }
 
 
@@ -127,7 +129,6 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=2_000)
     parser.add_argument("--contracts", type=int, default=30)
     parser.add_argument("--novels", type=int, default=2)
-    parser.add_argument("--only", action="append", help="one corpus; repeatable")
     chosen = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     rows = []
@@ -139,10 +140,9 @@ def main() -> None:
             "novels": write_novels(chosen.data, work, chosen.novels),
         }
         for name, path in paths.items():
-            if chosen.only and name not in chosen.only:
-                continue
             rows.append(measure(client, chosen.url, name, path, cores))
             print(json.dumps(rows[-1]), flush=True)
+    RESULTS.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ SECONDS_PER_HOUR = 3_600
 # OpenSearch's own advice: shards of 10 to 30 GB for search, at most half of the memory as heap,
 # and a heap below the limit of compressed pointers. A node that is 85 % full gets no more shards.
 LARGEST_SHARD_BYTES = 30e9
+SMALLEST_HEAP_BYTES = 2 * GIB
 LARGEST_HEAP_BYTES = 31 * GIB
-HEAP_SHARE = 0.5
-FULL_DISK_SHARE = 0.85
-# The rest of the heap is for indexing buffers, requests and caches.
+LARGEST_HEAP_SHARE = 0.5
+FULLEST_DISK_SHARE = 0.85
+# The other half is for indexing buffers, requests and caches.
 MERGE_SHARE_OF_HEAP = 0.5
 
 
@@ -29,7 +30,7 @@ class CostPerToken:
         searched_bytes: of these, what every search reads: graph, span vectors, terms.
         merge_heap_bytes: heap while a segment with its graph is made.
         ingest_rate: token vectors a second that one core reads, encodes and indexes.
-        merge_rate: token vectors a second that one node merges into one segment.
+        merge_rate: token vectors a second that one node merges at the end, one shard at a time.
     """
 
     disk_bytes: float
@@ -39,10 +40,12 @@ class CostPerToken:
     merge_rate: float
 
 
+# The dearest of dialogues and contracts, so dialogues; what was found for other texts is beside it
+# in benchmarks/results/index_plan.json.
 MEASURED = CostPerToken(
-    disk_bytes=760,
-    searched_bytes=350,
-    merge_heap_bytes=300,
+    disk_bytes=715,
+    searched_bytes=260,
+    merge_heap_bytes=350,
     ingest_rate=2_000,
     merge_rate=3_000,
 )
@@ -65,7 +68,7 @@ class IndexPlan:
         index_bytes: of the index.
         disk_bytes: to provide, with room for merging and for a node's low watermark.
         ingest_hours: reading, encoding and indexing.
-        merge_hours: merging every shard into one segment at the end.
+        merge_hours: merging every copy of a shard into one segment at the end.
     """
 
     tokens: int
@@ -101,27 +104,32 @@ def plan_index(
         cost: of one token vector.
     """
     copies = 1 + replicas
-    heap = min(LARGEST_HEAP_BYTES, node_memory * HEAP_SHARE)
+    most_heap = min(LARGEST_HEAP_BYTES, node_memory * LARGEST_HEAP_SHARE)
+    # With --force-merge a shard becomes one segment, whose graph is made in the heap.
+    largest_shard = min(
+        LARGEST_SHARD_BYTES / cost.disk_bytes,
+        most_heap * MERGE_SHARE_OF_HEAP / cost.merge_heap_bytes,
+    )
+    shards = math.ceil(tokens / largest_shard)
+    shard_tokens = tokens / shards
+    needed_heap = shard_tokens * cost.merge_heap_bytes / MERGE_SHARE_OF_HEAP
+    heap = min(most_heap, max(SMALLEST_HEAP_BYTES, needed_heap))
     page_cache = tokens * cost.searched_bytes * copies
     nodes = max(copies, math.ceil(page_cache / (node_memory - heap)))
-    merged_at_once = min(
-        LARGEST_SHARD_BYTES / cost.disk_bytes, heap * MERGE_SHARE_OF_HEAP / cost.merge_heap_bytes
-    )
-    shards = max(1, math.ceil(tokens / merged_at_once))
-    shard = tokens * cost.disk_bytes / shards
-    index = shard * shards * copies
+    index = tokens * cost.disk_bytes * copies
+    merging = shard_tokens * cost.disk_bytes * nodes
     return IndexPlan(
         tokens=tokens,
         replicas=replicas,
         node_memory=node_memory,
         cores=cores,
         shards=shards,
-        shard_bytes=round(shard),
+        shard_bytes=round(shard_tokens * cost.disk_bytes),
         nodes=nodes,
         heap_bytes=round(heap),
         page_cache_bytes=round(page_cache),
         index_bytes=round(index),
-        disk_bytes=round((index + shard * nodes) / FULL_DISK_SHARE),
+        disk_bytes=round((index + merging) / FULLEST_DISK_SHARE),
         ingest_hours=tokens / cost.ingest_rate / cores / SECONDS_PER_HOUR,
-        merge_hours=tokens / cost.merge_rate / min(nodes, shards) / SECONDS_PER_HOUR,
+        merge_hours=tokens / cost.merge_rate / min(nodes / copies, shards) / SECONDS_PER_HOUR,
     )
