@@ -3,7 +3,7 @@
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
 Loads three corpora into a node on this machine, with the default index options: dialogues and
-contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and novels, which it
+contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and a novel, which it
 does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
 saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
@@ -34,26 +34,34 @@ from slice_os.stores.opensearch.planning import MEASURED, SECONDS_PER_HOUR, plan
 from slice_os.stores.opensearch.settings import IndexOptions
 
 HEAP_SECONDS = 10.0
+DIALOGUES, CONTRACTS = 1_000, 15
+NOVEL = "A-Tale-of-Two-Cities_98.txt.gz"
 RESULTS = Path(__file__).parent / "results" / "index_plan.json"
 # Files of a Lucene segment that every search reads: graph, vectors, terms, postings and norms.
 SEARCHED = ("vex", "vec", "vem", "vemf", "tim", "tip", "tmd", "doc", "pos", "nvd", "nvm", "kdd")
 
 
-def write_novels(data: Path, out: Path, count: int) -> Path:
-    """A few novels, as text files in a folder."""
-    folder = out / "novels"
-    folder.mkdir()
-    for path in sorted((data / "gutenberg-books").glob("*.txt.gz"))[:count]:
-        (folder / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
-    return folder
+def write_novel(data: Path, out: Path) -> Path:
+    """A novel, as a text file."""
+    path = out / "novel.txt"
+    path.write_bytes(gzip.decompress((data / "gutenberg-books" / NOVEL).read_bytes()))
+    return path
 
 
-def head(path: Path, lines: int) -> Path:
-    """The first lines of a file, in a file of their own."""
-    chosen = path.with_stem(f"{path.stem}-{lines}")
-    with path.open("rb") as stream:
-        chosen.write_bytes(b"".join(itertools.islice(stream, lines)))
-    return chosen
+def write_contracts(data: Path, out: Path) -> Path:
+    """A few contracts, as JSON Lines."""
+    path = out / "few-contracts.jsonl"
+    with corpora.write_contracts(data, out).open("rb") as stream:
+        path.write_bytes(b"".join(itertools.islice(stream, CONTRACTS)))
+    return path
+
+
+def write_dialogues(data: Path, out: Path) -> Path:
+    """Some dialogues, as JSON Lines."""
+    return corpora.write_dialogues(data, out, DIALOGUES)
+
+
+CORPORA = {"dialogues": write_dialogues, "contracts": write_contracts, "novel": write_novel}
 
 
 def live_heap(client: OpenSearch) -> int:
@@ -104,7 +112,6 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
         "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
     }
     return {
-        "corpus": name,
         "bytes_read": loaded.bytes,
         "tokens": tokens,
         "cores": cores,
@@ -126,23 +133,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--url", required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--dialogues", type=int, default=2_000)
-    parser.add_argument("--contracts", type=int, default=30)
-    parser.add_argument("--novels", type=int, default=2)
+    parser.add_argument("--corpus", action="append", choices=CORPORA, help="only this; repeatable")
     chosen = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
-    rows = []
+    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     with tempfile.TemporaryDirectory() as scratch, OpenSearch(chosen.url, timeout=600) as client:
-        work = Path(scratch)
-        paths = {
-            "dialogues": head(corpora.write_dialogues(chosen.data, work), chosen.dialogues),
-            "contracts": head(corpora.write_contracts(chosen.data, work), chosen.contracts),
-            "novels": write_novels(chosen.data, work, chosen.novels),
-        }
-        for name, path in paths.items():
-            rows.append(measure(client, chosen.url, name, path, cores))
-            print(json.dumps(rows[-1]), flush=True)
-    RESULTS.write_text(json.dumps(rows, indent=2) + "\n")
+        for name in chosen.corpus or CORPORA:
+            path = CORPORA[name](chosen.data, Path(scratch))
+            rows[name] = measure(client, chosen.url, name, path, cores)
+            print(json.dumps({name: rows[name]}), flush=True)
+            RESULTS.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 if __name__ == "__main__":
