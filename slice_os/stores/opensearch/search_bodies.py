@@ -19,6 +19,7 @@ STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
 GRAPH_WIDTH = 10_000
+KNN_DEPTH = 400
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
 NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
@@ -66,7 +67,7 @@ def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> 
     dialogues, exploring for k passages only misses a quarter of the best ones; see
     "Measurements" in docs/opensearch.md.
     """
-    clause: Body = {"vector": _vector(vector, settings), "k": max(k, GRAPH_WIDTH)}
+    clause: Body = {"vector": _vector(vector, settings), "k": max(k, KNN_DEPTH)}
     return PLACES | {"size": k, "query": _nested(clause, where)}
 
 

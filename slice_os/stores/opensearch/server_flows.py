@@ -15,7 +15,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
 from slice_os.errors import StoreError
-from slice_os.fusion import Fusion, Linear
+from slice_os.fusion import Linear
 from slice_os.page import Page, PageRequest, PlacedSpan, best_columns
 from slice_os.query import Query
 from slice_os.search_options import SERVER, load_fusion
@@ -28,6 +28,7 @@ from slice_os.stores.opensearch import (
 )
 from slice_os.stores.opensearch.exchange import Flow, ListPlugins, Stream
 from slice_os.stores.opensearch.flows import SearchFlows
+from slice_os.stores.opensearch.proposals import Proposals
 from slice_os.stores.opensearch.scripting import (
     NATIVE,
     PAINLESS,
@@ -119,17 +120,20 @@ class ServerFlows:
             return (yield from self._page_fused_there(query, wanted, engine))
         fusion = load_fusion(wanted.fusion)
         limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
-        ids, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
+        proposals, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
         if isinstance(fusion, Linear):
-            spans = yield from self._best_spans(query, wanted, engine, ids, fusion, best)
+            spans = yield from self._best_spans(query, wanted, engine, proposals, fusion, best)
         else:
-            spans = yield from self._page_fused_here(query, wanted, engine, ids, fusion, best)
-        return Page(spans, exhaustive=ids is None)
+            found = yield from self._scores(query, _all_ids(proposals), engine)
+            rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
+            fused = np.stack([fusion(*row) for row in rows])
+            spans = yield from self._place(query, wanted, engine, found, fused)
+        return Page(spans, exhaustive=proposals is None)
 
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
-    ) -> Flow[tuple[list[list[str]] | None, FloatArray]]:
-        """What to score: ids of passages for each phrase, or None for every passage.
+    ) -> Flow[tuple[list[Proposals] | None, FloatArray]]:
+        """What to score: proposals for each phrase, or None for every passage.
 
         Args:
             query: what to look for.
@@ -138,7 +142,7 @@ class ServerFlows:
             limit: passages that can be scored at most.
 
         Returns:
-            Ids and the highest BM25 of each phrase.
+            Proposals and the highest BM25 of each phrase.
         """
         ranking = search_bodies.ranking(query, self._flows.index.settings, num_candidates)
         small = _is_small(self._size, engine, limit)
@@ -156,8 +160,8 @@ class ServerFlows:
             # The index has grown.
             found = yield from self._flows.msearch(ranking, query)
         by_phrase = [
-            responses.ids_of(found[start : start + search_bodies.SEARCHES])
-            for start in range(0, len(found), search_bodies.SEARCHES)
+            Proposals.of(answers, num_candidates)
+            for answers in search_bodies.pieces(found, search_bodies.SEARCHES)
         ]
         return by_phrase, responses.ranked_best(found)
 
@@ -166,7 +170,7 @@ class ServerFlows:
         query: Query,
         wanted: PageRequest,
         engine: ScriptEngine,
-        ids: Sequence[Sequence[str]] | None,
+        proposals: Sequence[Proposals] | None,
         fusion: Linear,
         best: FloatArray,
     ) -> Flow[tuple[PlacedSpan, ...]]:
@@ -177,43 +181,26 @@ class ServerFlows:
             Weights(fusion.cosine, fusion.relative(highest), threshold) for highest in best.tolist()
         ]
         span = (wanted.offset, wanted.top_k) if len(rows) == 1 else (0, wanted.end)
-        everything = server_bodies.admitted(query.where)
+        if proposals is None:
+            passages = [server_bodies.admitted(query.where)] * len(rows)
+        else:
+            passages = [
+                server_bodies.by_id(found.worth_scoring(weight, wanted))
+                for found, weight in zip(proposals, weights, strict=True)
+            ]
         bodies = [
-            server_bodies.page(
-                query,
-                row,
-                everything if ids is None else server_bodies.by_id(ids[row]),
-                engine,
-                weights[row],
-                span,
-            )
+            server_bodies.page(query, row, passages[row], engine, weights[row], span)
             for row in rows
         ]
         answers = yield from self._scripted(bodies, query)
-        found = map(server_responses.placed, answers, rows, weights)
-        spans = server_responses.merged(list(found), wanted)
+        placed = map(server_responses.placed, answers, rows, weights)
+        spans = server_responses.merged(list(placed), wanted)
         if fusion.bm25:
             return tuple(spans.values())
         bm25 = yield from self._bm25(query, list(spans))
         return tuple(
             replace(span, bm25=bm25[span.row].get(key, 0.0)) for key, span in spans.items()
         )
-
-    def _page_fused_here(
-        self,
-        query: Query,
-        wanted: PageRequest,
-        engine: ScriptEngine,
-        ids: Sequence[Sequence[str]] | None,
-        fusion: Fusion,
-        best: FloatArray,
-    ) -> Flow[tuple[PlacedSpan, ...]]:
-        """A page by a fusion that needs the scores of all candidates."""
-        union = None if ids is None else list(dict.fromkeys(key for some in ids for key in some))
-        found = yield from self._scores(query, union, engine)
-        rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
-        fused = np.stack([fusion(*row) for row in rows])
-        return (yield from self._place(query, wanted, engine, found, fused))
 
     def _page_fused_there(
         self, query: Query, wanted: PageRequest, engine: ScriptEngine
@@ -306,6 +293,13 @@ class ServerFlows:
         answers = yield from self._flows.answers(bodies, query)
         server_responses.check_scripts(answers, self._flows.location)
         return answers
+
+
+def _all_ids(proposals: Sequence[Proposals] | None) -> list[str] | None:
+    """Ids of what is proposed for any of the phrases; None for every passage."""
+    if proposals is None:
+        return None
+    return list(dict.fromkeys(key for found in proposals for key in found.ids))
 
 
 def _is_small(size: IndexSize, engine: ScriptEngine, limit: int | None) -> bool:

@@ -1,0 +1,73 @@
+"""Copies what a local store holds into an index, so that benchmarks encode a corpus only once.
+
+    python benchmarks/copy_store.py contracts.slice http://127.0.0.1:9200/contracts [--copies 2]
+
+Prints token vectors a second, without the time of encoding, as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
+from slice_os.candidates import StoredPassage
+from slice_os.documents import Document
+from slice_os.mining import make_query
+from slice_os.passages import DocumentPart
+
+BATCH = 500
+
+
+def stored_parts(store: LocalStore, encoder: SpanEncoder) -> Iterator[DocumentPart]:
+    """Every document of a store with its passages, in stored order."""
+    keys = store.rank(make_query(encoder, "any"), 1).keys
+    batches = (store.load(keys[at : at + BATCH]).values() for at in range(0, len(keys), BATCH))
+    passages = (passage for batch in batches for passage in batch)
+    for doc_id, group in groupby(passages, key=_doc_id):
+        encoded = tuple(passage.encoded for passage in group)
+        yield DocumentPart(Document(doc_id, store.document_text(doc_id) or ""), encoded, last=True)
+
+
+def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> dict[str, Any]:
+    """Copy a store, several times under other ids if that is wanted."""
+    with Corpus(local) as source, Corpus(location, source.encoder, index=options) as target:
+        store = source.store
+        assert isinstance(store, LocalStore)
+        pieces, began = 0, time.perf_counter()
+        with target._for_writing().writer() as writer:
+            for number in range(copies):
+                for part in stored_parts(store, source.encoder):
+                    document = part.document
+                    if number:
+                        document = replace(document, id=f"{document.id} {number}")
+                    pieces += sum(len(passage.vectors) for passage in part.passages)
+                    assert not writer.write(replace(part, document=document))
+            assert not writer.flush()
+        seconds = time.perf_counter() - began
+    return {"tokens": pieces, "seconds": round(seconds, 1), "per_second": round(pieces / seconds)}
+
+
+def _doc_id(passage: StoredPassage) -> str:
+    return passage.doc_id
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("local")
+    parser.add_argument("location")
+    parser.add_argument("--copies", type=int, default=1)
+    parser.add_argument("--shards", type=int, default=1)
+    chosen = parser.parse_args()
+    options = IndexOptions(replicas=0, shards=chosen.shards)
+    print(json.dumps(copy(chosen.local, chosen.location, options, chosen.copies)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
