@@ -17,6 +17,7 @@ from slice_os import AsyncCorpus, Corpus, Hits, SpanEncoder, StoreError
 from slice_os.fusion import BM25_WEIGHT
 from slice_os.mining import best_hits, make_query
 from slice_os.page import PageRequest
+from slice_os.search_options import NUM_CANDIDATES
 from slice_os.stores.opensearch import hybrid
 
 from .texts import index_of
@@ -77,7 +78,7 @@ def test_with_the_plugin_the_server_ranks(calls: Corpus, opensearch: OpenSearch)
     found = calls.search(PHRASES, fusion="server", top_k=5)
     assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
     for phrase in PHRASES:
-        exact = {hit.context: hit.cosine for hit in calls.search(phrase, top_k=1_000)}
+        exact = {hit.context: hit.cosine for hit in calls.search(phrase, top_k=NUM_CANDIDATES)}
         for hit in calls.search(phrase, fusion="server", top_k=5):
             assert hit.cosine == pytest.approx(exact[hit.context], abs=1e-4)
 
