@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from slice_os.cli import plan
 from slice_os.cli.options import chosen_index, connect, index_options, store_option
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 @click.group()
 def index() -> None:
     """Manage the versions of an index in OpenSearch; STORE names their alias."""
+
+
+index.add_command(plan.plan)
 
 
 @index.command()

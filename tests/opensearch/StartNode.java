@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.opensearch.Version;
 import org.opensearch.analysis.common.CommonAnalysisModulePlugin;
 import org.opensearch.common.logging.LogConfigurator;
@@ -27,13 +28,13 @@ import org.opensearch.transport.Netty4ModulePlugin;
  */
 final class StartNode extends Node {
 
-    private static final List<PluginInfo> PLUGINS = List.of(
+    private static final List<PluginInfo> PLUGINS = Stream.concat(Stream.of(
             plugin("transport-netty4", Netty4ModulePlugin.class),
             plugin("analysis-common", CommonAnalysisModulePlugin.class),
             plugin("lang-painless", PainlessModulePlugin.class),
             plugin("mapper-extras", MapperExtrasModulePlugin.class),
             plugin("reindex", ReindexModulePlugin.class),
-            plugin("opensearch-knn", KNNPlugin.class, "lang-painless"));
+            plugin("opensearch-knn", KNNPlugin.class, "lang-painless")), neuralSearch()).toList();
 
     private StartNode(Environment environment) {
         super(environment, PLUGINS, true);
@@ -44,6 +45,17 @@ final class StartNode extends Node {
         String java = Integer.toString(Runtime.version().feature());
         return new PluginInfo(
                 name, name, version, Version.CURRENT, java, type.getName(), null, List.of(extended), false);
+    }
+
+    /** The neural-search plugin, where its jars are on the class path. */
+    private static Stream<PluginInfo> neuralSearch() {
+        try {
+            Class<?> type = Class.forName("org.opensearch.neuralsearch.plugin.NeuralSearch");
+            return Stream.of(
+                    plugin("opensearch-neural-search", type.asSubclass(Plugin.class), "opensearch-knn"));
+        } catch (ClassNotFoundException absent) {
+            return Stream.empty();
+        }
     }
 
     private void stop() {

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-VERSION = "3.5.0"
+VERSION = os.environ.get("OPENSEARCH_VERSION", "3.5.0")
 MINIMUM_JAVA = 21
 PLUGIN = Path(__file__).parents[2] / "plugin"
 POM = Path(__file__).with_name("pom.xml")

@@ -123,7 +123,6 @@ def test_stopping_early_leaves_no_point_in_time(location: str, encoder: SpanEnco
             f"beyond the {NUM_CANDIDATES}",
         ),
         ({"phrases": PHRASES, "fusion": "sum"}, InputError, "no fusion 'sum'"),
-        ({"phrases": PHRASES, "fusion": "server"}, StoreError, "neural-search"),
         ({"phrases": []}, InputError, "no phrase"),
     ],
 )

@@ -68,7 +68,8 @@ def test_an_application_searches_as_search_does(
 ) -> None:
     """With the code of the documentation: two requests, spans and all scores."""
     asked = json.loads(query(PHRASE))
-    assert asked["tokens"] is asked["hybrid"] is None
+    assert asked["tokens"] is None
+    assert (asked["hybrid"] is not None) == calls.store.can_fuse()  # type: ignore[attr-defined]
     found = list(documented["search"](location.rpartition("/")[0], asked))
     expected = calls.search(PHRASE)
     assert [hit[:3] for hit in found] == [(hit.doc_id, hit.start, hit.end) for hit in expected]

@@ -1,0 +1,149 @@
+"""What a token vector costs in OpenSearch, and how well `slice-os index plan` predicts it.
+
+    python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
+
+Loads three corpora into a node on this machine, with the default index options: dialogues and
+contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and a novel, which it
+does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
+saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import itertools
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import corpora
+from opensearch_store import merge
+from opensearchpy import OpenSearch
+
+from slice_os.corpus import Corpus
+from slice_os.encoder import SpanEncoder
+from slice_os.stores.opensearch.planning import MEASURED, SECONDS_PER_HOUR, plan_index
+from slice_os.stores.opensearch.settings import IndexOptions
+
+HEAP_SECONDS = 10.0
+DIALOGUES, CONTRACTS = 1_000, 15
+NOVEL = "A-Tale-of-Two-Cities_98.txt.gz"
+RESULTS = Path(__file__).parent / "results" / "index_plan.json"
+# Files of a Lucene segment that every search reads: graph, vectors, terms, postings and norms.
+SEARCHED = ("vex", "vec", "vem", "vemf", "tim", "tip", "tmd", "doc", "pos", "nvd", "nvm", "kdd")
+
+
+def write_novel(data: Path, out: Path) -> Path:
+    """A novel, as a text file."""
+    path = out / "novel.txt"
+    path.write_bytes(gzip.decompress((data / "gutenberg-books" / NOVEL).read_bytes()))
+    return path
+
+
+def write_contracts(data: Path, out: Path) -> Path:
+    """A few contracts, as JSON Lines."""
+    path = out / "few-contracts.jsonl"
+    with corpora.write_contracts(data, out).open("rb") as stream:
+        path.write_bytes(b"".join(itertools.islice(stream, CONTRACTS)))
+    return path
+
+
+def write_dialogues(data: Path, out: Path) -> Path:
+    """Some dialogues, as JSON Lines."""
+    return corpora.write_dialogues(data, out, DIALOGUES)
+
+
+CORPORA = {"dialogues": write_dialogues, "contracts": write_contracts, "novel": write_novel}
+
+
+def live_heap(client: OpenSearch) -> int:
+    """Bytes of live objects in the node's heap."""
+    ((_, node),) = client.nodes.info(metric="process,jvm")["nodes"].items()
+    jcmd = Path(f"/proc/{node['process']['id']}/exe").resolve().with_name("jcmd")
+    command = [jcmd, str(node["process"]["id"]), "GC.class_histogram"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(re.findall(r"^Total\s+\d+\s+(\d+)", answer, flags=re.MULTILINE)[-1])
+
+
+def heap_samples(client: OpenSearch, running: Any) -> Iterator[int]:
+    """Live heap again and again until something has ended."""
+    while not running.done():
+        yield live_heap(client)
+        time.sleep(HEAP_SECONDS)
+
+
+def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> dict[str, Any]:
+    """Load and merge a corpus: what was found, and what the plan said."""
+    location = f"{url}/plan-{name}"
+    with Corpus(location, SpanEncoder(), index=IndexOptions(replicas=0)) as corpus:
+        loaded = corpus.ingest([path])
+    heap = live_heap(client)
+    with ThreadPoolExecutor(1) as pool:
+        merging = pool.submit(merge, location)
+        merge_heap = max(heap_samples(client, merging)) - heap
+    params = {"include_segment_file_sizes": "true"}
+    stats = client.indices.stats(index=f"plan-{name}", metric="store,segments", params=params)
+    totals = stats["_all"]["primaries"]
+    files = totals["segments"]["file_sizes"]
+    found = {
+        "index_bytes": totals["store"]["size_in_bytes"],
+        "page_cache_bytes": sum(
+            files[extension]["size_in_bytes"] for extension in SEARCHED if extension in files
+        ),
+        "merge_heap_bytes": merge_heap,
+        "ingest_seconds": loaded.seconds,
+        "merge_seconds": merging.result(),
+    }
+    tokens = loaded.pieces
+    planned = plan_index(tokens, replicas=0, cores=cores)
+    plan = {
+        "index_bytes": planned.index_bytes,
+        "page_cache_bytes": planned.page_cache_bytes,
+        "merge_heap_bytes": tokens * MEASURED.merge_heap_bytes,
+        "ingest_seconds": planned.ingest_hours * SECONDS_PER_HOUR,
+        "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
+    }
+    return {
+        "bytes_read": loaded.bytes,
+        "tokens": tokens,
+        "cores": cores,
+        "cost_per_token": {
+            "disk_bytes": found["index_bytes"] / tokens,
+            "searched_bytes": found["page_cache_bytes"] / tokens,
+            "merge_heap_bytes": merge_heap / tokens,
+            "ingest_rate": tokens / loaded.seconds / cores,
+            "merge_rate": tokens / merging.result(),
+        },
+        "found": found,
+        "plan": plan,
+        "plan_to_found": {figure: round(plan[figure] / found[figure], 3) for figure in found},
+    }
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--corpus", action="append", choices=CORPORA, help="only this; repeatable")
+    chosen = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    rows = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    with tempfile.TemporaryDirectory() as scratch, OpenSearch(chosen.url, timeout=600) as client:
+        for name in chosen.corpus or CORPORA:
+            path = CORPORA[name](chosen.data, Path(scratch))
+            rows[name] = measure(client, chosen.url, name, path, cores)
+            print(json.dumps({name: rows[name]}), flush=True)
+            RESULTS.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
