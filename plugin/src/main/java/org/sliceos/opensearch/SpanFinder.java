@@ -83,9 +83,16 @@ final class SpanFinder {
             double before = running[passage.firstPiece(first)];
             int most = Math.min(longest, words - first);
             for (int count = query.minWords(); count <= most; count++) {
-                int norm = passage.norm(first, count);
                 double product = ends[first + count - 1] - before;
-                double cosine = norm == 0 ? 0 : product / (norm * (double) passage.normStep * count);
+                if (product <= 0 && best >= 0) {
+                    continue;
+                }
+                // A division for every span would take longer than the products with the token vectors.
+                double length = passage.norm(first, count) * (double) passage.normStep * count;
+                if (length > 0 && product <= best * length) {
+                    continue;
+                }
+                double cosine = length > 0 ? product / length : 0;
                 if (cosine > best) {
                     best = cosine;
                     bestFirst = first;
