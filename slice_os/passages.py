@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.documents import Document, Metadata
@@ -20,7 +22,8 @@ class EncodedPassage:
         end: one past the last.
         words: ``(n_words, 4)`` rows of start and end code point in the document's text, first
             row of ``vectors`` and one past the last.
-        vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last.
+        vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last: one for
+            each word piece or, once `joined`, for each stretch between the edges of words.
         metadata: fields of this passage alone, such as the speaker.
     """
 
@@ -29,6 +32,18 @@ class EncodedPassage:
     words: IntArray
     vectors: FloatArray
     metadata: Metadata = field(default_factory=dict)
+
+    def joined(self) -> EncodedPassage:
+        """The same passage with one vector for each stretch between the edges of words.
+
+        Spans begin and end with words, so the sum of the vectors of a word's pieces gives the same
+        scores as the pieces. Punctuation between two words is a stretch of its own.
+        """
+        edges = np.unique(self.words[:, 2:])
+        words = self.words.copy()
+        words[:, 2:] = np.searchsorted(edges, self.words[:, 2:])
+        sums = np.add.reduceat(self.vectors[: edges[-1]], edges[:-1], axis=0)
+        return replace(self, words=words, vectors=sums)
 
     @property
     def layout(self) -> SpanLayout:
