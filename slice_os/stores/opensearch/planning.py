@@ -46,8 +46,8 @@ MEASURED = CostPerToken(
     disk_bytes=715,
     searched_bytes=260,
     merge_heap_bytes=350,
-    ingest_rate=2_000,
-    merge_rate=3_000,
+    ingest_rate=1_300,
+    merge_rate=2_750,
 )
 
 
