@@ -2,10 +2,10 @@
 
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
-Loads three corpora into a node on this machine, with the default index options: dialogues and
-contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and a novel, which it
-does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
-saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
+Loads three corpora into a node on this machine, with the default index options: dialogues, which
+`slice_os.stores.opensearch.planning.MEASURED` comes from, contracts and a novel. Each is merged to
+one segment. Prints JSON, what was found beside what the plan says, and saves it to
+benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
 
 from __future__ import annotations
