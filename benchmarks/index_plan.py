@@ -2,10 +2,10 @@
 
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
-Loads three corpora into a node on this machine, with the default index options: dialogues and
-contracts, which `slice_os.stores.opensearch.planning.MEASURED` comes from, and a novel, which it
-does not. Each is merged to one segment. Prints JSON, what was found beside what the plan says, and
-saves it to benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
+Loads three corpora into a node on this machine, with the default index options: dialogues, which
+`slice_os.stores.opensearch.planning.MEASURED` comes from, contracts and a novel. Each is merged to
+one segment. Prints JSON, what was found beside what the plan says, and saves it to
+benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def heap_samples(client: OpenSearch, running: Any) -> Iterator[int]:
 
 
 def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> dict[str, Any]:
-    """Load and merge a corpus: what was found, and what the plan said."""
+    """Load and merge a corpus: what was found."""
     location = f"{url}/plan-{name}"
     with Corpus(location, SpanEncoder(), index=IndexOptions(replicas=0)) as corpus:
         loaded = corpus.ingest([path])
@@ -103,14 +103,6 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
         "merge_seconds": merging.result(),
     }
     tokens = loaded.pieces
-    planned = plan_index(tokens, replicas=0, cores=cores)
-    plan = {
-        "index_bytes": planned.index_bytes,
-        "page_cache_bytes": planned.page_cache_bytes,
-        "merge_heap_bytes": tokens * MEASURED.merge_heap_bytes,
-        "ingest_seconds": planned.ingest_hours * SECONDS_PER_HOUR,
-        "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
-    }
     return {
         "bytes_read": loaded.bytes,
         "tokens": tokens,
@@ -123,9 +115,21 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
             "merge_rate": tokens / merging.result(),
         },
         "found": found,
-        "plan": plan,
-        "plan_to_found": {figure: round(plan[figure] / found[figure], 3) for figure in found},
     }
+
+
+def with_plan(row: dict[str, Any]) -> dict[str, Any]:
+    """What was found for a corpus, and what the plan says."""
+    planned = plan_index(row["tokens"], replicas=0, cores=row["cores"])
+    plan = {
+        "index_bytes": planned.index_bytes,
+        "page_cache_bytes": planned.page_cache_bytes,
+        "merge_heap_bytes": row["tokens"] * MEASURED.merge_heap_bytes,
+        "ingest_seconds": planned.ingest_hours * SECONDS_PER_HOUR,
+        "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
+    }
+    ratios = {figure: round(plan[figure] / found, 3) for figure, found in row["found"].items()}
+    return row | {"plan": plan, "plan_to_found": ratios}
 
 
 def main() -> None:
@@ -141,8 +145,10 @@ def main() -> None:
         for name in chosen.corpus or CORPORA:
             path = CORPORA[name](chosen.data, Path(scratch))
             rows[name] = measure(client, chosen.url, name, path, cores)
-            print(json.dumps({name: rows[name]}), flush=True)
-            RESULTS.write_text(json.dumps(rows, indent=2) + "\n")
+            print(json.dumps({name: with_plan(rows[name])}), flush=True)
+            RESULTS.write_text(
+                json.dumps({name: with_plan(row) for name, row in rows.items()}, indent=2) + "\n"
+            )
 
 
 if __name__ == "__main__":

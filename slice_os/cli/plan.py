@@ -29,7 +29,7 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
     type=float,
     required=True,
     callback=_count,
-    help="Token vectors (word pieces), such as 1e9; English text has about one per 4.5 bytes.",
+    help="Token vectors (word pieces), such as 1e9; English text has about one per 4.4 bytes.",
 )
 @click.option(
     "--replicas",
@@ -96,9 +96,7 @@ def size(count: float) -> str:
 
 
 def hours(count: float) -> str:
-    """Hours, or minutes if that is less."""
-    return (
-        f"{count:,.0f} hours"
-        if count >= 10
-        else (f"{count:,.1f} hours" if count >= 1 else f"{60 * count:,.0f} minutes")
-    )
+    """Hours, or minutes if that is less than one."""
+    if count < 1:
+        return f"{60 * count:,.0f} min"
+    return f"{count:,.1f} h" if count < 10 else f"{count:,.0f} h"
