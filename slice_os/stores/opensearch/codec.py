@@ -1,5 +1,9 @@
 """The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
+Spans begin and end with words, so a word needs no vector for each of its pieces: their sum gives
+the same scores. A passage is stored with one vector for each stretch between the edges of words;
+punctuation between two words is a stretch of its own. What follows calls stretches pieces, too.
+
 Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
 (start and end relative to the passage, first piece and one past the last), the norms (uint16, a
@@ -14,6 +18,7 @@ from __future__ import annotations
 
 import struct
 from base64 import b64encode, urlsafe_b64decode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,15 +36,29 @@ _BITS = 8
 _NORM_STEPS = 65_535
 
 
+def stored_form(passage: EncodedPassage) -> EncodedPassage:
+    """The passage as `unpack` returns it: joined to stretches, and quantised.
+
+    A passage in this form stays as it is.
+    """
+    edges = np.unique(passage.words[:, 2:])
+    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
+    words = passage.words.copy()
+    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
+    return replace(passage, words=words, vectors=dequantise(*quantise(sums)))
+
+
 def pack(passage: EncodedPassage, max_words: int) -> str:
     """A passage's words, span norms and quantised vectors as base64, in version 2.
 
     Args:
-        passage: the passage.
+        passage: the passage in its `stored_form`.
         max_words: words in the longest span.
     """
     vectors, scales = quantise(passage.vectors)
     table = _word_table(passage)
+    # A short passage has no spans beyond its own length.
+    max_words = min(max_words, len(table))
     lengths = np.arange(1, max_words + 1, dtype=np.float32)
     norms = span_norms(dequantise(vectors, scales), passage.layout, max_words) / lengths
     step = np.float32(norms.max(initial=0) / _NORM_STEPS)
@@ -50,7 +69,7 @@ def pack(passage: EncodedPassage, max_words: int) -> str:
 
 
 def pack_without_norms(passage: EncodedPassage) -> str:
-    """A passage's words and quantised vectors as base64, in version 1."""
+    """A passage in its `stored_form` as base64, in version 1."""
     vectors, scales = quantise(passage.vectors)
     table = _word_table(passage)
     header = _OLD_HEADER.pack(1, table.itemsize, vectors.shape[1], len(table), len(vectors))

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from slice_os.errors import StoreError
 from slice_os.parts import WHOLE, Part
+from slice_os.stores.opensearch.compaction import count_writes, drop_copies
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.lease import (
     Held,
@@ -53,13 +54,15 @@ def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
     """A bulk load: no refresh, no replicas while the index is empty.
 
     Processes with different parts of the same division load together. What an interrupted load
-    left behind is deleted by the last of them, when all have had the chance to complete it.
+    left behind is deleted by the last of them, when all have had the chance to complete it. It also
+    merges the index if that frees much space; see `compaction`.
 
     Raises:
         StoreError: if another process is writing the same part, or a part of another division.
     """
     lease = _admitted(handle, part, _begin)
     try:
+        writes = count_writes(handle)
         yield lease
         lease.check()
     except BaseException:
@@ -73,7 +76,8 @@ def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
         lease.stop()
         raise
     lease.release()
-    retrying(_end)(handle, part)
+    if retrying(_end)(handle, part):
+        drop_copies(handle, writes)
 
 
 @retrying
@@ -112,22 +116,25 @@ def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: b
         handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
 
 
-def _end(handle: IndexHandle, part: Part, failed: bool = False) -> None:
+def _end(handle: IndexHandle, part: Part, failed: bool = False) -> bool:
     """Restore the settings, unless other processes of the same load are running.
 
     Args:
         handle: of a concrete index.
         part: that this process loaded; its lease is released.
         failed: leave the repair to the next load.
+
+    Returns:
+        Whether this ended the load.
     """
     others = watch(handle, _keys(part))
     if others.live:
-        return
+        return False
     with gate(handle) as alone:
         note = read_note(handle)
         came = [one for one in read_leases(handle, _keys(part)) if one not in others.expired]
         if came or note is None or note.parts != part.total:
-            return  # another process does it, or has done it
+            return False  # another process does it, or has done it
         if (note.interrupted or others.expired) and not failed:
             repair(handle)
             alone.check()
@@ -136,6 +143,7 @@ def _end(handle: IndexHandle, part: Part, failed: bool = False) -> None:
             handle.client.indices.refresh(index=handle.name)
         write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, others.expired)
+    return True
 
 
 def _note_interruption(handle: IndexHandle) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.page import PageRequest
+from slice_os.selection import SpanPolicy
 from slice_os.stores.opensearch.responses import id_of
 from slice_os.stores.opensearch.scripting import Weights
 from slice_os.stores.opensearch.search_bodies import Answer
@@ -21,6 +22,15 @@ from slice_os.stores.opensearch.search_bodies import Answer
 # benchmarks/candidate_recall.py measures what they cost.
 ABOVE = 0.1
 BELOW = 0.1
+# How much further above if no single words are indexed, which short phrases resemble.
+ABOVE_PER_WORD = 0.5
+
+
+def margin(policy: SpanPolicy, phrase: str) -> float:
+    """By how much an exact cosine may lie above that of the nearest indexed span."""
+    if policy.kind == "grid" and min(policy.sizes) > 1:
+        return ABOVE + ABOVE_PER_WORD / max(len(phrase.split()), 1)
+    return ABOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +71,13 @@ class Proposals:
         """All of them, without duplicates."""
         return list(dict.fromkeys([*self.cosines, *self.bm25, *self.others]))
 
-    def worth_scoring(self, weights: Weights, wanted: PageRequest) -> list[str]:
+    def worth_scoring(self, weights: Weights, wanted: PageRequest, above: float) -> list[str]:
         """Those that may be on a page.
 
         Args:
             weights: how cosine and BM25 make a score.
             wanted: the page.
+            above: by how much exact cosines may lie above the rough ones; see `margin`.
         """
         ids = self.ids
         if len(ids) <= wanted.end:
@@ -74,7 +85,7 @@ class Proposals:
         rough = np.array([self.cosines.get(key, self.far) for key in ids])
         bm25 = weights.bm25 * np.array([self.bm25.get(key, self.low) for key in ids])
         known = np.array([key in self.cosines for key in ids])
-        most = weights.cosine * (rough + ABOVE) + bm25
+        most = weights.cosine * (rough + above) + bm25
         least = np.where(known, weights.cosine * (rough - BELOW) + bm25, -np.inf)
         bar = np.sort(least)[-wanted.end] if wanted.end else np.inf
         return [key for key, reaches in zip(ids, most >= bar, strict=True) if reaches]

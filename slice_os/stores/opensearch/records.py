@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from slice_os.candidates import StoredPassage
 from slice_os.documents import Document
 from slice_os.passages import EncodedPassage
-from slice_os.quantisation import dequantise, quantise
 from slice_os.selection import span_vectors
-from slice_os.stores.opensearch.codec import pack, pack_without_norms, unpack
+from slice_os.stores.opensearch.codec import (
+    pack,
+    pack_without_norms,
+    stored_form,
+    unpack,
+)
 from slice_os.stores.opensearch.search_bodies import index_vectors
 from slice_os.stores.opensearch.settings import IndexSettings
 
@@ -62,6 +66,7 @@ def passage_source(
             document can be restored.
         settings: of the index.
     """
+    stored = stored_form(passage)
     return {
         "kind": "passage",
         "doc_id": document.id,
@@ -73,15 +78,13 @@ def passage_source(
         "gap": gap,
         "text": document.text[passage.start : passage.end],
         "metadata": {**document.metadata, **passage.metadata},
-        "tokens": packed_tokens(passage, settings),
-        "spans": span_entries(
-            replace(passage, vectors=dequantise(*quantise(passage.vectors))), settings
-        ),
+        "tokens": packed_tokens(stored, settings),
+        "spans": span_entries(stored, settings),
     }
 
 
 def packed_tokens(passage: EncodedPassage, settings: IndexSettings) -> str:
-    """A passage's token vectors in the form that an index has them in."""
+    """A passage's token vectors in the form that an index has them in; see `stored_form`."""
     if settings.has_norms:
         return pack(passage, settings.encoder.max_words)
     return pack_without_norms(passage)
@@ -91,8 +94,7 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
     """The indexed spans of a passage.
 
     Args:
-        passage: with its vectors as they are after quantisation, so that a passage read from
-            an index has the same spans.
+        passage: in its `stored_form`, so that a passage read from an index has the same spans.
         settings: of the index.
     """
     layout = passage.layout

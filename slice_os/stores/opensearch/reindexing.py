@@ -10,7 +10,7 @@ from typing import Any
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.bulk import Action, BulkSender, index_action
-from slice_os.stores.opensearch.codec import unpack
+from slice_os.stores.opensearch.codec import stored_form, unpack
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.indices import Index, create, finish
 from slice_os.stores.opensearch.loading import leased, loading
@@ -104,7 +104,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
     entry = hit["_source"]
     if entry["kind"] != "passage":
         return index_action(0, hit["_id"], entry)
-    stored = unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {})
+    stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
     vectors = {
         "tokens": packed_tokens(stored, settings),
         "spans": span_entries(stored, settings),

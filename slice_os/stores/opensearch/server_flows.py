@@ -28,7 +28,7 @@ from slice_os.stores.opensearch import (
 )
 from slice_os.stores.opensearch.exchange import Flow, ListPlugins, Stream
 from slice_os.stores.opensearch.flows import SearchFlows
-from slice_os.stores.opensearch.proposals import Proposals
+from slice_os.stores.opensearch.proposals import Proposals, margin
 from slice_os.stores.opensearch.scripting import (
     NATIVE,
     PAINLESS,
@@ -184,9 +184,11 @@ class ServerFlows:
         if proposals is None:
             passages = [server_bodies.admitted(query.where)] * len(rows)
         else:
+            policy = self._flows.index.settings.span_policy
+            margins = [margin(policy, text) for text in query.phrases.texts]
             passages = [
-                server_bodies.by_id(found.worth_scoring(weight, wanted))
-                for found, weight in zip(proposals, weights, strict=True)
+                server_bodies.by_id(found.worth_scoring(weight, wanted, above))
+                for found, weight, above in zip(proposals, weights, margins, strict=True)
             ]
         bodies = [
             server_bodies.page(query, row, passages[row], engine, weights[row], span)

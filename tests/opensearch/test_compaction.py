@@ -1,0 +1,131 @@
+"""What a load leaves on disk, and that no replica lacks anything for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from opensearchpy import OpenSearch, helpers
+
+from slice_os import Corpus, IndexOptions, SpanEncoder
+from slice_os.stores.opensearch import compaction
+
+from .node import Cluster
+from .support import concrete
+from .texts import dialogues
+
+STEP = 12
+# Without a projection, whose record would outweigh so few passages.
+PLAIN = IndexOptions(replicas=0, truncate_dim=384)
+PASSAGES = {"query": {"term": {"kind": "passage"}}, "docvalue_fields": ["tokens"], "_source": False}
+
+
+@pytest.fixture
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even the smallest index is worth merging."""
+    monkeypatch.setattr(compaction, "SMALLEST_BYTES", 0)
+
+
+def stored_share(client: OpenSearch, index: str) -> float:
+    """The share of stored fields, which hold the second copies, on disk."""
+    client.indices.flush(index=index)
+    stats = client.indices.stats(
+        index=index, metric="store,segments", params={"include_segment_file_sizes": "true"}
+    )["_all"]["primaries"]
+    sizes = stats["segments"]["file_sizes"]
+    return float(sizes["fdt"]["size_in_bytes"] / stats["store"]["size_in_bytes"])
+
+
+def segments(client: OpenSearch, index: str) -> int:
+    client.indices.refresh(index=index)
+    stats = client.indices.stats(index=index, metric="segments")["_all"]["primaries"]
+    return int(stats["segments"]["count"])
+
+
+def tokens(client: OpenSearch, index: str, copy: str) -> dict[str, str]:
+    """Token vectors by passage id, as one copy of the shard has them."""
+    client.indices.refresh(index=index)
+    found = helpers.scan(client, PASSAGES, index=index, preference=copy)
+    return {hit["_id"]: hit["fields"]["tokens"][0] for hit in found}
+
+
+def assert_complete(client: OpenSearch, index: str, passages: int) -> None:
+    """Both copies of the shard have all passages, with equal token vectors."""
+    client.cluster.health(index=index, wait_for_status="green", timeout="60s")
+    primary, replica = (tokens(client, index, copy) for copy in ("_primary", "_replica"))
+    assert len(primary) == passages
+    assert replica == primary
+
+
+def test_a_first_load_leaves_no_second_copies(
+    any_size: None,
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    with Corpus(location, encoder, index=PLAIN) as corpus:
+        with monkeypatch.context() as patch:
+            patch.setattr(compaction, "SOME_COPIES", 1.0)
+            corpus.add(dialogues(STEP))
+        index = concrete(opensearch, index_name)
+        before = stored_share(opensearch, index)
+        corpus.add(dialogues(2 * STEP)[STEP:])
+    after = stored_share(opensearch, index)
+    assert before > 2 * after
+    assert segments(opensearch, index) <= 2
+
+
+def test_a_load_that_adds_little_merges_nothing(
+    any_size: None,
+    opensearch: OpenSearch,
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    location = f"{opensearch_url}/{index_name}"
+    with Corpus(location, encoder, index=PLAIN) as corpus:
+        corpus.add(dialogues(STEP))
+        index = concrete(opensearch, index_name)
+        corpus.add(dialogues(STEP + 1)[STEP:])
+    assert segments(opensearch, index) > 1
+
+
+def test_replicas_are_complete(
+    any_size: None,
+    start_cluster: Callable[..., Cluster],
+    encoder: SpanEncoder,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """One that is made later, and one that was away while others were merged."""
+    cluster = start_cluster(2)
+    location = f"{cluster.urls[0]}/calls"
+    with (
+        OpenSearch(cluster.urls[0], timeout=60) as client,
+        Corpus(location, encoder, index=PLAIN) as corpus,
+    ):
+        corpus.add(dialogues(STEP))
+        index = concrete(client, "calls")
+        client.indices.put_settings(index=index, body={"index": {"number_of_replicas": 1}})
+        assert_complete(client, index, corpus.info().passages)
+
+        cluster.nodes[1].stop()
+        client.cluster.health(index=index, wait_for_status="yellow", timeout="60s")
+        with caplog.at_level(logging.WARNING, logger="slice_os"), monkeypatch.context() as patch:
+            patch.setattr(compaction, "WAIT_SECONDS", 5.0)
+            corpus.add(dialogues(3 * STEP)[STEP:])
+        assert "a replica may still ask for what was loaded" in caplog.text
+        merge: dict[str, Any] = {"max_num_segments": 1, "request_timeout": 60}
+        client.indices.forcemerge(index=index, **merge)
+        cluster.nodes[1].start()
+        assert_complete(client, index, corpus.info().passages)
+
+        corpus.add(dialogues(6 * STEP)[3 * STEP :])
+        assert_complete(client, index, corpus.info().passages)
+        assert stored_share(client, index) < compaction.MANY_COPIES
