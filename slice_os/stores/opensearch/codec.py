@@ -1,8 +1,7 @@
 """The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
-Spans begin and end with words, so a word needs no vector for each of its pieces: their sum gives
-the same scores. A passage is stored with one vector for each stretch between the edges of words;
-punctuation between two words is a stretch of its own. What follows calls stretches pieces, too.
+A passage has one vector for each stretch between the edges of words; see `EncodedPassage.joined`.
+What follows calls stretches pieces.
 
 Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
@@ -41,11 +40,8 @@ def stored_form(passage: EncodedPassage) -> EncodedPassage:
 
     A passage in this form stays as it is.
     """
-    edges = np.unique(passage.words[:, 2:])
-    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
-    words = passage.words.copy()
-    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
-    return replace(passage, words=words, vectors=dequantise(*quantise(sums)))
+    joined = passage.joined()
+    return replace(joined, vectors=dequantise(*quantise(joined.vectors)))
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:
