@@ -1,20 +1,21 @@
-"""`slice-os doctor --store` on a real node, and on a server that refuses."""
+"""`slice-os doctor --store` on real nodes, one of which allows no scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from opensearchpy import OpenSearch, exceptions
+from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.doctor import machine, store_checks
 
+from .node import Node
+from .runtime import Runtime
 from .support import call_cli, documents
-
-DISALLOWED = {"error": {"type": "illegal_argument_exception", "reason": "cannot execute scripts"}}
 
 
 @pytest.fixture
@@ -50,13 +51,15 @@ def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
 
 
 def test_scripts_that_are_not_allowed_are_no_failure(
-    location: str, monkeypatch: pytest.MonkeyPatch
+    opensearch_runtime: Runtime, tmp_path: Path, encoder: SpanEncoder
 ) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise exceptions.RequestError(400, "search_phase_execution_exception", DISALLOWED)
-
-    monkeypatch.setattr(OpenSearch, "search", refuse)
-    found = {check.name: check for check in store_checks(location)}
-    assert found["scripts"].usable
+    settings = {"script.allowed_types": "none"}
+    with Node(opensearch_runtime, tmp_path, heap="512m", settings=settings) as node:
+        location = f"{node.url}/calls"
+        with Corpus(location, encoder) as corpus:
+            corpus.add(documents(2))
+        found = {check.name: check for check in store_checks(location)}
+    assert all(check.usable for check in found.values())
     assert found["scripts"].facts["allowed"] is False
     assert "script.allowed_types" in found["scripts"].finding
+    assert "cannot execute [inline] scripts" in found["scripts"].finding
