@@ -63,9 +63,10 @@ def main() -> None:
     parser.add_argument("local")
     parser.add_argument("location")
     parser.add_argument("--copies", type=int, default=1)
-    parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--policy", default=IndexOptions().policy)
+    parser.add_argument("--truncate-dim", type=int)
     chosen = parser.parse_args()
-    options = IndexOptions(replicas=0, shards=chosen.shards)
+    options = IndexOptions(policy=chosen.policy, truncate_dim=chosen.truncate_dim, replicas=0)
     print(json.dumps(copy(chosen.local, chosen.location, options, chosen.copies)), flush=True)
 
 

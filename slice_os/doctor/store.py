@@ -10,9 +10,9 @@ from slice_os.errors import SliceError, StoreError, UnavailableError
 from slice_os.model import bundled_model, model_folder, read_card
 from slice_os.stores.opensearch.backend import OpenSearchBackend
 from slice_os.stores.opensearch.handle import IndexHandle
+from slice_os.stores.opensearch.scripting import PLUGIN
 from slice_os.stores.registry import find_backend, open_store
 
-NATIVE_ENGINE = "slice-os-span-score"
 # It is compiled on every shard and computes nothing.
 HARMLESS = {
     "size": 0,
@@ -101,7 +101,7 @@ def _nodes(handle: IndexHandle) -> Iterator[Check]:
 def _native_engine(
     nodes: Sequence[Mapping[str, Any]], plugins: Sequence[Mapping[str, Any]]
 ) -> Check:
-    having = {p["name"] for p in plugins if NATIVE_ENGINE in p["component"]}
+    having = {p["name"] for p in plugins if PLUGIN in p["component"]}
     lacking = sorted({node["name"] for node in nodes} - having)
     if not having:
         finding = "not installed; Painless scripts serve, more slowly"
@@ -109,7 +109,7 @@ def _native_engine(
         finding = f"missing on {', '.join(lacking)}; install it on every node"
     else:
         finding = "on every node"
-    return Check(NATIVE_ENGINE, finding, facts={"installed": bool(having) and not lacking})
+    return Check(PLUGIN, finding, facts={"installed": bool(having) and not lacking})
 
 
 def _scripts(handle: IndexHandle) -> Check:
