@@ -16,7 +16,7 @@ async function post(url, body) {
   return answer;
 }
 
-// Ids are computed: the server finds them more slowly than all the rest.
+// Computed here, since the server takes longer to look up ids than to search.
 function passageId({ fields }) {
   const digest = createHash("sha256").update(fields.doc_id[0], "utf8").digest("hex");
   return `${digest.slice(0, 32)}-${fields.ordinal[0]}`;

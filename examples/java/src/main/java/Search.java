@@ -136,7 +136,7 @@ public final class Search {
         }
     }
 
-    /** Ids are computed: the server finds them more slowly than all the rest. */
+    /** Computed here, since the server takes longer to look up ids than to search. */
     private static String passageId(JsonNode fields) throws NoSuchAlgorithmException {
         byte[] document = fields.at("/doc_id/0").asText().getBytes(StandardCharsets.UTF_8);
         byte[] digest = MessageDigest.getInstance("SHA-256").digest(document);
