@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.documents import Document, Metadata
@@ -34,6 +36,19 @@ class EncodedPassage:
     def layout(self) -> SpanLayout:
         """Which of its vectors belong to which of its words."""
         return SpanLayout(self.words[:, 2], self.words[:, 3])
+
+
+def joined(passage: EncodedPassage) -> EncodedPassage:
+    """The passage with one vector for each stretch between the edges of words.
+
+    Spans begin and end with words, so the sum of a word's pieces gives the same scores as the
+    pieces. Punctuation between two words is a stretch of its own. Stores keep this form.
+    """
+    edges = np.unique(passage.words[:, 2:])
+    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
+    words = passage.words.copy()
+    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
+    return replace(passage, words=words, vectors=sums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.quantisation import dequantise, quantise
 from slice_os.query import Phrases, Query
 from slice_os.scoring import PassageScorer
 from slice_os.stores.opensearch import (
@@ -25,6 +24,7 @@ from slice_os.stores.opensearch import (
     server_scan,
     settings,
 )
+from slice_os.stores.opensearch.codec import stored_form
 from slice_os.stores.opensearch.manage import swap
 from slice_os.stores.opensearch.records import passage_key
 from slice_os.stores.opensearch.reindexing import reindex
@@ -104,7 +104,7 @@ def test_ten_thousand_scores(opensearch: OpenSearch, index_name: str, encoder: S
     query = Query(Phrases(tuple(f"phrase {row}" for row in range(40)), vectors))
     engine = store.script_engine(query)
     assert engine is not None
-    stored = [replace(p, vectors=dequantise(*quantise(p.vectors))) for p in passages]
+    stored = list(map(stored_form, passages))
     expected = np.array([PassageScorer(passage, query).best_cosines() for passage in stored])
     places = {passage_key(f"doc {number}", 0): number for number in range(len(passages))}
     assert expected.size >= 10_000

@@ -1,8 +1,6 @@
 """The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
-Spans begin and end with words, so a word needs no vector for each of its pieces: their sum gives
-the same scores. A passage is stored with one vector for each stretch between the edges of words;
-punctuation between two words is a stretch of its own. What follows calls stretches pieces, too.
+Passages are stored as `joined` returns them; what follows calls their stretches pieces.
 
 Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
@@ -26,7 +24,7 @@ import numpy.typing as npt
 
 from slice_os.documents import Metadata
 from slice_os.errors import StoreError
-from slice_os.passages import EncodedPassage
+from slice_os.passages import EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 
@@ -37,15 +35,12 @@ _NORM_STEPS = 65_535
 
 
 def stored_form(passage: EncodedPassage) -> EncodedPassage:
-    """The passage as `unpack` returns it: joined to stretches, and quantised.
+    """The passage as `unpack` returns it: joined and quantised.
 
     A passage in this form stays as it is.
     """
-    edges = np.unique(passage.words[:, 2:])
-    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
-    words = passage.words.copy()
-    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
-    return replace(passage, words=words, vectors=dequantise(*quantise(sums)))
+    one = joined(passage)
+    return replace(one, vectors=dequantise(*quantise(one.vectors)))
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:
