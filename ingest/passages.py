@@ -95,14 +95,15 @@ def encode_documents(
             words = aligned.words[passage.first_word : passage.end_word].copy()
             first, end = int(words[0, 2]), int(words[-1, 3])
             words[:, 2:] -= first
-            pieces = EncodedPassage(
-                start=passage.start,
-                end=passage.end,
-                words=words,
-                vectors=vectors[first - offset : end - offset],
-                metadata=_metadata(document, passage),
+            encoded.append(
+                EncodedPassage(
+                    start=passage.start,
+                    end=passage.end,
+                    words=words,
+                    vectors=vectors[first - offset : end - offset],
+                    metadata=_metadata(document, passage),
+                )
             )
-            encoded.append(pieces.joined())
         yield DocumentPart(document, tuple(encoded), last)
 
 

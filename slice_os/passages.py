@@ -23,7 +23,7 @@ class EncodedPassage:
         words: ``(n_words, 4)`` rows of start and end code point in the document's text, first
             row of ``vectors`` and one past the last.
         vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last: one for
-            each word piece or, once `joined`, for each stretch between the edges of words.
+            each word piece or, as `joined` returns them, for each stretch between words.
         metadata: fields of this passage alone, such as the speaker.
     """
 
@@ -33,22 +33,23 @@ class EncodedPassage:
     vectors: FloatArray
     metadata: Metadata = field(default_factory=dict)
 
-    def joined(self) -> EncodedPassage:
-        """The same passage with one vector for each stretch between the edges of words.
-
-        Spans begin and end with words, so the sum of the vectors of a word's pieces gives the same
-        scores as the pieces. Punctuation between two words is a stretch of its own.
-        """
-        edges = np.unique(self.words[:, 2:])
-        words = self.words.copy()
-        words[:, 2:] = np.searchsorted(edges, self.words[:, 2:])
-        sums = np.add.reduceat(self.vectors[: edges[-1]], edges[:-1], axis=0)
-        return replace(self, words=words, vectors=sums)
-
     @property
     def layout(self) -> SpanLayout:
         """Which of its vectors belong to which of its words."""
         return SpanLayout(self.words[:, 2], self.words[:, 3])
+
+
+def joined(passage: EncodedPassage) -> EncodedPassage:
+    """The passage with one vector for each stretch between the edges of words.
+
+    Spans begin and end with words, so the sum of a word's pieces gives the same scores as the
+    pieces. Punctuation between two words is a stretch of its own. Stores keep this form.
+    """
+    edges = np.unique(passage.words[:, 2:])
+    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
+    words = passage.words.copy()
+    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
+    return replace(passage, words=words, vectors=sums)
 
 
 @dataclass(frozen=True, slots=True)

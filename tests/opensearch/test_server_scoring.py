@@ -104,7 +104,7 @@ def test_ten_thousand_scores(opensearch: OpenSearch, index_name: str, encoder: S
     query = Query(Phrases(tuple(f"phrase {row}" for row in range(40)), vectors))
     engine = store.script_engine(query)
     assert engine is not None
-    stored = [stored_form(passage) for passage in passages]
+    stored = list(map(stored_form, passages))
     expected = np.array([PassageScorer(passage, query).best_cosines() for passage in stored])
     places = {passage_key(f"doc {number}", 0): number for number in range(len(passages))}
     assert expected.size >= 10_000

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from slice_os.documents import Document, Scalar, field_text
-from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.passages import DocumentPart, EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
@@ -127,6 +127,7 @@ class LocalWriter:
         return True
 
     def _add(self, document: Document, passage: EncodedPassage) -> None:
+        passage = joined(passage)
         vectors, scales = quantise(passage.vectors)
         norms = span_norms(
             dequantise(vectors, scales), passage.layout, self._settings.encoder.max_words

@@ -1,7 +1,6 @@
 """The binary form of a passage's words and token vectors, as stored in the field ``tokens``.
 
-A passage has one vector for each stretch between the edges of words; see `EncodedPassage.joined`.
-What follows calls stretches pieces.
+Passages are stored as `joined` returns them; what follows calls their stretches pieces.
 
 Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
@@ -25,7 +24,7 @@ import numpy.typing as npt
 
 from slice_os.documents import Metadata
 from slice_os.errors import StoreError
-from slice_os.passages import EncodedPassage
+from slice_os.passages import EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 
@@ -36,12 +35,12 @@ _NORM_STEPS = 65_535
 
 
 def stored_form(passage: EncodedPassage) -> EncodedPassage:
-    """The passage as `unpack` returns it: joined to stretches, and quantised.
+    """The passage as `unpack` returns it: joined and quantised.
 
     A passage in this form stays as it is.
     """
-    joined = passage.joined()
-    return replace(joined, vectors=dequantise(*quantise(joined.vectors)))
+    one = joined(passage)
+    return replace(one, vectors=dequantise(*quantise(one.vectors)))
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:

@@ -109,6 +109,8 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
         return
     if not _released(handle):
         raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")
+    # The commit of the first flush counts as safe only from the next one on.
+    client.indices.flush(index=handle.name, params={"force": "true"})
     segments = 1 + footprint.largest_shard // SEGMENT_BYTES
     client.indices.forcemerge(
         index=handle.name, max_num_segments=segments, request_timeout=MERGE_TIMEOUT_SECONDS

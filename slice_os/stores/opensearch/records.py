@@ -74,7 +74,7 @@ def passage_source(
         "start": passage.start,
         "end": passage.end,
         "n_words": len(passage.words),
-        "n_pieces": len(passage.vectors),
+        "n_pieces": len(stored.vectors),
         "gap": gap,
         "text": document.text[passage.start : passage.end],
         "metadata": {**document.metadata, **passage.metadata},
