@@ -20,6 +20,7 @@ from slice_os.candidates import StoredPassage
 from slice_os.documents import Document
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch import compaction
 
 BATCH = 500
 
@@ -65,7 +66,10 @@ def main() -> None:
     parser.add_argument("--copies", type=int, default=1)
     parser.add_argument("--policy", default=IndexOptions().policy)
     parser.add_argument("--truncate-dim", type=int)
+    parser.add_argument("--no-merge", action="store_true", help="leave the segments as they are")
     chosen = parser.parse_args()
+    if chosen.no_merge:
+        compaction.SMALLEST_BYTES = 1 << 60
     options = IndexOptions(policy=chosen.policy, truncate_dim=chosen.truncate_dim, replicas=0)
     print(json.dumps(copy(chosen.local, chosen.location, options, chosen.copies)), flush=True)
 
