@@ -191,10 +191,10 @@ class TestDocuments:
 
 
 class TestScores:
-    @pytest.mark.parametrize("chunk", [1, 50, 10_000])
+    @pytest.mark.parametrize("chunk", [4, 200, 40_000])
     def test_are_exact(self, store: Store, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("slice_os.stores.local.scoring.CHUNK_PIECES", chunk)
-        monkeypatch.setattr("slice_os.stores.local.scoring.BLOCK_PIECES", 13)
+        monkeypatch.setattr("slice_os.stores.local.scoring.PHRASES_AT_ONCE", 2)
         parts = fill(store, documents(40))
         with store.writer() as writer:
             writer.delete([f"doc {n}" for n in (0, 7, 8, 21, 39)])
@@ -205,7 +205,7 @@ class TestScores:
         for column, key in enumerate(candidates.keys):
             stored = found[key]
             expected = brute_force(stored.encoded, asked.phrases.vectors)
-            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=1e-5)
+            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=5e-5)
             (original,) = [
                 p for p in parts[stored.doc_id].passages if p.start == stored.encoded.start
             ]
@@ -511,7 +511,7 @@ class TestProcesses:
                     if key in loaded:  # else it was replaced meanwhile
                         expected = brute_force(loaded[key].encoded, phrases)
                         np.testing.assert_allclose(
-                            candidates.cosines[:, column], expected, atol=1e-5
+                            candidates.cosines[:, column], expected, atol=5e-5
                         )
                 texts: dict[str, set[str]] = {}
                 for passage in loaded.values():
@@ -545,4 +545,4 @@ class TestProcesses:
         for column, (key, passage) in enumerate(candidates.load(candidates.keys).items()):
             assert key == candidates.keys[column]
             expected = brute_force(passage.encoded, query("number").phrases.vectors)
-            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=1e-5)
+            np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=5e-5)
