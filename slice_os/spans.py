@@ -195,15 +195,14 @@ def select_spans(
     words, extras = np.nonzero(cosines[:, min_words - 1 :] >= threshold)
     extras = extras + min_words - 1
     values = cosines[words, extras]
-    taken = np.zeros(len(cosines), dtype=bool)
+    order = np.lexsort((extras, words, -values))
+    words, ends, values = words[order], (words + extras + 1)[order], values[order]
     chosen: list[ScoredSpan] = []
-    for index in np.lexsort((extras, words, -values)):
-        if len(chosen) == limit:
-            break
-        word, end = int(words[index]), int(words[index] + extras[index]) + 1
-        if not taken[word:end].any():
-            taken[word:end] = True
-            chosen.append(ScoredSpan(word, end - word, float(values[index])))
+    while len(words) and len(chosen) != limit:
+        word, end = int(words[0]), int(ends[0])
+        chosen.append(ScoredSpan(word, end - word, float(values[0])))
+        free = (words >= end) | (ends <= word)
+        words, ends, values = words[free], ends[free], values[free]
     return chosen
 
 

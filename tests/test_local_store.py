@@ -233,6 +233,19 @@ class TestScores:
             np.concatenate([each.bm25 for each in swept], axis=1), ranked.bm25[:, above]
         )
 
+    def test_of_a_scan_count_as_at_the_threshold_within_the_error_of_products(
+        self, store: Store
+    ) -> None:
+        fill(store, documents(30))
+        asked = query("number")
+        ranked = store.rank(asked, 1)
+        best = int(ranked.cosines[0].argmax())
+        above = float(ranked.cosines[0, best]) + 2e-5
+        (found,) = store.scan(asked, above, exhaustive=True)
+        assert list(found.keys) == [ranked.keys[best]]
+        assert found.cosines[0, 0] == np.float32(above)
+        assert not list(store.scan(asked, above + 1e-3, exhaustive=True))
+
     def test_by_bm25_need_a_term(self, store: Store) -> None:
         fill(
             store,

@@ -172,8 +172,9 @@ class LocalStore:
         """
         del exhaustive
         ranked = self.rank(query, 0)
-        near = np.maximum(ranked.cosines, np.float32(threshold))
-        cosines = np.where(ranked.cosines >= threshold - PRODUCT_ERROR, near, ranked.cosines)
+        raised = np.maximum(ranked.cosines, np.float32(threshold))
+        near = ranked.cosines >= threshold - PRODUCT_ERROR
+        cosines = np.where(near, raised, ranked.cosines)
         found = replace(ranked, cosines=cosines).at_least(threshold)
         for start in range(0, len(found.keys), SCAN_PASSAGES):
             yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
