@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from slice_os.arrays import FloatArray, IntArray
 
 TINY = 1e-12
-TRANSPOSED_AT_ONCE = 256
+TRANSPOSED_AT_ONCE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
 
 
 def inverse_norms(norms: FloatArray) -> FloatArray:
-    """One over the norms of spans, for `best_cosines`.
+    """One over the norms of spans, for `best_by_word`.
 
     Args:
         norms: ``(n_words, max_words)`` from `span_norms`.
@@ -113,7 +113,7 @@ def inverse_norms(norms: FloatArray) -> FloatArray:
         return np.divide(1, inverse, out=inverse)
 
 
-def span_sums(
+def word_sums(
     products: FloatArray, layout: SpanLayout, starts: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Sums of products over each word, and what each word adds to a span that ends before it.
@@ -136,13 +136,13 @@ def span_sums(
     return sums, growth
 
 
-def best_cosines(
+def best_by_word(
     sums: FloatArray, growth: FloatArray, inverse: FloatArray, min_words: int
 ) -> FloatArray:
     """The best cosine of one phrase with the spans that begin at each word.
 
     Args:
-        sums: ``(n_words,)`` from `span_sums`; overwritten.
+        sums: ``(n_words,)`` from `word_sums`; overwritten.
         growth: ``(n_words,)`` likewise.
         inverse: ``(max_words, n_words)`` from `inverse_norms`.
         min_words: words in the shortest span.
@@ -167,11 +167,11 @@ def _run_sums(rows: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
     """``(n_runs, columns)`` sums over runs of rows, none of them empty."""
     # Most runs are one row long. A pass over the rest for each further row is many times as fast
     # as np.add.reduceat, which works column by column.
-    sums = rows[last - 1]
+    sums = rows.take(last - 1, axis=0)
     longer, back = np.flatnonzero(last - first > 1), 1
     while len(longer):
         back += 1
-        sums[longer] += rows[last[longer] - back]
+        sums[longer] += rows.take(last[longer] - back, axis=0)
         longer = longer[last[longer] - first[longer] > back]
     return sums
 

@@ -10,12 +10,12 @@ from slice_os.arrays import FloatArray
 from slice_os.spans import (
     ScoredSpan,
     SpanLayout,
-    best_cosines,
+    best_by_word,
     inverse_norms,
     select_spans,
     span_cosines,
     span_norms,
-    span_sums,
+    word_sums,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -87,7 +87,7 @@ def test_passages_laid_end_to_end_score_as_they_do_alone(
 
 
 @given(st.lists(layouts(15), min_size=1, max_size=6), st.integers(1, 10), st.data(), SEEDS)
-def test_best_cosines_are_the_maxima_of_all_cosines(
+def test_best_by_word_are_the_maxima_of_all_cosines(
     placed: list[tuple[SpanLayout, int]], max_words: int, data: st.DataObject, seed: int
 ) -> None:
     min_words = data.draw(st.integers(1, max_words))
@@ -102,14 +102,14 @@ def test_best_cosines_are_the_maxima_of_all_cosines(
     )
     starts = np.cumsum([0, *(len(norm) for norm in norms)])[:-1]
     products = np.concatenate(parts) @ phrases.T
-    sums, growth = span_sums(products, laid, starts)
+    sums, growth = word_sums(products, laid, starts)
     inverse = inverse_norms(np.concatenate(norms))
     for row, phrase in enumerate(phrases):
         expected = [
             span_cosines(v @ phrase, lay, norm)[:, min_words - 1 :].max(axis=1)
             for v, (lay, _), norm in zip(parts, placed, norms, strict=True)
         ]
-        best = best_cosines(sums[row], growth[row], inverse, min_words)
+        best = best_by_word(sums[row], growth[row], inverse, min_words)
         np.testing.assert_allclose(best, np.concatenate(expected), atol=1e-5)
 
 
@@ -131,13 +131,13 @@ def test_cosines_of_zero_vectors_are_zero() -> None:
     assert span_cosines(vectors[:, 0], layout, norms).tolist() == [[0, 0], [0, 0], [0, -np.inf]]
 
 
-def test_best_cosines_of_zero_vectors_are_zero() -> None:
+def test_best_by_word_of_zero_vectors_are_zero() -> None:
     layout = SpanLayout(np.arange(3), np.arange(1, 4))
     inverse = inverse_norms(span_norms(np.zeros((3, 4), dtype=np.float32), layout, 2))
-    sums, growth = span_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
-    assert best_cosines(sums[0], growth[0], inverse, 1).tolist() == [0, 0, 0]
-    sums, growth = span_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
-    assert best_cosines(sums[0], growth[0], inverse, 2).tolist() == [0, -np.inf, -np.inf]
+    sums, growth = word_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
+    assert best_by_word(sums[0], growth[0], inverse, 1).tolist() == [0, 0, 0]
+    sums, growth = word_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
+    assert best_by_word(sums[0], growth[0], inverse, 2).tolist() == [0, -np.inf, -np.inf]
 
 
 def test_cosines_never_leave_their_range() -> None:

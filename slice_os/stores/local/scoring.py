@@ -11,7 +11,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.query import Query
-from slice_os.spans import SpanLayout, best_cosines, inverse_norms, span_sums
+from slice_os.spans import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.stores.local.files import Arrays
 from slice_os.stores.local.products import PhraseProducts
 from slice_os.threads import usable_cores
@@ -90,13 +90,13 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
         tokens, steps = vectors[pieces], scales[pieces][:, None]
         for batch, product in zip(batches, multiply, strict=True):
             products = np.multiply(product(tokens), steps, dtype=np.float32, casting="unsafe")
-            sums, growth = span_sums(products, layout, starts)
+            sums, growth = word_sums(products, layout, starts)
             for row in range(len(sums)):
-                cosines = best_cosines(sums[row], growth[row], inverse, query.min_words)
+                cosines = best_by_word(sums[row], growth[row], inverse, query.min_words)
                 best[batch.start + row, rows] = np.maximum.reduceat(cosines, starts)
             best[batch, rows] *= product.units[:, None]
 
-    size = max(CHUNK_PIECES // len(phrases), CHUNK_PIECES // 4)
+    size = max(CHUNK_PIECES // len(phrases), CHUNK_PIECES // 2)
     with ThreadPoolExecutor(usable_cores()) as executor:
         for _ in executor.map(score, table.chunks(size)):
             pass
