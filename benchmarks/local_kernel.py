@@ -19,8 +19,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from corpora import contract_phrases, dialogue_phrases, write_contracts, write_d
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.mining import make_query, mine, search
 from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.query import Query
 from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.store import LocalStore
 from slice_os.threads import usable_cores
@@ -128,6 +130,8 @@ def main() -> None:
         milliseconds = measure(works, options.rounds)
         best = {name: each["best"] for name, each in milliseconds.items()}
         info = store.info()
+        with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+            mapped, added = executor.submit(memory, store.folder, many).result()
         results = {
             "tokens": info.pieces,
             "passages": info.passages,
@@ -146,12 +150,26 @@ def main() -> None:
             },
             "bytes": {path.name: path.stat().st_size for path in sorted(store.folder.iterdir())},
             "bytes per token": round(info.size_bytes / info.pieces, 1),
-            "peak memory, MB, with the mapped files": round(peak_megabytes()),
+            "memory, MB, mapped files": round(mapped),
+            "memory, MB, added by 30 phrases": round(added),
         }
     text = json.dumps(results, indent=1)
     print(text)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")
+
+
+def memory(folder: Path, query: Query) -> tuple[float, float]:
+    """What a fresh process holds of the files, and what scoring adds to its peak, in MB."""
+    store = LocalStore.open(folder)
+    table, arrays = store._passages(), store._arrays
+    before = peak_megabytes()
+    for files, rows in ((arrays.by_piece, table.n_pieces), (arrays.by_word, table.n_words)):
+        for file in files:
+            file.view(int(rows.sum())).max()
+    mapped = peak_megabytes()
+    passage_cosines(table, arrays, query)
+    return mapped - before, peak_megabytes() - mapped
 
 
 def peak_megabytes() -> float:

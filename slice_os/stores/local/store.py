@@ -38,7 +38,7 @@ from slice_os.stores.local.scoring import PassageTable, passage_cosines
 from slice_os.stores.local.terms import TermCounts, terms
 from slice_os.stores.local.writer import LocalWriter
 
-SCAN_PASSAGES = 8_192
+SCAN_PASSAGES = 512
 
 
 class LocalStore:
