@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from slice_os.arrays import FloatArray, IntArray
 
 TINY = 1e-12
+TRANSPOSED_AT_ONCE = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,86 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     return cosines
 
 
+def inverse_norms(norms: FloatArray) -> FloatArray:
+    """One over the norms of spans, for `best_by_word`.
+
+    Args:
+        norms: ``(n_words, max_words)`` from `span_norms`.
+
+    Returns:
+        ``(max_words, n_words)``; infinite where a passage ends before the span does.
+    """
+    inverse = np.empty(norms.shape[::-1], dtype=np.float32)
+    for start in range(0, len(norms), TRANSPOSED_AT_ONCE):
+        block = slice(start, start + TRANSPOSED_AT_ONCE)
+        inverse[:, block] = norms[block].T
+    with np.errstate(divide="ignore"):
+        return np.divide(1, inverse, out=inverse)
+
+
+def word_sums(
+    products: FloatArray, layout: SpanLayout, starts: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of products over each word, and what each word adds to a span that ends before it.
+
+    Args:
+        products: ``(n_pieces, n_phrases)`` products of token vectors and phrases.
+        layout: the words over these pieces, in order, none without a piece.
+        starts: the first word of each passage.
+
+    Returns:
+        Twice ``(n_phrases, n_words)``. The second counts the pieces between the words, too; it is
+        ``-inf`` for the first word of a passage, which no span enters from the passage before.
+    """
+    sums = np.ascontiguousarray(_run_sums(products, layout.first, layout.last).T)
+    growth = sums.copy()
+    gaps = np.flatnonzero(layout.first[1:] > layout.last[:-1])
+    between = _run_sums(products, layout.last[gaps], layout.first[gaps + 1])
+    growth[:, gaps + 1] += between.T
+    growth[:, starts] = -np.inf
+    return sums, growth
+
+
+def best_by_word(
+    sums: FloatArray, growth: FloatArray, inverse: FloatArray, min_words: int
+) -> FloatArray:
+    """The best cosine of one phrase with the spans that begin at each word.
+
+    Args:
+        sums: ``(n_words,)`` from `word_sums`; overwritten.
+        growth: ``(n_words,)`` likewise.
+        inverse: ``(max_words, n_words)`` from `inverse_norms`.
+        min_words: words in the shortest span.
+
+    Returns:
+        ``(n_words,)``, not clipped; ``-inf`` if the passage ends before the shortest span does.
+    """
+    best = np.full(len(sums), -np.inf, dtype=np.float32)
+    cosines = np.empty_like(best)
+    for extra in range(min(len(inverse), len(sums))):
+        spans = sums[: len(sums) - extra]
+        if extra:
+            spans += growth[extra:]
+        if extra + 1 >= min_words:
+            kept = slice(len(spans))
+            np.multiply(spans, inverse[extra, kept], out=cosines[kept])
+            np.maximum(best[kept], cosines[kept], out=best[kept])
+    return best
+
+
+def _run_sums(rows: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
+    """``(n_runs, columns)`` sums over runs of rows, none of them empty."""
+    # Most runs are one row long. A pass over the rest for each further row is many times as fast
+    # as np.add.reduceat, which works column by column.
+    sums = rows.take(last - 1, axis=0)
+    longer, back = np.flatnonzero(last - first > 1), 1
+    while len(longer):
+        back += 1
+        sums[longer] += rows.take(last[longer] - back, axis=0)
+        longer = longer[last[longer] - first[longer] > back]
+    return sums
+
+
 def select_spans(
     cosines: FloatArray, threshold: float = -1.0, limit: int | None = None, min_words: int = 1
 ) -> list[ScoredSpan]:
@@ -114,15 +195,14 @@ def select_spans(
     words, extras = np.nonzero(cosines[:, min_words - 1 :] >= threshold)
     extras = extras + min_words - 1
     values = cosines[words, extras]
-    taken = np.zeros(len(cosines), dtype=bool)
+    order = np.lexsort((extras, words, -values))
+    words, ends, values = words[order], (words + extras + 1)[order], values[order]
     chosen: list[ScoredSpan] = []
-    for index in np.lexsort((extras, words, -values)):
-        if len(chosen) == limit:
-            break
-        word, end = int(words[index]), int(words[index] + extras[index]) + 1
-        if not taken[word:end].any():
-            taken[word:end] = True
-            chosen.append(ScoredSpan(word, end - word, float(values[index])))
+    while len(words) and len(chosen) != limit:
+        word, end = int(words[0]), int(ends[0])
+        chosen.append(ScoredSpan(word, end - word, float(values[0])))
+        free = (words >= end) | (ends <= word)
+        words, ends, values = words[free], ends[free], values[free]
     return chosen
 
 

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.arrays import FloatArray
-from slice_os.spans import ScoredSpan, SpanLayout, select_spans, span_cosines, span_norms
+from slice_os.spans import (
+    ScoredSpan,
+    SpanLayout,
+    best_by_word,
+    inverse_norms,
+    select_spans,
+    span_cosines,
+    span_norms,
+    word_sums,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -77,6 +86,33 @@ def test_passages_laid_end_to_end_score_as_they_do_alone(
     np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
 
 
+@given(st.lists(layouts(15), min_size=1, max_size=6), st.integers(1, 10), st.data(), SEEDS)
+def test_best_by_word_are_the_maxima_of_all_cosines(
+    placed: list[tuple[SpanLayout, int]], max_words: int, data: st.DataObject, seed: int
+) -> None:
+    min_words = data.draw(st.integers(1, max_words))
+    rng = np.random.default_rng(seed)
+    phrases = np.stack([unit(rng), unit(rng)])
+    parts = [rng.normal(0.3, 1, (n, 16)).astype(np.float32) for _, n in placed]
+    norms = [span_norms(v, lay, max_words) for v, (lay, _) in zip(parts, placed, strict=True)]
+    shifts = np.cumsum([0, *(n for _, n in placed)])[:-1]
+    laid = SpanLayout(
+        np.concatenate([lay.first + at for (lay, _), at in zip(placed, shifts, strict=True)]),
+        np.concatenate([lay.last + at for (lay, _), at in zip(placed, shifts, strict=True)]),
+    )
+    starts = np.cumsum([0, *(len(norm) for norm in norms)])[:-1]
+    products = np.concatenate(parts) @ phrases.T
+    sums, growth = word_sums(products, laid, starts)
+    inverse = inverse_norms(np.concatenate(norms))
+    for row, phrase in enumerate(phrases):
+        expected = [
+            span_cosines(v @ phrase, lay, norm)[:, min_words - 1 :].max(axis=1)
+            for v, (lay, _), norm in zip(parts, placed, norms, strict=True)
+        ]
+        best = best_by_word(sums[row], growth[row], inverse, min_words)
+        np.testing.assert_allclose(best, np.concatenate(expected), atol=1e-5)
+
+
 def test_vectors_of_real_text_score_exactly(encoder) -> None:  # type: ignore[no-untyped-def]
     text = (
         "Either party may, at any time & without cause, end this agreement (“the Agreement”). " * 5
@@ -93,6 +129,15 @@ def test_cosines_of_zero_vectors_are_zero() -> None:
     vectors = np.zeros((3, 4), dtype=np.float32)
     norms = span_norms(vectors, layout, 2)
     assert span_cosines(vectors[:, 0], layout, norms).tolist() == [[0, 0], [0, 0], [0, -np.inf]]
+
+
+def test_best_by_word_of_zero_vectors_are_zero() -> None:
+    layout = SpanLayout(np.arange(3), np.arange(1, 4))
+    inverse = inverse_norms(span_norms(np.zeros((3, 4), dtype=np.float32), layout, 2))
+    sums, growth = word_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
+    assert best_by_word(sums[0], growth[0], inverse, 1).tolist() == [0, 0, 0]
+    sums, growth = word_sums(np.zeros((3, 1), dtype=np.float32), layout, np.array([0, 2]))
+    assert best_by_word(sums[0], growth[0], inverse, 2).tolist() == [0, -np.inf, -np.inf]
 
 
 def test_cosines_never_leave_their_range() -> None:

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, Int8Array, IntArray
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.query import Query
-from slice_os.spans import SpanLayout, span_cosines
+from slice_os.spans import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.stores.local.files import Arrays
-from slice_os.threads import one_blas_thread, usable_cores
+from slice_os.stores.local.products import PhraseProducts
+from slice_os.threads import usable_cores
 
-CHUNK_PIECES = 8_192
-BLOCK_PIECES = 512
+# Large enough that NumPy's calls take longer than handing over the interpreter between threads,
+# small enough for the cache.
+CHUNK_PIECES = 65_536
+PHRASES_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +55,13 @@ class PassageTable:
             self.n_terms[rows],
         )
 
-    def chunks(self) -> Iterator[slice]:
-        """Consecutive rows of about `CHUNK_PIECES` pieces each."""
-        number = np.cumsum(self.n_pieces) // CHUNK_PIECES
+    def chunks(self, pieces: int) -> Iterator[slice]:
+        """Consecutive rows of about that many pieces each."""
+        number = np.cumsum(self.n_pieces) // pieces
         edges = np.flatnonzero(np.diff(number)) + 1
         return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
 
 
-@one_blas_thread()
 def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatArray:
     """The best cosine of each phrase over all spans of each passage.
 
@@ -74,32 +76,31 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
     end_word = int((table.first_word + table.n_words).max())
     vectors, scales = (file.view(end_piece) for file in arrays.by_piece)
     words, norms = (file.view(end_word) for file in arrays.by_word)
+    starts_at = range(0, len(phrases), PHRASES_AT_ONCE)
+    batches = [slice(start, start + PHRASES_AT_ONCE) for start in starts_at]
+    multiply = [PhraseProducts(phrases[batch]) for batch in batches]
 
     def score(rows: slice) -> None:
         chunk = table[rows]
         pieces = _rows(chunk.first_piece, chunk.n_pieces)
         word_rows = _rows(chunk.first_word, chunk.n_words)
-        products = _products(vectors[pieces], phrases) * scales[pieces]
         layout = _layout(words[word_rows], chunk)
-        spans = norms[word_rows, : query.max_words]
+        inverse = inverse_norms(norms[word_rows, : query.max_words])
         starts = np.cumsum(chunk.n_words) - chunk.n_words
-        for index in range(len(phrases)):
-            cosines = span_cosines(products[index], layout, spans)[:, query.min_words - 1 :]
-            best[index, rows] = np.maximum.reduceat(cosines.ravel(), starts * cosines.shape[1])
+        tokens, steps = vectors[pieces], scales[pieces][:, None]
+        for batch, product in zip(batches, multiply, strict=True):
+            products = np.multiply(product(tokens), steps, dtype=np.float32, casting="unsafe")
+            sums, growth = word_sums(products, layout, starts)
+            for row in range(len(sums)):
+                cosines = best_by_word(sums[row], growth[row], inverse, query.min_words)
+                best[batch.start + row, rows] = np.maximum.reduceat(cosines, starts)
+            best[batch, rows] *= product.units[:, None]
 
+    size = max(CHUNK_PIECES // len(phrases), CHUNK_PIECES // 2)
     with ThreadPoolExecutor(usable_cores()) as executor:
-        for _ in executor.map(score, table.chunks()):
+        for _ in executor.map(score, table.chunks(size)):
             pass
-    return best
-
-
-def _products(vectors: Int8Array, phrases: FloatArray) -> FloatArray:
-    """``(n_phrases, n_pieces)`` inner products, in blocks that fit the cache."""
-    products = np.empty((len(phrases), len(vectors)), dtype=np.float32)
-    for start in range(0, len(vectors), BLOCK_PIECES):
-        block = slice(start, start + BLOCK_PIECES)
-        np.matmul(phrases, vectors[block].astype(np.float32).T, out=products[:, block])
-    return products
+    return np.clip(best, -1, 1, out=best, where=best != -np.inf)
 
 
 def _layout(words: IntArray, chunk: PassageTable) -> SpanLayout:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 
@@ -33,11 +34,12 @@ from slice_os.stores.local.files import (
     read_settings,
     transaction,
 )
+from slice_os.stores.local.products import PRODUCT_ERROR
 from slice_os.stores.local.scoring import PassageTable, passage_cosines
 from slice_os.stores.local.terms import TermCounts, terms
 from slice_os.stores.local.writer import LocalWriter
 
-SCAN_PASSAGES = 8_192
+SCAN_PASSAGES = 512
 
 
 class LocalStore:
@@ -164,9 +166,17 @@ class LocalStore:
             return self._candidates(self._admitted(query.where), query)
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
-        """Every passage with a span at or above the threshold, in stored order."""
+        """Every passage with a span at or above the threshold, in stored order.
+
+        A passage below it by no more than the error of integer products counts as at the
+        threshold, since its exact spans may be above.
+        """
         del exhaustive
-        found = self.rank(query, 0).at_least(threshold)
+        ranked = self.rank(query, 0)
+        raised = np.maximum(ranked.cosines, np.float32(threshold))
+        near = ranked.cosines >= threshold - PRODUCT_ERROR
+        cosines = np.where(near, raised, ranked.cosines)
+        found = replace(ranked, cosines=cosines).at_least(threshold)
         for start in range(0, len(found.keys), SCAN_PASSAGES):
             yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
 
