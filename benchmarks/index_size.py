@@ -44,13 +44,12 @@ def bytes_per_token(location: str, tokens: int) -> dict[str, float]:
     alias.client.indices.flush(index=index, params={"force": "true"})
     alias.client.indices.refresh(index=index)
     params = {"include_segment_file_sizes": "true"}
-    stats = alias.client.indices.stats(index=index, metric="store,segments", params=params)
+    stats = alias.client.indices.stats(index=index, metric="segments", params=params)
     primaries = stats["_all"]["primaries"]
     files = primaries["segments"]["file_sizes"]
     sizes = {name: file["size_in_bytes"] / tokens for name, file in files.items()}
     large = sorted((name for name in sizes if sizes[name] >= 1), key=lambda name: -sizes[name])
-    total = primaries["store"]["size_in_bytes"] / tokens
-    return {"all": round(total, 1), **{name: round(sizes[name], 1) for name in large}}
+    return {"all": round(sum(sizes.values()), 1), **{name: round(sizes[name], 1) for name in large}}
 
 
 def overlap(exact: list[Hits], found: list[Hits]) -> float:

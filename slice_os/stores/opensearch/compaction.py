@@ -52,12 +52,11 @@ class Footprint:
     def of(cls, handle: IndexHandle) -> Footprint:
         """Measure it."""
         primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
-        sizes = [shard["store"]["size_in_bytes"] for shard in primaries]
-        files = [shard["segments"]["file_sizes"] for shard in primaries]
+        files = [_file_sizes(shard) for shard in primaries]
         return cls(
-            size_bytes=sum(sizes),
-            stored_bytes=sum(kinds.get("fdt", {}).get("size_in_bytes", 0) for kinds in files),
-            largest_shard=max(sizes, default=0),
+            size_bytes=sum(sum(kinds.values()) for kinds in files),
+            stored_bytes=sum(kinds.get("fdt", 0) for kinds in files),
+            largest_shard=max((sum(kinds.values()) for kinds in files), default=0),
             writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
         )
 
@@ -103,6 +102,7 @@ def drop_copies(handle: IndexHandle, writes_before: int) -> None:
 def _drop(handle: IndexHandle, writes_before: int) -> None:
     client = handle.client
     client.indices.flush(index=handle.name, params={"force": "true"})
+    client.indices.refresh(index=handle.name)
     footprint = Footprint.of(handle)
     records = client.count(index=handle.name)["count"]
     if not footprint.is_worth_merging((footprint.writes - writes_before) / max(records, 1)):
@@ -115,6 +115,8 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
     client.indices.forcemerge(
         index=handle.name, max_num_segments=segments, request_timeout=MERGE_TIMEOUT_SECONDS
     )
+    # Until then searches hold on to the former segments, and these to the disk.
+    client.indices.refresh(index=handle.name)
 
 
 def _released(handle: IndexHandle) -> bool:
@@ -133,10 +135,16 @@ def _is_released(shard: dict[str, Any]) -> bool:
     return all(lease["retaining_seq_no"] > last for lease in leases)
 
 
+def _file_sizes(shard: dict[str, Any]) -> dict[str, int]:
+    """Bytes by kind of file; those of the store as a whole are up to ten seconds old."""
+    kinds: dict[str, dict[str, int]] = shard["segments"]["file_sizes"]
+    return {kind: file["size_in_bytes"] for kind, file in kinds.items()}
+
+
 def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
     stats = handle.client.indices.stats(
         index=handle.name,
-        metric="store,segments",
+        metric="segments",
         params={"level": "shards", "include_segment_file_sizes": "true"},
     )
     for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
