@@ -1,9 +1,10 @@
 """How many of the exact ten best passages the candidates contain, by what is asked of the index.
 
     python benchmarks/candidate_recall.py --url http://127.0.0.1:9200/calls --local calls.slice \
-        --phrases dialogues --data ../shared/data --depths 400 1000 2000 --candidates 200 400
+        --phrases dialogues --data ../shared/data --depths 1 4 10 --nearest 400 1000
 
-For each depth of the graph search (its own k) and number of candidates: overlap with the local
+For each number of passages by vector, depth of the graph search as a multiple of that, and number
+of candidates: overlap with the local
 store's ten best passages by both fusions, the passages that were scored, and the median time of a
 search. Scored by the best engine that the node has. Prints a JSON line for each, and appends them
 to benchmarks/results/candidate_recall.jsonl under `--name`.
@@ -22,7 +23,7 @@ import corpora
 from server_search import FUSIONS, TOP, Searcher, passages
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.stores.opensearch import proposals, search_bodies
+from slice_os.stores.opensearch import server_flows
 from slice_os.stores.opensearch.proposals import Proposals
 
 RESULTS = Path(__file__).parent / "results" / "candidate_recall.jsonl"
@@ -48,9 +49,9 @@ def main() -> None:
     parser.add_argument("--local", type=Path, required=True)
     parser.add_argument("--phrases", choices=["contracts", "dialogues"], required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--depths", type=int, nargs="+", required=True)
+    parser.add_argument("--depths", type=int, nargs="+", default=[server_flows.DEPTH])
     parser.add_argument("--candidates", type=int, nargs="+", default=[400])
-    parser.add_argument("--margins", type=float, nargs="+", default=[proposals.ABOVE])
+    parser.add_argument("--nearest", type=int, nargs="+", default=[server_flows.MOST_NEAREST])
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--way", default="native")
     parser.add_argument("--name", required=True)
@@ -66,10 +67,11 @@ def main() -> None:
     searcher = Searcher(chosen.url, chosen.way, encoder, whole=False)
     for depth in chosen.depths:
         for candidates in chosen.candidates:
-            for margin in chosen.margins:
-                search_bodies.KNN_DEPTH, proposals.ABOVE = depth, margin
+            for nearest in chosen.nearest:
+                server_flows.DEPTH, server_flows.MOST_NEAREST = depth, nearest
+                server_flows.WORTH_SCORING_PIECES = 1 << 40
                 row: dict[str, Any] = {"name": chosen.name, "depth": depth}
-                row |= {"candidates": candidates, "margin": margin}
+                row |= {"candidates": candidates, "nearest": nearest}
                 for fusion in FUSIONS:
                     scored.clear()
                     times, shares = [], []

@@ -61,13 +61,13 @@ def count_bytes() -> None:
 @contextmanager
 def as_before() -> Iterator[None]:
     """Searches as they were up to schema 1."""
-    kept = search_bodies.PLACES, search_bodies.KNN_DEPTH, responses.id_of
-    search_bodies.PLACES, search_bodies.KNN_DEPTH = {"_source": False}, 10_000
+    kept = search_bodies.PLACES, responses.id_of
+    search_bodies.PLACES = {"_source": False}
     responses.id_of = lambda hit: hit["_id"]
     try:
         yield
     finally:
-        search_bodies.PLACES, search_bodies.KNN_DEPTH, responses.id_of = kept
+        search_bodies.PLACES, responses.id_of = kept
 
 
 class Searcher:

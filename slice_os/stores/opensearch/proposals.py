@@ -52,8 +52,14 @@ class Proposals:
     low: float
 
     @classmethod
-    def of(cls, answers: Sequence[Answer], num_candidates: int) -> Proposals:
-        """The proposals in the answers to `search_bodies.ranking` for one phrase."""
+    def of(cls, answers: Sequence[Answer], nearest: int, num_candidates: int) -> Proposals:
+        """The proposals in the answers to `search_bodies.ranking` for one phrase.
+
+        Args:
+            answers: to its searches.
+            nearest: passages requested by vector.
+            num_candidates: passages requested by BM25.
+        """
         dense, bm25, verbatim = (answer["hits"]["hits"] for answer in answers)
         # Lucene scores a cosine as (1 + cosine) / 2.
         cosines = {id_of(hit): 2 * hit["_score"] - 1 for hit in dense}
@@ -62,7 +68,7 @@ class Proposals:
             cosines=cosines,
             bm25=terms,
             others=[id_of(hit) for hit in verbatim],
-            far=min(cosines.values()) if len(cosines) >= num_candidates else -1.0,
+            far=min(cosines.values()) if len(cosines) >= nearest else -1.0,
             low=min(terms.values()) if len(terms) >= num_candidates else 0.0,
         )
 

@@ -19,7 +19,6 @@ STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
 GRAPH_WIDTH = 10_000
-KNN_DEPTH = 400
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
 NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
@@ -60,15 +59,22 @@ def conditions(where: Where) -> list[Body]:
     return [{"terms": {f"metadata.{name}": list(values)}} for name, values in where.items()]
 
 
-def dense(vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """The ``k`` passages with the span nearest to a phrase; places and scores only.
+def dense(
+    vector: FloatArray, settings: IndexSettings, where: Where, size: int, depth: int = 0
+) -> Body:
+    """The passages with the span nearest to a phrase; places and scores only.
 
-    The larger its own k, the more of its graph Lucene explores. If many spans are alike, as in
-    dialogues, exploring for k passages only misses a quarter of the best ones; see
-    "Measurements" in docs/opensearch.md.
+    Args:
+        vector: of the phrase.
+        settings: of the index.
+        where: filter on passages.
+        size: number of passages.
+        depth: how many passages the graph is explored for, if more. If many spans are alike, as in
+            dialogues, exploring for `size` passages only misses many of the best ones; see
+            "Measurements" in docs/opensearch.md.
     """
-    clause: Body = {"vector": _vector(vector, settings), "k": max(k, KNN_DEPTH)}
-    return PLACES | {"size": k, "query": _nested(clause, where)}
+    clause: Body = {"vector": _vector(vector, settings), "k": max(size, depth)}
+    return PLACES | {"size": size, "query": _nested(clause, where)}
 
 
 def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
@@ -134,13 +140,28 @@ def walk(query: Query) -> Body:
     return _with_content(body)
 
 
-def ranking(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
-    """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase."""
+def ranking(
+    query: Query,
+    settings: IndexSettings,
+    num_candidates: int,
+    nearest: int = 0,
+    depth: int = GRAPH_WIDTH,
+) -> list[Body]:
+    """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase.
+
+    Args:
+        query: what to look for.
+        settings: of the index.
+        num_candidates: passages that each search returns.
+        nearest: passages by vector, if those are to be more.
+        depth: how many passages the graph is explored for; see `dense`.
+    """
+    size = max(num_candidates, nearest)
     return [
         body
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
         for body in (
-            dense(vector, settings, query.where, num_candidates),
+            dense(vector, settings, query.where, size, depth),
             bm25(text, query.where, num_candidates),
             verbatim(text, query.where, num_candidates),
         )
@@ -154,7 +175,10 @@ def best(query: Query) -> list[Body]:
 
 def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
     """The server's ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
-    queries = [dense(vector, settings, where, k)["query"], bm25(phrase, where, k)["query"]]
+    queries = [
+        dense(vector, settings, where, k, GRAPH_WIDTH)["query"],
+        bm25(phrase, where, k)["query"],
+    ]
     return PLACES | {"size": k, "query": {"hybrid": {"queries": queries}}}
 
 

@@ -66,6 +66,10 @@ class IndexSize:
         """The size with another number of passages."""
         return replace(self, passages=passages)
 
+    def affordable(self, pieces: int, most: int) -> int:
+        """How many passages have that many token vectors, up to a limit."""
+        return min(most, int(pieces / max(self.mean_pieces, 1.0)))
+
     @property
     def pieces_per_shard(self) -> float:
         """Token vectors per shard."""
