@@ -1,10 +1,10 @@
 """How many of the exact ten best passages the candidates contain, by what is asked of the index.
 
     python benchmarks/candidate_recall.py --url http://127.0.0.1:9200/calls --local calls.slice \
-        --phrases dialogues --data ../shared/data --depths 1 4 10 --nearest 400 1000
+        --phrases dialogues --data ../shared/data --depths 2000 10000 --nearest 400 1000
 
-For each number of passages by vector, depth of the graph search as a multiple of that, and number
-of candidates: overlap with the local
+For each number of passages by vector, depth of the graph search, and number of
+candidates: overlap with the local
 store's ten best passages by both fusions, the passages that were scored, and the median time of a
 search. Scored by the best engine that the node has. Prints a JSON line for each, and appends them
 to benchmarks/results/candidate_recall.jsonl under `--name`.
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--local", type=Path, required=True)
     parser.add_argument("--phrases", choices=["contracts", "dialogues"], required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--depths", type=int, nargs="+", default=[server_flows.DEPTH])
+    parser.add_argument("--depths", type=int, nargs="+", default=[server_flows.DEPTH_FOR_SHORT])
     parser.add_argument("--candidates", type=int, nargs="+", default=[400])
     parser.add_argument("--nearest", type=int, nargs="+", default=[server_flows.MOST_NEAREST])
     parser.add_argument("--count", type=int, default=100)
@@ -68,8 +68,8 @@ def main() -> None:
     for depth in chosen.depths:
         for candidates in chosen.candidates:
             for nearest in chosen.nearest:
-                server_flows.DEPTH, server_flows.MOST_NEAREST = depth, nearest
-                server_flows.WORTH_SCORING_PIECES = 1 << 40
+                server_flows.DEPTH_FOR_SHORT, server_flows.MOST_NEAREST = depth, nearest
+                server_flows.CHEAP_PIECES = 1 << 40
                 row: dict[str, Any] = {"name": chosen.name, "depth": depth}
                 row |= {"candidates": candidates, "nearest": nearest}
                 for fusion in FUSIONS:

@@ -44,12 +44,11 @@ from slice_os.stores.opensearch.server_responses import (
 )
 from slice_os.stores.opensearch.server_scan import ServerScan
 
-# Passages by vector beyond `num_candidates` are scored as long as that takes few token vectors: the
-# shorter the passages, as turns of dialogues are, the more of them are alike.
-WORTH_SCORING_PIECES = 10_000
+# Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
+# scored, as many as have that many token vectors, and the graph is explored further for them.
+CHEAP_PIECES = 10_000
 MOST_NEAREST = 1_000
-# How much further the graph is explored than for those.
-DEPTH = 10
+DEPTH_FOR_SHORT = 10_000
 
 logger = logging.getLogger("slice_os")
 
@@ -151,9 +150,10 @@ class ServerFlows:
         Returns:
             Proposals and the highest BM25 of each phrase.
         """
-        nearest = self._size.affordable(WORTH_SCORING_PIECES, MOST_NEAREST)
+        nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
+        depth = DEPTH_FOR_SHORT if nearest > num_candidates else num_candidates
         ranking = search_bodies.ranking(
-            query, self._flows.index.settings, num_candidates, nearest, DEPTH * nearest
+            query, self._flows.index.settings, num_candidates, nearest, depth
         )
         small = _is_small(self._size, engine, limit)
         bodies = search_bodies.best(query) if small else ranking
@@ -170,7 +170,7 @@ class ServerFlows:
             # The index has grown.
             found = yield from self._flows.msearch(ranking, query)
         by_phrase = [
-            Proposals.of(answers, max(num_candidates, nearest), num_candidates)
+            Proposals.of(answers, nearest, num_candidates)
             for answers in search_bodies.pieces(found, search_bodies.SEARCHES)
         ]
         return by_phrase, responses.ranked_best(found)
