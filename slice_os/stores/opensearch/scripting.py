@@ -43,7 +43,7 @@ class ScriptEngine:
         lang: of the scripts.
         exhaustive_pieces: token vectors per shard up to which scoring every passage is as quick
             as finding candidates first.
-        scan_phrases: phrases up to which a scan on the server is quicker than one here.
+        scan_phrases: phrases up to which a scan is left to the server.
     """
 
     lang: str
@@ -71,8 +71,9 @@ class ScriptEngine:
         return {"lang": self.lang, "source": source, "params": params}
 
 
-PAINLESS = ScriptEngine("painless", exhaustive_pieces=100_000, scan_phrases=4)
-NATIVE = ScriptEngine("slice_os", exhaustive_pieces=400_000, scan_phrases=30)
+# benchmarks/server_search.py and benchmarks/mine_phrases.py measure what these are chosen by.
+PAINLESS = ScriptEngine("painless", exhaustive_pieces=100_000, scan_phrases=40)
+NATIVE = ScriptEngine("slice_os", exhaustive_pieces=250_000, scan_phrases=200)
 
 
 def best_engine(plugins: Iterable[Mapping[str, Any]]) -> ScriptEngine:

@@ -16,6 +16,7 @@ from slice_os.stores.opensearch.search_bodies import Answer, Body
 
 # What a script computes in single precision may be that far below the exact cosine.
 PRECISION = 3e-4
+# Passages times phrases of a slice, so that no request takes long.
 SLICE_PASSAGES = 8_000
 # Of one point in time, by default.
 MAX_SLICES = 1_024
@@ -44,7 +45,8 @@ class ServerScan:
 
         def scan(point: str) -> Stream[ScoredCandidates]:
             hits: list[Answer] = []
-            slices = min(max(1, passages // SLICE_PASSAGES), MAX_SLICES)
+            pairs = passages * len(self.query.phrases.texts)
+            slices = min(max(1, pairs // SLICE_PASSAGES), MAX_SLICES)
             body = self._body(server_bodies.admitted(self.query.where))
             for number in range(slices):
                 part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
