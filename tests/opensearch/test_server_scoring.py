@@ -223,7 +223,7 @@ def test_mining_is_the_same(
 def test_many_phrases_are_one_pass_here(
     calls: Corpus, scored_here: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    phrases = [f"{text} {number}" for number in range(101) for text in PHRASES]
+    phrases = [f"seat {number}" for number in range(202)]
     asked: list[str] = []
     score = ScriptEngine.best_span
     monkeypatch.setattr(
