@@ -263,7 +263,7 @@ def late_interaction(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
 
 def late_query(bench: Bench, number: int, ids: list[str] | None) -> dict[str, Any]:
     """The query of `late_interaction` for some passages, or for all."""
-    passages = {"match_all": {}} if ids is None else {"bool": {"filter": server_bodies.by_id(ids)}}
+    passages = {"match_all": {}} if ids is None else {"bool": {"filter": search_bodies.by_id(ids)}}
     script = {
         "source": "lateInteractionScore(params.vectors, 'vectors', params._source)",
         "params": {"vectors": bench.queries[number].phrases.vectors.tolist()},
@@ -283,7 +283,7 @@ def rescoring(bench: Bench) -> dict[str, Any]:
 
     result["lateInteractionScore"] = milliseconds(late)
     for engine in (scripting.PAINLESS, scripting.NATIVE):
-        body = server_bodies.cosines(bench.queries[0], 0, server_bodies.by_id(ids), engine)
+        body = server_bodies.cosines(bench.queries[0], 0, search_bodies.by_id(ids), engine)
         body = {key: value for key, value in body.items() if key not in ("sort", "track_scores")}
         body |= search_bodies.PLACES | {"size": TOP}
         work = lambda body=body: bench.client.search(index="layout-ours", body=body)  # noqa: E731

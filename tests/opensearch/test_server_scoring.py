@@ -19,6 +19,7 @@ from slice_os.query import Phrases, Query
 from slice_os.scoring import PassageScorer
 from slice_os.stores.opensearch import (
     scripting,
+    search_bodies,
     server_bodies,
     server_flows,
     server_scan,
@@ -110,7 +111,7 @@ def test_ten_thousand_scores(opensearch: OpenSearch, index_name: str, encoder: S
     assert expected.size >= 10_000
     worst = 0.0
     for row in range(40):
-        body = server_bodies.cosines(query, row, server_bodies.admitted({}), engine)
+        body = server_bodies.cosines(query, row, search_bodies.admitted({}), engine)
         hits = opensearch.search(index=index_name, body=body)["hits"]["hits"]
         assert len(hits) == len(passages)
         for hit in hits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 
@@ -13,6 +13,7 @@ from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.indices import (
     UNFINISHED,
     Index,
+    find_versions,
     finish,
     make_version,
     next_name,
@@ -27,8 +28,6 @@ from slice_os.stores.opensearch.settings import (
     check_name,
     choose,
 )
-
-Versions: TypeAlias = dict[str, dict[str, Any]]
 
 
 @retrying
@@ -56,19 +55,19 @@ def create_first(
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
-    there = _versions(handle)
+    there = find_versions(handle)
     if not there:
         try:
             make_version(handle, next_name(handle.name, ()), options, settings)
         except StoreError:
             # Of several processes, the server lets one make it.
-            if not _versions(handle):
+            if not find_versions(handle):
                 raise
-        there = _versions(handle)
+        there = find_versions(handle)
     newest = max(there)
     # Only one process at a time goes on, and the others find its index.
     with gate(handle.named(newest)):
-        there = _versions(handle)
+        there = find_versions(handle)
         for name, version in there.items():
             if handle.name in version["aliases"]:
                 return _same(handle, name, version, settings)
@@ -83,14 +82,6 @@ def create_first(
         with handle.errors_explained():
             handle.client.indices.put_alias(index=newest, name=handle.name)
     return Index(newest, settings)
-
-
-def _versions(handle: IndexHandle) -> Versions:
-    """The versions of an alias by name, with their mappings and aliases, in one state."""
-    prefix = f"{handle.name}-"
-    with handle.errors_explained():
-        found = handle.client.indices.get(index=f"{prefix}0*", ignore_unavailable=True)
-    return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
 
 
 def _same(
@@ -109,6 +100,6 @@ def _has(version: dict[str, Any], settings: IndexSettings) -> bool:
     return bool(_meta(version) | wanted == _meta(version))
 
 
-def _meta(version: dict[str, Any] | None) -> dict[str, Any]:
-    meta: dict[str, Any] = (version or {}).get("mappings", {}).get("_meta", {}).get(META, {})
+def _meta(version: dict[str, Any]) -> dict[str, Any]:
+    meta: dict[str, Any] = version.get("mappings", {}).get("_meta", {}).get(META, {})
     return meta

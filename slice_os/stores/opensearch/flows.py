@@ -102,7 +102,7 @@ class SearchFlows:
             hits += answer["hits"]["hits"]
             if len(answer["hits"]["hits"]) == search_bodies.GRAPH_WIDTH:
                 further = search_bodies.radial(vector, self.index.settings, query.where, least)
-                yield from pages(self.index.name, further, partial(_collect, hits))
+                yield from pages(self.index.name, further, partial(collect, hits))
         return responses.in_stored_order(hits)
 
     def candidates(
@@ -182,17 +182,24 @@ def pages(
         each: the flow to run on the hits of each page.
         params: of each search.
     """
+    yield from at_point(index, lambda point: walk(point, body, each, params))
 
-    def walk(point: str) -> Generator[Request | Y, Any, None]:
-        hits: list[Answer] = []
-        while True:
-            page = search_bodies.from_point(body, point, hits)
-            hits = (yield Search(page, params))["hits"]["hits"]
-            if not hits:
-                return
+
+def walk(
+    point: str,
+    body: Body,
+    each: Callable[[list[Answer]], Generator[Y, Any, None]],
+    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
+) -> Generator[Request | Y, Any, None]:
+    """As `pages`, at a point in time that is open; an answer that is not full is the last."""
+    hits: list[Answer] = []
+    while True:
+        page = search_bodies.from_point(body, point, hits)
+        hits = (yield Search(page, params))["hits"]["hits"]
+        if hits:
             yield from each(hits)
-
-    yield from at_point(index, walk)
+        if len(hits) < body["size"]:
+            return
 
 
 def at_point(
@@ -220,6 +227,7 @@ def emit_above(found: ScoredCandidates, threshold: float) -> Stream[ScoredCandid
         yield Emit(kept)
 
 
-def _collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:
+def collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:
+    """Keep the hits of a page."""
     into += hits
     yield from ()

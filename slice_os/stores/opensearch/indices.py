@@ -125,12 +125,17 @@ def template_name(alias: str) -> str:
     return f"slice-os-{alias}"
 
 
-def version_names(handle: IndexHandle) -> list[str]:
-    """The versioned indices of an alias, oldest first."""
+def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
+    """The versions of an alias by name, with their mappings and aliases, in one state."""
     prefix = f"{handle.name}-"
     with handle.errors_explained():
         found = handle.client.indices.get(index=f"{prefix}0*", ignore_unavailable=True)
-    return sorted(name for name in found if name.removeprefix(prefix).isdigit())
+    return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
+
+
+def version_names(handle: IndexHandle) -> list[str]:
+    """The versioned indices of an alias, oldest first."""
+    return sorted(find_versions(handle))
 
 
 def move_alias(handle: IndexHandle, index: str) -> list[str]:

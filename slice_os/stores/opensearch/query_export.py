@@ -66,7 +66,7 @@ def export_query(
     if engine is not None:
         weights = Weights(convex.cosine)
         rows = range(len(query.phrases.texts))
-        nothing = server_bodies.by_id([])
+        nothing = search_bodies.by_id([])
         has_span = {"min_score": server_bodies.LEAST_SCORE}
         exported["scored"] = {
             "path": with_bm25,
@@ -92,4 +92,4 @@ def export_query(
 def _shown(body: Body) -> Body:
     """The search with what an application shows, in place of ids from doc values."""
     rest = {key: value for key, value in body.items() if key not in search_bodies.PLACES}
-    return rest | {"_source": server_bodies.SHOWN}
+    return rest | {"_source": search_bodies.SHOWN}

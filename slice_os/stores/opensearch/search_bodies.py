@@ -13,6 +13,7 @@ from slice_os.quantisation import quantise
 from slice_os.query import Query, Where
 from slice_os.stores.opensearch.settings import IndexSettings
 
+SHOWN = ["doc_id", "start", "end", "text", "metadata"]
 PHRASE_SLOP = 2
 SEARCHES = 3
 STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
@@ -57,6 +58,16 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
 def conditions(where: Where) -> list[Body]:
     """Filter clauses: each metadata field must have one of the given values."""
     return [{"terms": {f"metadata.{name}": list(values)}} for name, values in where.items()]
+
+
+def admitted(where: Where) -> Body:
+    """The filter for every passage that a query admits."""
+    return {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(where)]}}
+
+
+def by_id(ids: Sequence[str]) -> Body:
+    """The filter for some passages."""
+    return {"ids": {"values": list(ids)}}
 
 
 def dense(
@@ -118,9 +129,7 @@ def verbatim(phrase: str, where: Where, size: int) -> Body:
 
 def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     """Passages by id, with their token vectors and the BM25 of each phrase by name."""
-    return _with_content(
-        {"size": len(ids), "query": scored({"ids": {"values": list(ids)}}, phrases)}
-    )
+    return _with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
 
 
 def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -130,10 +139,9 @@ def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def walk(query: Query) -> Body:
     """A page of all passages in stored order, with vectors and the BM25 of each phrase."""
-    passages = {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(query.where)]}}
     body: Body = {
         "size": WALK_PASSAGES,
-        "query": scored(passages, query.phrases.texts),
+        "query": scored(admitted(query.where), query.phrases.texts),
         "sort": STORED_ORDER,
         "track_scores": True,
     }
@@ -228,6 +236,6 @@ def _nested(clause: Body, where: Where) -> Body:
 
 def _with_content(body: Body) -> Body:
     return body | {
-        "_source": ["doc_id", "start", "end", "text", "metadata"],
+        "_source": SHOWN,
         "docvalue_fields": ["tokens"],
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from slice_os.query import Query, Where
 from slice_os.stores.opensearch import search_bodies
 from slice_os.stores.opensearch.scripting import Script, ScriptEngine, Weights
@@ -14,25 +12,12 @@ LARGEST_ANSWER = 10_000
 # Passages without a hit score 0.
 LEAST_SCORE = 1e-6
 SCAN_WEIGHT = 0.5
-SHOWN = ["doc_id", "start", "end", "text", "metadata"]
 SPAN = "span"
-_PLACES: Body = {"size": LARGEST_ANSWER, "stored_fields": "_none_", "sort": STORED_ORDER}
-
-
-def admitted(where: Where) -> Body:
-    """The filter for every passage that a query admits."""
-    clauses = search_bodies.conditions(where)
-    return {"bool": {"filter": [{"term": {"kind": "passage"}}, *clauses]}}
-
-
-def by_id(ids: Sequence[str]) -> Body:
-    """The filter for some passages."""
-    return {"ids": {"values": list(ids)}}
 
 
 def count(where: Where) -> Body:
     """How many passages a query admits."""
-    return {"size": 0, "track_total_hits": True, "query": admitted(where)}
+    return {"size": 0, "track_total_hits": True, "query": search_bodies.admitted(where)}
 
 
 def measure() -> Body:
@@ -64,7 +49,7 @@ def page(
         "from": span[0],
         "size": span[1],
         "sort": [{"_score": "desc"}, *STORED_ORDER],
-        "_source": SHOWN,
+        "_source": search_bodies.SHOWN,
         "script_fields": {SPAN: {"script": engine.place_span(vector, query)}},
     }
     return body | ({"min_score": LEAST_SCORE} if weights.threshold > -1 else {})
@@ -73,22 +58,27 @@ def page(
 def cosines(query: Query, row: int, passages: Body, engine: ScriptEngine) -> Body:
     """The best cosine of each passage for one phrase, as its score less 1."""
     script = engine.best_span(query.phrases.vectors[row : row + 1], query, Weights())
-    return _by_script(passages, script) | _PLACES | {"track_scores": True}
+    return _by_script(passages, script) | _places() | {"track_scores": True}
 
 
 def bm25(query: Query, row: int, passages: Body) -> Body:
     """The BM25 of the passages that have a term of a phrase."""
     terms = search_bodies.terms(query.phrases.texts[row])
     found = {"bool": {"must": [terms], "filter": [passages]}}
-    return {"query": found, "track_scores": True} | _PLACES
+    return {"query": found, "track_scores": True} | _places()
 
 
 def scan(query: Query, passages: Body, engine: ScriptEngine, threshold: float) -> Body:
     """Passages with a span at or above the threshold for any of the phrases."""
     weights = Weights(cosine=SCAN_WEIGHT, threshold=threshold)
     script = engine.best_span(query.phrases.vectors, query, weights)
-    return _by_script(passages, script) | _PLACES | {"min_score": LEAST_SCORE}
+    return _by_script(passages, script) | _places() | {"min_score": LEAST_SCORE}
 
 
 def _by_script(passages: Body, script: Script) -> Body:
     return {"query": {"script_score": {"query": passages, "script": script}}}
+
+
+def _places() -> Body:
+    """As many passages as an answer may have, by place alone."""
+    return {"size": LARGEST_ANSWER, "stored_fields": "_none_", "sort": STORED_ORDER}

@@ -7,7 +7,7 @@ with every passage's best span. In an index small enough the second one scores e
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -134,7 +134,7 @@ class ServerFlows:
             rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
             fused = np.stack([fusion(*row) for row in rows])
             spans = yield from self._place(query, wanted, engine, found, fused)
-        return Page(spans, exhaustive=proposals is None)
+        return Page(tuple(spans.values()), exhaustive=proposals is None)
 
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
@@ -183,7 +183,7 @@ class ServerFlows:
         proposals: Sequence[Proposals] | None,
         fusion: Linear,
         best: FloatArray,
-    ) -> Flow[tuple[PlacedSpan, ...]]:
+    ) -> Flow[Mapping[str, PlacedSpan]]:
         """A page of the best passages, fused by the script."""
         rows = range(len(query.phrases.texts))
         threshold = -1.0 if wanted.threshold is None else wanted.threshold
@@ -192,12 +192,12 @@ class ServerFlows:
         ]
         span = (wanted.offset, wanted.top_k) if len(rows) == 1 else (0, wanted.end)
         if proposals is None:
-            passages = [server_bodies.admitted(query.where)] * len(rows)
+            passages = [search_bodies.admitted(query.where)] * len(rows)
         else:
             policy = self._flows.index.settings.span_policy
             margins = [margin(policy, text) for text in query.phrases.texts]
             passages = [
-                server_bodies.by_id(found.worth_scoring(weight, wanted, above))
+                search_bodies.by_id(found.worth_scoring(weight, wanted, above))
                 for found, weight, above in zip(proposals, weights, margins, strict=True)
             ]
         bodies = [
@@ -207,12 +207,7 @@ class ServerFlows:
         answers = yield from self._scripted(bodies, query)
         placed = map(server_responses.placed, answers, rows, weights)
         spans = server_responses.merged(list(placed), wanted)
-        if fusion.bm25:
-            return tuple(spans.values())
-        bm25 = yield from self._bm25(query, list(spans))
-        return tuple(
-            replace(span, bm25=bm25[span.row].get(key, 0.0)) for key, span in spans.items()
-        )
+        return spans if fusion.bm25 else (yield from self._with_bm25(query, spans))
 
     def _page_fused_there(
         self, query: Query, wanted: PageRequest, engine: ScriptEngine
@@ -225,21 +220,23 @@ class ServerFlows:
         if wanted.threshold is not None:
             found = yield from self._scores(query, ids, engine)
             fused = hybrid.scores(answers, found.ids)
+            spans = yield from self._place(query, wanted, engine, found, fused)
         else:
             fused = hybrid.scores(answers, ids)
             found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
-        spans = yield from self._place(query, wanted, engine, found, fused)
-        return Page(spans, exhaustive=False)
+            unscored = yield from self._place(query, wanted, engine, found, fused)
+            spans = yield from self._with_bm25(query, unscored)
+        return Page(tuple(spans.values()), exhaustive=False)
 
     def _scores(
         self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
     ) -> Flow[ServerScores]:
         """Cosines and BM25 of passages, or of all of them."""
         if ids is None:
-            filters = [server_bodies.admitted(query.where)]
+            filters = [search_bodies.admitted(query.where)]
         else:
             some = search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER)
-            filters = [server_bodies.by_id(part) for part in some]
+            filters = [search_bodies.by_id(part) for part in some]
         rows = range(len(query.phrases.texts))
         each = [(row, passages) for row in rows for passages in filters]
         bodies = [server_bodies.cosines(query, row, some, engine) for row, some in each]
@@ -248,13 +245,19 @@ class ServerFlows:
         by_row = list(search_bodies.pieces(answers, len(filters)))
         return server_responses.scores(by_row[: len(rows)], by_row[len(rows) :])
 
-    def _bm25(self, query: Query, ids: Sequence[str]) -> Flow[list[dict[str, float]]]:
-        """The BM25 of passages for each phrase, by id; those without a term are missing."""
+    def _with_bm25(
+        self, query: Query, spans: Mapping[str, PlacedSpan]
+    ) -> Flow[Mapping[str, PlacedSpan]]:
+        """The same spans with the BM25 of their passages; 0 without a term of the phrase."""
+        passages = search_bodies.by_id(list(spans))
         rows = range(len(query.phrases.texts))
-        passages = server_bodies.by_id(ids)
         bodies = [server_bodies.bm25(query, row, passages) for row in rows]
-        answers = yield from self._flows.msearch(bodies, query)
-        return [server_responses.scores_by_id(answer) for answer in answers]
+        bm25 = list(
+            map(server_responses.scores_by_id, (yield from self._flows.msearch(bodies, query)))
+        )
+        return {
+            key: replace(span, bm25=bm25[span.row].get(key, 0.0)) for key, span in spans.items()
+        }
 
     def _place(
         self,
@@ -263,40 +266,43 @@ class ServerFlows:
         engine: ScriptEngine,
         found: ServerScores,
         fused: FloatArray,
-    ) -> Flow[tuple[PlacedSpan, ...]]:
-        """The best spans of the page's passages."""
+    ) -> Flow[Mapping[str, PlacedSpan]]:
+        """The best spans of the page's passages, by passage id."""
         chosen = best_columns(fused, found.cosines, wanted)
+        if not chosen:
+            return {}
         rows = sorted({row for row, _ in chosen})
         bodies = [
             server_bodies.page(
                 query,
                 row,
-                server_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),
+                search_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),
                 engine,
                 Weights(),
                 (0, wanted.top_k),
             )
             for row in rows
         ]
-        if not chosen:
-            return ()
         answers = yield from self._scripted(bodies, query)
-        bm25 = yield from self._bm25(query, [found.ids[column] for _, column in chosen])
         spans = {
             key: span
             for row, answer in zip(rows, answers, strict=True)
             for key, span in server_responses.placed(answer, row, Weights()).items()
         }
         places = [(row, column, found.ids[column]) for row, column in chosen]
-        return tuple(
-            replace(spans[key], bm25=bm25[row].get(key, 0.0), score=float(fused[row, column]))
+        return {
+            key: replace(
+                spans[key],
+                bm25=float(found.bm25[row, column]),
+                score=float(fused[row, column]),
+            )
             for row, column, key in places
             if key in spans
-        )
+        }
 
     def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
         """The highest BM25 of each phrase, and the number of passages; tries the script."""
-        trial = server_bodies.scan(query, server_bodies.by_id(["none"]), engine, 0.0)
+        trial = server_bodies.scan(query, search_bodies.by_id(["none"]), engine, 0.0)
         bodies = [server_bodies.count(query.where), trial, *search_bodies.best(query)]
         head, _, *found = yield from self._scripted(bodies, query)
         return responses.best_bm25(found), server_responses.counted(head)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
 from slice_os.query import Query
 from slice_os.stores.opensearch import responses, search_bodies, server_bodies
-from slice_os.stores.opensearch.exchange import Search, Stream
-from slice_os.stores.opensearch.flows import SearchFlows, at_point, emit_above
+from slice_os.stores.opensearch.exchange import Stream
+from slice_os.stores.opensearch.flows import SearchFlows, at_point, collect, emit_above, walk
 from slice_os.stores.opensearch.scripting import ScriptEngine
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 
@@ -47,16 +48,10 @@ class ServerScan:
             hits: list[Answer] = []
             pairs = passages * len(self.query.phrases.texts)
             slices = min(max(1, pairs // SLICE_PASSAGES), MAX_SLICES)
-            body = self._body(server_bodies.admitted(self.query.where))
+            body = self._body(search_bodies.admitted(self.query.where))
             for number in range(slices):
                 part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
-                page: list[Answer] = []
-                while True:
-                    request = search_bodies.from_point(body | part, point, page)
-                    page = (yield Search(request, search_bodies.ALL_SHARDS))["hits"]["hits"]
-                    hits += page
-                    if len(page) < server_bodies.LARGEST_ANSWER:
-                        break
+                yield from walk(point, body | part, partial(collect, hits))
             yield from self._fetch(responses.in_stored_order(hits), point)
 
         yield from at_point(self.flows.index.name, scan)
@@ -66,7 +61,7 @@ class ServerScan:
         ids = yield from self.flows.near(self.query, self.threshold)
         hits: list[Answer] = []
         for some in search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER):
-            body = self._body(server_bodies.by_id(some))
+            body = self._body(search_bodies.by_id(some))
             (answer,) = yield from self.flows.msearch([body], self.query)
             hits += answer["hits"]["hits"]
         yield from self._fetch(responses.in_stored_order(hits), None)
