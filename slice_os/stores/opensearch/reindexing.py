@@ -106,6 +106,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
         return index_action(0, hit["_id"], entry)
     stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
     vectors = {
+        "n_pieces": len(stored.vectors),
         "tokens": packed_tokens(stored, settings),
         "spans": span_entries(stored, settings),
     }
