@@ -16,6 +16,7 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
+from slice_os.stores.opensearch.compaction import released
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.repair import find_faults
 from slice_os.stores.opensearch.settings import META
@@ -141,3 +142,17 @@ def call_cli(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tupl
         captured = capsys.readouterr()
         return int(stopped.code or 0), captured.out, captured.err
     raise AssertionError("the command line always exits")
+
+
+def merge_away(client: OpenSearch, index: str) -> None:
+    """Merge an index to one segment without the records that were written again.
+
+    OpenSearch keeps these, and BM25 counts them, until every copy of the shard has the newer ones
+    on disk, which it finds out every 30 seconds.
+    """
+    params = {"force": "true"}
+    client.indices.flush(index=index, params=params)
+    assert released(IndexHandle(client, index, index))
+    client.indices.flush(index=index, params=params)
+    client.indices.forcemerge(index=index, max_num_segments=1)
+    client.indices.refresh(index=index)

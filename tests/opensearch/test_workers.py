@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 import pytest
 from opensearchpy import OpenSearch, TransportError
@@ -32,6 +32,7 @@ from .support import (
     dialogues,
     documents,
     live_settings,
+    merge_away,
     meta,
     run_cli,
     start_cli,
@@ -101,10 +102,8 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     assert concrete(opensearch, index_name) == index
     with Corpus(f"{location}-fresh", encoder) as fresh, Corpus(location, encoder) as ours:
         fresh.ingest([pattern], dead_letters=letters)
-        # BM25 counts records that were written again until they are merged away.
-        for merged in (index, f"{index_name}-fresh"):
-            opensearch.indices.forcemerge(index=merged, max_num_segments=1)
-        opensearch.indices.refresh(index=f"{index_name}*")
+        for merged in (index, f"{index_name}-fresh-000001"):
+            merge_away(opensearch, merged)
         for phrase in PHRASES:
             assert list(ours.search(phrase)) == list(fresh.search(phrase))
         ours_mined, fresh_mined = (store.mine(PHRASES, threshold=0.6) for store in (ours, fresh))
@@ -260,6 +259,22 @@ def test_a_live_writer_whose_process_id_is_unknown_here(
         gone.set()
         holder.join()
     assert corpus.add(documents(1)) == 1
+
+
+@pytest.mark.usefixtures("quick_lease")
+def test_the_last_request_of_a_killed_writer_arrives_late(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str
+) -> None:
+    index = concrete(opensearch, index_name)
+    record = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
+    written = {"index": index, "id": "writer-1-of-1", "body": record}
+    opensearch.index(**written)
+    late = Timer(lease.SILENCE_SECONDS / 2, opensearch.index, kwargs=written)
+    late.start()
+    try:
+        assert corpus.add(documents(1)) == 1
+    finally:
+        late.join()
 
 
 @pytest.mark.usefixtures("quick_lease")

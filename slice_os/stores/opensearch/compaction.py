@@ -107,7 +107,7 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
     records = client.count(index=handle.name)["count"]
     if not footprint.is_worth_merging((footprint.writes - writes_before) / max(records, 1)):
         return
-    if not _released(handle):
+    if not released(handle):
         raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")
     # The commit of the first flush counts as safe only from the next one on.
     client.indices.flush(index=handle.name, params={"force": "true"})
@@ -119,7 +119,7 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
     client.indices.refresh(index=handle.name)
 
 
-def _released(handle: IndexHandle) -> bool:
+def released(handle: IndexHandle) -> bool:
     """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not all(map(_is_released, _shards(handle))):

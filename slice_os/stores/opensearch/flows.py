@@ -51,7 +51,8 @@ class SearchFlows:
         bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = responses.ranked_best(found)
-        return (yield from self.candidates(query, responses.ids_of(found), best))
+        candidates = yield from self.candidates(query, responses.ids_of(found), best)
+        return (yield from self._with_bm25(candidates, query))
 
     def rank_fused(
         self, query: Query, num_candidates: int
@@ -61,7 +62,8 @@ class SearchFlows:
         bodies = hybrid.bodies(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = yield from self.best_bm25(query)
-        candidates = yield from self.candidates(query, responses.ids_of(found), best)
+        some = yield from self.candidates(query, responses.ids_of(found), best)
+        candidates = yield from self._with_bm25(some, query)
         return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
@@ -74,14 +76,17 @@ class SearchFlows:
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
         """Every passage, page by page."""
-
-        def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
-            found = yield Compute(partial(responses.candidates, hits, query, best))
-            yield from emit_above(found, threshold)
-
         body = search_bodies.walk(query)
         params = search_bodies.ALL_SHARDS | search_bodies.NAMED_SCORES
-        yield from pages(self.index.name, body, score, params)
+
+        def scan(point: str) -> Stream[ScoredCandidates]:
+            def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
+                found = yield Compute(partial(responses.candidates, hits, query, best))
+                yield from self.emit_above(found, query, threshold, point)
+
+            yield from walk(point, body, score, params)
+
+        yield from at_point(self.index.name, scan)
 
     def _proposed(
         self, query: Query, threshold: float, best: FloatArray
@@ -90,7 +95,7 @@ class SearchFlows:
         ids = yield from self.near(query, threshold)
         for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
             found = yield from self.candidates(query, some, best)
-            yield from emit_above(found, threshold)
+            yield from self.emit_above(found, query, threshold)
 
     def near(self, query: Query, threshold: float) -> Flow[list[str]]:
         """Ids of the passages that the index proposes for a threshold, in stored order."""
@@ -115,19 +120,49 @@ class SearchFlows:
             ids: of the passages.
             best: the highest BM25 of each phrase.
             point: the point in time to read at; None for the index as it is now.
+
+        Returns:
+            The passages with the BM25 of the first `search_bodies.batches` of phrases.
         """
         hits: list[Answer] = []
         for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
             body = search_bodies.candidates(some, query.phrases.texts)
-            if point is None:
-                params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
-                request = Search(body, params, self.index.name)
-            else:
-                params = search_bodies.NAMED_SCORES | search_bodies.ALL_SHARDS
-                request = Search(search_bodies.from_point(body, point), params)
-            hits += (yield request)["hits"]["hits"]
+            hits += yield from self._hits(body, query, point)
         found: ScoredCandidates = yield Compute(partial(responses.candidates, hits, query, best))
         return found
+
+    def emit_above(
+        self, found: ScoredCandidates, query: Query, threshold: float, point: str | None = None
+    ) -> Stream[ScoredCandidates]:
+        """The candidates at or above the threshold, if there are any, with all BM25."""
+        kept = found.at_least(threshold)
+        if kept.keys:
+            yield Emit((yield from self._with_bm25(kept, query, point)))
+
+    def _with_bm25(
+        self, found: ScoredCandidates, query: Query, point: str | None = None
+    ) -> Flow[ScoredCandidates]:
+        """The same with the BM25 of all other phrases."""
+        _, *others = search_bodies.batches(query.phrases.texts)
+        keys = [str(key) for key in found.keys]
+        for rows in others:
+            hits: list[Answer] = []
+            for some in search_bodies.pieces(keys, search_bodies.FETCHED_PASSAGES):
+                body = search_bodies.evidence(some, query.phrases.texts, rows)
+                hits += yield from self._hits(body, query, point)
+            found = responses.with_evidence(found, hits)
+        return found
+
+    def _hits(self, body: Body, query: Query, point: str | None) -> Flow[list[Answer]]:
+        """Hits with named scores, now or at a point in time."""
+        if point is None:
+            params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
+            request = Search(body, params, self.index.name)
+        else:
+            params = search_bodies.NAMED_SCORES | search_bodies.ALL_SHARDS
+            request = Search(search_bodies.from_point(body, point), params)
+        hits: list[Answer] = (yield request)["hits"]["hits"]
+        return hits
 
     def best_bm25(self, query: Query) -> Flow[FloatArray]:
         """``(n_phrases,)``, the highest BM25 of each phrase."""
@@ -218,13 +253,6 @@ def at_point(
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
             yield ClosePoint(point)
-
-
-def emit_above(found: ScoredCandidates, threshold: float) -> Stream[ScoredCandidates]:
-    """The candidates at or above the threshold, if there are any."""
-    kept = found.at_least(threshold)
-    if kept.keys:
-        yield Emit(kept)
 
 
 def collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:

@@ -50,8 +50,8 @@ class Watched:
     """What watching some leases showed.
 
     Attributes:
-        live: those that were rewritten or taken meanwhile; if there are any, watching ended with
-            the first.
+        live: those that were taken, or rewritten twice, meanwhile; if there are any, watching ended
+            with the first. A process that was killed may have sent one last rewrite before.
         expired: if there are none, those that stayed as they were for long enough.
     """
 
@@ -180,14 +180,23 @@ def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
 def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
     """Tell the leases of running processes from those of processes that were killed."""
     keys = list(keys)
-    first = read_leases(handle, keys)
+    held = read_leases(handle, keys)
+    holders = {lease.signature for lease in held}
+    rewritten: set[str] = set()
     deadline = time.monotonic() + SILENCE_SECONDS
-    held = first
     while held and time.monotonic() <= deadline:
         time.sleep(BEAT_SECONDS / 8)
-        held = read_leases(handle, keys)
-        if live := tuple(lease for lease in held if lease not in first):
+        before, held = held, read_leases(handle, keys)
+        changed = [lease for lease in held if lease not in before]
+        if live := tuple(
+            lease
+            for lease in changed
+            if lease.signature in rewritten or lease.signature not in holders
+        ):
             return Watched(live, ())
+        if changed:
+            rewritten.update(lease.signature for lease in changed)
+            deadline = time.monotonic() + SILENCE_SECONDS
     return Watched((), tuple(held))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
+from slice_os.errors import InputError
 from slice_os.fusion import convex
 from slice_os.query import Query
 from slice_os.stores.opensearch import hybrid, search_bodies, server_bodies
@@ -46,6 +47,9 @@ def export_query(
         size: passages that each search returns.
         engine: of the server; None if it does not score.
         fuses: whether the server has the ``hybrid`` query.
+
+    Raises:
+        InputError: if the server does not score, and the phrases together are too long.
     """
     path = f"/{index}/_search"
     with_bm25 = f"{path}?{urlencode(search_bodies.NAMED_SCORES | search_bodies.steady(query))}"
@@ -78,6 +82,11 @@ def export_query(
             "bm25_weight": convex.bm25,
         }
     else:
+        if len(search_bodies.batches(query.phrases.texts)) > 1:
+            raise InputError(
+                f"phrases: together longer than {search_bodies.NAMED_CHARACTERS} characters, more "
+                "than one query may name; export several queries"
+            )
         by_id = search_bodies.candidates([], query.phrases.texts)
         by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
         exported["tokens"] = {"path": with_bm25, "body": by_id}

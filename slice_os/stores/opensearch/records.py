@@ -144,5 +144,10 @@ def fetched(hit: dict[str, Any]) -> FetchedPassage:
     return FetchedPassage(
         key=hit["_id"],
         passage=StoredPassage(source["doc_id"], source["text"], encoded),
-        bm25={int(row): score for row, score in hit.get("matched_queries", {}).items()},
+        bm25=named_scores(hit),
     )
+
+
+def named_scores(hit: dict[str, Any]) -> dict[int, float]:
+    """The BM25 of a hit by row of the phrase; phrases without a match are missing."""
+    return {int(row): score for row, score in hit.get("matched_queries", {}).items()}

@@ -14,7 +14,7 @@ from slice_os.errors import StoreError
 from slice_os.query import Query
 from slice_os.scoring import PassageScorer
 from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.records import fetched, passage_key
+from slice_os.stores.opensearch.records import fetched, named_scores, passage_key
 from slice_os.stores.opensearch.search_bodies import Answer
 from slice_os.threads import one_blas_thread
 
@@ -87,6 +87,16 @@ def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> Scored
         bm25_best=best,
         load=partial(_select, passages),
     )
+
+
+def with_evidence(found: ScoredCandidates, hits: Sequence[Answer]) -> ScoredCandidates:
+    """The same candidates with the BM25 of further phrases, from `search_bodies.evidence`."""
+    columns = {key: column for column, key in enumerate(found.keys)}
+    bm25 = found.bm25.copy()
+    for hit in hits:
+        for row, score in named_scores(hit).items():
+            bm25[row, columns[hit["_id"]]] = score
+    return replace(found, bm25=bm25)
 
 
 def _select(

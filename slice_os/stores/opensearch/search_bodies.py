@@ -20,6 +20,9 @@ STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
 GRAPH_WIDTH = 10_000
+# OpenSearch allows 1,024 terms a query (indices.query.bool.max_clause_count), and a term has a
+# character at least.
+NAMED_CHARACTERS = 1_024
 PROPOSAL_MARGIN = 0.1
 KEEP_ALIVE = "5m"
 NEW_POINT = {"keep_alive": KEEP_ALIVE, "allow_partial_pit_creation": "false"}
@@ -128,8 +131,27 @@ def verbatim(phrase: str, where: Where, size: int) -> Body:
 
 
 def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
-    """Passages by id, with their token vectors and the BM25 of each phrase by name."""
+    """Passages by id, with their token vectors and the BM25 of the first `batches` by name."""
     return _with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
+
+
+def evidence(ids: Sequence[str], phrases: Sequence[str], rows: Sequence[int]) -> Body:
+    """The BM25 of some phrases in passages by id, by name, without anything else."""
+    query = _named(by_id(ids), phrases, rows)
+    return {"size": len(ids), "query": query, "_source": False}
+
+
+def batches(phrases: Sequence[str]) -> list[list[int]]:
+    """Rows of phrases, as many together as a query may name."""
+    batches: list[list[int]] = [[]]
+    characters = 0
+    for row, phrase in enumerate(phrases):
+        characters += len(phrase)
+        if characters > NAMED_CHARACTERS and batches[-1]:
+            batches.append([])
+            characters = len(phrase)
+        batches[-1].append(row)
+    return batches
 
 
 def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
@@ -138,7 +160,7 @@ def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def walk(query: Query) -> Body:
-    """A page of all passages in stored order, with vectors and the BM25 of each phrase."""
+    """A page of all passages in stored order, with vectors, and BM25 as in `candidates`."""
     body: Body = {
         "size": WALK_PASSAGES,
         "query": scored(admitted(query.where), query.phrases.texts),
@@ -213,10 +235,12 @@ def terms(phrase: str) -> Body:
 
 
 def scored(admitted: Body, phrases: Sequence[str]) -> Body:
-    """The query for some passages, with the BM25 of each phrase, named by its row."""
-    named = [
-        {"bool": {"must": [terms(phrase)], "_name": str(row)}} for row, phrase in enumerate(phrases)
-    ]
+    """The query for some passages, with the BM25 of the first `batches` by row."""
+    return _named(admitted, phrases, batches(phrases)[0])
+
+
+def _named(admitted: Body, phrases: Sequence[str], rows: Sequence[int]) -> Body:
+    named = [{"bool": {"must": [terms(phrases[row])], "_name": str(row)}} for row in rows]
     return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 

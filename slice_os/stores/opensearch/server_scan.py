@@ -11,7 +11,7 @@ from slice_os.candidates import ScoredCandidates
 from slice_os.query import Query
 from slice_os.stores.opensearch import responses, search_bodies, server_bodies
 from slice_os.stores.opensearch.exchange import Stream
-from slice_os.stores.opensearch.flows import SearchFlows, at_point, collect, emit_above, walk
+from slice_os.stores.opensearch.flows import SearchFlows, at_point, collect, walk
 from slice_os.stores.opensearch.scripting import ScriptEngine
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 
@@ -72,4 +72,4 @@ class ServerScan:
     def _fetch(self, ids: Sequence[str], point: str | None) -> Stream[ScoredCandidates]:
         for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
             found = yield from self.flows.candidates(self.query, some, self.best, point)
-            yield from emit_above(found, self.threshold)
+            yield from self.flows.emit_above(found, self.query, self.threshold, point)
