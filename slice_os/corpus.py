@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -270,7 +270,7 @@ class Corpus(Contents):
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
-    ) -> Iterator[Hit]:
+    ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         query = make_query(self.encoder, phrases, filter_values(where))
         least = self.encoder.card.threshold if threshold is None else threshold
