@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -292,38 +291,29 @@ class TestChanges:
         assert set(stored(corpus)) == {"a", "b", "c", "new"}
 
 
-def as_a_former_version(corpus: Corpus, folder: Path, options: str = "") -> None:
-    """Rename the sources and ids in a local store to what a former version called them."""
-    known = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
-    with closing(sqlite3.connect(Path(corpus.info().location) / "store.sqlite")) as connection:
-        rows = connection.execute("SELECT source, signature FROM sources").fetchall()
-        for source, signature in rows:
-            path = Path(source)
-            typed = path.relative_to(folder).as_posix()
-            status = path.stat()
-            read_as = {".txt": "text", ".jsonl": "jsonl"}[path.suffix]
-            ids = orjson.loads(signature)["ids"]
-            connection.execute(
-                "UPDATE documents SET source = ?, doc_id = ? || substr(doc_id, ?) "
-                "WHERE source = ? AND substr(doc_id, 1, ?) = ?",
-                (typed, typed, len(ids) + 1, source, len(ids), ids),
-            )
-            connection.execute("UPDATE documents SET source = ? WHERE source = ?", (typed, source))
-            former = f"{status.st_size} {status.st_mtime_ns} {read_as} {known}"
-            connection.execute(
-                "UPDATE sources SET source = ?, signature = ? WHERE source = ?",
-                (typed, former, source),
-            )
-        connection.commit()
+KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
+
+
+def ingest_as_a_former_version(corpus: Corpus, path: str, *documents: Document) -> None:
+    """Store the documents of a file whose name is its path as typed."""
+    corpus.add(replace(document, source=path) for document in documents)
+    status = Path(path).stat()
+    read_as = {".txt": "text", ".jsonl": "jsonl"}[Path(path).suffix]
+    with corpus.store.writer() as writer:
+        signature = f"{status.st_size} {status.st_mtime_ns} {read_as} {KNOWN}"
+        writer.finish_source(path, signature)
 
 
 class TestFormerVersions:
     @pytest.fixture(autouse=True)
-    def made(self, corpus: Corpus, folder: Path) -> None:
+    def made(self, corpus: Corpus) -> None:
         write(calls__a="One.", calls__sub__b="Two.")
         Path("calls/c.jsonl").write_text('{"id": "r1", "text": "Three."}\n' + lines("Four."))
-        corpus.ingest(["calls"])
-        as_a_former_version(corpus, folder)
+        a, b, c = "calls/a.txt", "calls/sub/b.txt", "calls/c.jsonl"
+        ingest_as_a_former_version(corpus, a, Document(a, "One."))
+        ingest_as_a_former_version(corpus, b, Document(b, "Two."))
+        others = Document("r1", "Three."), Document(f"{c}#2", "Four.")
+        ingest_as_a_former_version(corpus, c, *others)
 
     @property
     def ids(self) -> set[str]:

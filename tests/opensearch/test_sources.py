@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import orjson
 import pytest
-from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.stores.opensearch import catalogue
-from slice_os.stores.opensearch.records import document_key, passage_key, source_key
-
-from .support import concrete
 
 KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
 
@@ -94,11 +89,11 @@ def test_move_are_pruned_and_brought_back(corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("where", ["calls", ".", "calls/sub/.."])
-def test_of_former_versions_are_recognised(
-    corpus: Corpus, opensearch: OpenSearch, index_name: str, folder: Path, where: str
-) -> None:
-    corpus.ingest(["calls"])
-    as_a_former_version(opensearch, concrete(opensearch, index_name), folder)
+def test_of_former_versions_are_recognised(corpus: Corpus, folder: Path, where: str) -> None:
+    a, b, c = "calls/a.txt", "calls/sub/b.txt", "calls/c.jsonl"
+    ingest_as_a_former_version(corpus, a, Document(a, "Please cancel my order."))
+    ingest_as_a_former_version(corpus, b, Document(b, "Please change my seat."))
+    ingest_as_a_former_version(corpus, c, Document("r1", "One."), Document(f"{c}#2", "Two."))
     former = {"calls/a.txt", "calls/sub/b.txt", "r1", "calls/c.jsonl#2"}
     assert set(stored(corpus)) == former
     summary = corpus.ingest([where])
@@ -113,33 +108,11 @@ def test_of_former_versions_are_recognised(
     assert set(stored(corpus)) == former
 
 
-def as_a_former_version(client: OpenSearch, index: str, folder: Path) -> None:
-    """Rename the sources and ids in an index as a former version called them; drop the vectors."""
-    query = {"query": {"terms": {"kind": ["document", "source", "passage"]}}, "size": 100}
-    hits = client.search(index=index, body=query)["hits"]["hits"]
-    ids = {}
-    for hit in hits:
-        record = hit["_source"]
-        if record["kind"] == "source":
-            path = Path(record["source"])
-            typed, status = path.relative_to(folder).as_posix(), path.stat()
-            read_as = {".txt": "text", ".jsonl": "jsonl"}[path.suffix]
-            ids[orjson.loads(record["signature"])["ids"]] = typed
-            signature = f"{status.st_size} {status.st_mtime_ns} {read_as} {KNOWN}"
-            body = {"kind": "source", "source": typed, "signature": signature}
-            client.delete(index=index, id=hit["_id"])
-            client.index(index=index, id=source_key(typed), body=body)
-    for hit in hits:
-        record = hit["_source"]
-        if record["kind"] == "source":
-            continue
-        beginning = record["doc_id"].partition("#")[0]
-        record["doc_id"] = record["doc_id"].replace(beginning, ids.get(beginning, beginning), 1)
-        if record["kind"] == "document":
-            record["source"] = os.path.relpath(record["source"], folder)
-            key = document_key(record["doc_id"])
-        else:
-            key = passage_key(record["doc_id"], record["ordinal"])
-        client.delete(index=index, id=hit["_id"])
-        client.index(index=index, id=key, body=record)
-    client.indices.refresh(index=index)
+def ingest_as_a_former_version(corpus: Corpus, path: str, *documents: Document) -> None:
+    """Store the documents of a file whose name is its path as typed."""
+    corpus.add(replace(document, source=path) for document in documents)
+    status = Path(path).stat()
+    read_as = {".txt": "text", ".jsonl": "jsonl"}[Path(path).suffix]
+    with corpus.store.writer() as writer:
+        signature = f"{status.st_size} {status.st_mtime_ns} {read_as} {KNOWN}"
+        writer.finish_source(path, signature)
