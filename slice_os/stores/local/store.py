@@ -21,7 +21,8 @@ from slice_os.parts import WHOLE, Part
 from slice_os.passages import EncodedPassage
 from slice_os.quantisation import dequantise
 from slice_os.query import Query, Where
-from slice_os.stores.base import StoredDocument, StoreInfo
+from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.local import catalogue
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
     Arrays,
@@ -142,17 +143,29 @@ class LocalStore:
                     found[doc_id] = StoredDocument(*row)
         return found
 
-    def documents_of(self, source: str) -> set[str]:
-        """Ids of the documents that came from a source."""
-        return {
-            doc_id
-            for (doc_id,) in self._select("SELECT doc_id FROM documents WHERE source = ?", source)
-        }
+    def documents_of(self, *sources: str) -> set[str]:
+        """Ids of the documents that came from one of the sources."""
+        with self._snapshot():
+            return catalogue.documents_of(self._connection, sources)
 
-    def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, or None."""
-        rows = self._select("SELECT signature FROM sources WHERE source = ?", source)
-        return rows[0][0] if rows else None
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        """The signatures under which sources were last read; those never read are missing."""
+        with self._snapshot():
+            return catalogue.source_signatures(self._connection, sources)
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        """All documents, by id, read some at a time."""
+        page: list[DocumentEntry] | None = None
+        while page is None or page:
+            with self._snapshot():
+                page = catalogue.documents_after(self._connection, page[-1].id if page else "")
+            yield from page
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        """All sources that have documents, by name."""
+        with self._snapshot():
+            found = catalogue.sources(self._connection)
+        yield from found
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
