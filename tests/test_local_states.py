@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slice_os import Document, LocalStore
+from slice_os import Document, LocalStore, StoreError
 from slice_os.mining import mine, search
 from slice_os.passages import DocumentPart
 from slice_os.results import Hit
@@ -70,7 +70,7 @@ class TestOneState:
         stop = threading.Event()
 
         def write() -> int:
-            for revision in range(60):
+            for revision in range(12):
                 texts = (f"version {revision} of number {n}. " * 4 for n in range(10))
                 fill(store, [Document(f"doc {n}", text) for n, text in enumerate(texts)])
             stop.set()
@@ -137,8 +137,6 @@ class TestTheClock:
     def test_reports_a_commit_that_failed(
         self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from slice_os import StoreError
-
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
