@@ -44,7 +44,7 @@ class ArrayFile:
     def append(self, rows: npt.NDArray[Any]) -> None:
         """Add rows at the end."""
         if self._appending is None:
-            self._appending = open(self.path, "ab", opener=_open_like_database)
+            self._appending = open(self.path, "ab", opener=_open_like_database)  # noqa: SIM115
         self._appending.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
 
     def sync(self) -> None:
@@ -170,6 +170,12 @@ class Arrays:
             for path in file.path.parent.glob(f"{stem}*{file.path.suffix}"):
                 if path not in own:
                     path.unlink()
+
+
+def newest_generation(folder: Path) -> int:
+    """The generation of the newest array files in a folder."""
+    numbers = (path.stem.partition("-")[2] for path in folder.glob("vectors*.i8"))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
 
 def _open_like_database(path: str, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,17 +18,52 @@ from slice_os.threads import usable_cores
 
 CHUNK_PIECES = 65_536
 
-# Columns that `row_checksum` covers; the rows of the files may move.
-DOCUMENT_COLUMNS = "id, doc_id, source, fingerprint, text, metadata"
-PASSAGE_COLUMNS = 'id, document, start, "end", n_words, metadata, n_terms, data_checksum'
+# The columns that the checksum of a row covers; the rows of the array files may move.
+COVERED = {
+    "documents": "id, doc_id, source, fingerprint, text, metadata",
+    "passages": 'id, document, start, "end", n_words, metadata, n_terms, data_checksum',
+}
 
 Value: TypeAlias = str | int | float | None
 
 
-def row_checksum(values: Iterable[Value]) -> int:
-    """Checksum of the columns of a row in the database; a signed 64-bit integer."""
-    text = "\0".join(f"{type(value).__name__} {value}" for value in values)
-    return _signed(xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
+def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
+    """Note the checksum of a row that was inserted or changed.
+
+    Args:
+        connection: a writer's.
+        table: one of `COVERED`.
+        key: id of the row.
+    """
+    row = connection.execute(
+        f"SELECT {COVERED[table]} FROM {table} WHERE id = ?",  # noqa: S608
+        (key,),
+    ).fetchone()
+    connection.execute(
+        f"UPDATE {table} SET checksum = ? WHERE id = ?",  # noqa: S608
+        (_row_checksum(row), key),
+    )
+
+
+def checked_row(
+    connection: sqlite3.Connection, table: str, key: int, has_checksum: bool = True
+) -> tuple[Any, ...] | None:
+    """The columns that a row's checksum covers; None if the row is not as it was written.
+
+    Args:
+        connection: to the database.
+        table: one of `COVERED`.
+        key: id of the row.
+        has_checksum: False in stores of schema version 2.
+    """
+    checksum = "checksum" if has_checksum else "NULL"
+    row = connection.execute(
+        f"SELECT {COVERED[table]}, {checksum} FROM {table} WHERE id = ?",  # noqa: S608
+        (key,),
+    ).fetchone()
+    if row is None or row[-1] not in (None, _row_checksum(row[:-1])):
+        return None
+    return tuple(row[:-1])
 
 
 def data_checksum(key: int, n_terms: int, rows: Sequence[npt.NDArray[Any]]) -> int:
@@ -115,6 +151,11 @@ def damaged_rows(table: PassageTable, arrays: Arrays, key: int) -> str:
         f"rows {piece}-{piece + int(table.n_pieces[row])} of {by_piece}, or rows "
         f"{word}-{word + int(table.n_words[row])} of {by_word} (passage {key}),"
     )
+
+
+def _row_checksum(values: Iterable[Value]) -> int:
+    text = "\0".join(f"{type(value).__name__} {value}" for value in values)
+    return _signed(xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
 
 
 def _signed(digest: int) -> int:

@@ -64,10 +64,11 @@ CREATE TABLE passage_labels (
     PRIMARY KEY (label, passage)
 ) WITHOUT ROWID;
 CREATE INDEX passage_labels_passage ON passage_labels (passage);
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    text, tokenize = 'porter ascii tokenchars _'
-);
 """
+# Deleted with its parts when the terms are stored from scratch.
+PASSAGE_TERMS = """CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    text, tokenize = 'porter ascii tokenchars _'
+)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
             # Lets many processes read while one writes; stays with the file.
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):
-                for statement in _SCHEMA.strip().split(";\n"):
+                for statement in (*_SCHEMA.strip().split(";\n"), PASSAGE_TERMS):
                     connection.execute(statement)
                 connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
                 set_version(connection)

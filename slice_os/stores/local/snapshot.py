@@ -18,11 +18,9 @@ from slice_os.quantisation import dequantise
 from slice_os.query import Query, Where
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import (
-    DOCUMENT_COLUMNS,
-    PASSAGE_COLUMNS,
     CheckedPassages,
+    checked_row,
     damaged_rows,
-    row_checksum,
     stored_rows,
 )
 from slice_os.stores.local.files import StoreState, damage, errors_explained
@@ -89,9 +87,9 @@ class Snapshot:
         with self._lock, errors_explained(self._state.folder):
             for row in range(len(table)):
                 one = table[row : row + 1]
-                passage = self._row("passages", PASSAGE_COLUMNS, int(one.ids[0]))
+                passage = self._row("passages", int(one.ids[0]))
                 if document is None or document[0] != passage[1]:
-                    document = self._row("documents", DOCUMENT_COLUMNS, passage[1])
+                    document = self._row("documents", passage[1])
                 loaded[passage[0]] = self._passage(document, passage, one)
         return loaded
 
@@ -115,17 +113,11 @@ class Snapshot:
             norms=norms.copy(),
         )
 
-    def _row(self, table: str, columns: str, key: int) -> tuple[Any, ...]:
-        """The columns of a row, as they were written."""
-        checksum = "checksum" if self._state.has_checksums else "NULL"
-        row = self._connection.execute(
-            f"SELECT {columns}, {checksum} FROM {table} WHERE id = ?",  # noqa: S608
-            (key,),
-        ).fetchone()
-        if row is None or row[-1] not in (None, row_checksum(row[:-1])):
-            state = "is missing" if row is None else "is not as it was written"
-            raise damage(self._state.folder, f"row {key} of the {table} {state}")
-        return tuple(row[:-1])
+    def _row(self, table: str, key: int) -> tuple[Any, ...]:
+        row = checked_row(self._connection, table, key, self._state.has_checksums)
+        if row is None:
+            raise damage(self._state.folder, f"row {key} of the {table} is not as it was written")
+        return row
 
     def _check(self, table: PassageTable) -> None:
         """Refuse passages whose vectors or words are not as they were written."""

@@ -24,6 +24,7 @@ from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.connections import ReadConnections
+from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.files import (
     StoreSettings,
     StoreState,
@@ -36,6 +37,7 @@ from slice_os.stores.local.files import (
     read_state,
 )
 from slice_os.stores.local.products import PRODUCT_ERROR
+from slice_os.stores.local.repair import repair as repair_store
 from slice_os.stores.local.snapshot import Snapshot
 from slice_os.stores.local.table import PassageTable, read_table
 from slice_os.stores.local.upgrade import upgrade
@@ -143,6 +145,27 @@ class LocalStore:
         """
         with self._writing() as connection:
             compact(connection, self.folder, self.settings)
+
+    def verify(self, *, repair: bool = False) -> list[Fault]:
+        """Compare everything that is stored with its checksums.
+
+        Args:
+            repair: delete the damaged documents, and rebuild what can be rebuilt from the others.
+
+        Returns:
+            The faults found, repaired or not.
+
+        Raises:
+            StoreError: if another process is writing, or the store cannot be repaired.
+        """
+        with self._writing() as connection:
+            with errors_explained(self.folder):
+                connection.execute("BEGIN IMMEDIATE")
+                faults = list(find_faults(connection, self.folder, self.settings))
+                connection.rollback()
+            if repair and faults:
+                repair_store(connection, self.folder, self.settings, faults)
+        return faults
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored; see `Store.documents`."""

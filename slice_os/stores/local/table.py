@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
+import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.stores.local.files import StoreState, damage
@@ -54,6 +55,25 @@ def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTabl
     Raises:
         StoreError: if they are not as many as were stored, or lie beyond the files' rows.
     """
+    table = select_table(connection, state)
+    if state.passages not in (None, len(table)):
+        raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
+    outside = np.flatnonzero(~rows_within(table, state.words, state.pieces))
+    if len(outside):
+        key = int(table.ids[outside[0]])
+        raise damage(
+            state.folder,
+            f"passage {key} is not in the {state.words} words and {state.pieces} pieces stored",
+        )
+    return table
+
+
+def select_table(connection: sqlite3.Connection, state: StoreState) -> PassageTable:
+    """All passages of a store, without a look at the counts.
+
+    Raises:
+        StoreError: if a column holds anything but integers.
+    """
     checksum = "data_checksum" if state.has_checksums else "0"
     rows = connection.execute(
         "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms, "  # noqa: S608
@@ -63,20 +83,18 @@ def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTabl
         columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     except (TypeError, ValueError, OverflowError):
         raise damage(state.folder, "the table of passages holds something else") from None
-    table = PassageTable(*np.ascontiguousarray(columns))
-    if state.passages not in (None, len(table)):
-        raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
-    for name, first, count, most in (
-        ("word", table.first_word, table.n_words, state.words),
-        ("piece", table.first_piece, table.n_pieces, state.pieces),
+    return PassageTable(*np.ascontiguousarray(columns))
+
+
+def rows_within(table: PassageTable, words: int, pieces: int) -> npt.NDArray[np.bool_]:
+    """``(n_passages,)``: which passages lie within that many rows of the files."""
+    within = table.n_terms >= 0
+    for first, count, most in (
+        (table.first_word, table.n_words, words),
+        (table.first_piece, table.n_pieces, pieces),
     ):
-        wrong = (first < 0) | (count < 1) | (first > most - count)
-        if wrong.any():
-            key = int(table.ids[wrong][0])
-            raise damage(state.folder, f"the {name}s of passage {key} are beyond the {most} stored")
-    if len(table) and (table.n_terms.min() < 0 or (np.diff(table.ids) <= 0).any()):
-        raise damage(state.folder, "the table of passages holds something else")
-    return table
+        within &= (first >= 0) & (count > 0) & (count <= most) & (first <= most - count)
+    return within
 
 
 def rows_of(first: IntArray, counts: IntArray) -> slice | IntArray:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import (
-    DOCUMENT_COLUMNS,
-    PASSAGE_COLUMNS,
+    COVERED,
     data_checksum,
-    row_checksum,
+    seal,
     stored_rows,
 )
 from slice_os.stores.local.files import (
@@ -66,13 +65,6 @@ def _add_checksums(connection: sqlite3.Connection, folder: Path, settings: Store
     ):
         data = data_checksum(key, n_terms, stored_rows(table, arrays, row))
         connection.execute("UPDATE passages SET data_checksum = ? WHERE id = ?", (data, key))
-    for name, columns in (("documents", DOCUMENT_COLUMNS), ("passages", PASSAGE_COLUMNS)):
+    for name in COVERED:
         for (key,) in connection.execute(f"SELECT id FROM {name}").fetchall():  # noqa: S608
-            found = connection.execute(
-                f"SELECT {columns} FROM {name} WHERE id = ?",  # noqa: S608
-                (key,),
-            )
-            connection.execute(
-                f"UPDATE {name} SET checksum = ? WHERE id = ?",  # noqa: S608
-                (row_checksum(found.fetchone()), key),
-            )
+            seal(connection, name, key)

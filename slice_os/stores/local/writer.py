@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from slice_os.documents import Document, Scalar, field_text
+from slice_os.documents import Document
 from slice_os.errors import StoreError
 from slice_os.passages import DocumentPart, EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.checksums import data_checksum, row_checksum
+from slice_os.stores.local.checksums import data_checksum, seal
+from slice_os.stores.local.derived import add_labels, add_terms
 from slice_os.stores.local.files import (
     COUNTS,
     StoreSettings,
@@ -159,17 +160,15 @@ class LocalWriter:
         # Set before any change, so that a Ctrl-C anywhere below rolls everything back.
         self._document = 0
         self._delete(document.id)
-        columns = (
+        self._document = self._insert(
+            "documents (doc_id, source, fingerprint, text, metadata)",
             document.id,
             document.source,
             document.fingerprint,
             document.text,
             orjson.dumps(dict(document.metadata)).decode(),
         )
-        self._document = self._insert(
-            "documents (doc_id, source, fingerprint, text, metadata)", *columns
-        )
-        self._seal("documents", self._document, columns)
+        seal(self._connection, "documents", self._document)
         self._counts["documents"] += 1
 
     def _delete(self, doc_id: str) -> bool:
@@ -204,43 +203,30 @@ class LocalWriter:
         for file, added in zip(self._arrays.files, rows, strict=True):
             file.append(added)
         found = terms(document.text[passage.start : passage.end])
-        metadata = orjson.dumps(dict(passage.metadata)).decode()
-        place = self._document, passage.start, passage.end
         key = self._insert(
             'passages (document, start, "end", first_word, n_words, first_piece, n_pieces, '
             "n_terms, metadata)",
-            *place,
+            self._document,
+            passage.start,
+            passage.end,
             self._counts["words"],
             len(passage.words),
             self._counts["pieces"],
             len(vectors),
             len(found),
-            metadata,
+            orjson.dumps(dict(passage.metadata)).decode(),
         )
-        data = data_checksum(key, len(found), rows)
-        self._connection.execute("UPDATE passages SET data_checksum = ? WHERE id = ?", (data, key))
-        self._seal("passages", key, (*place, len(passage.words), metadata, len(found), data))
-        self._insert("passage_terms (rowid, text)", key, " ".join(found))
-        for field, value in {**document.metadata, **passage.metadata}.items():
-            self._insert("passage_labels (label, passage)", self._label(field, value), key)
+        self._connection.execute(
+            "UPDATE passages SET data_checksum = ? WHERE id = ?",
+            (data_checksum(key, len(found), rows), key),
+        )
+        seal(self._connection, "passages", key)
+        add_terms(self._connection, key, found)
+        add_labels(self._connection, key, {**document.metadata, **passage.metadata})
         self._counts["words"] += len(passage.words)
         self._counts["pieces"] += len(vectors)
         self._counts["passages"] += 1
         self._live_pieces += len(vectors)
-
-    def _seal(self, table: str, key: int, columns: tuple[str | int | None, ...]) -> None:
-        """Note the checksum of a new row."""
-        self._connection.execute(
-            f"UPDATE {table} SET checksum = ? WHERE id = ?",  # noqa: S608
-            (row_checksum((key, *columns)), key),
-        )
-
-    def _label(self, field: str, value: Scalar) -> int:
-        named = (field, field_text(value))
-        row = self._connection.execute(
-            "SELECT id FROM labels WHERE field = ? AND value = ?", named
-        ).fetchone()
-        return int(row[0]) if row else self._insert("labels (field, value)", *named)
 
     def _insert(self, columns: str, *values: str | int | None) -> int:
         marks = ", ".join("?" * len(values))

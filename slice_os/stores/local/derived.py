@@ -1,0 +1,27 @@
+"""What the database keeps of passages to find them by: terms for BM25, and labels for filters."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from slice_os.documents import Metadata, field_text
+
+
+def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:
+    """Store the terms of a passage."""
+    connection.execute(
+        "INSERT INTO passage_terms (rowid, text) VALUES (?, ?)", (passage, " ".join(found))
+    )
+
+
+def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:
+    """Store the labels of a passage: the fields of its document and its own."""
+    for field, value in fields.items():
+        named = (field, field_text(value))
+        connection.execute("INSERT OR IGNORE INTO labels (field, value) VALUES (?, ?)", named)
+        connection.execute(
+            "INSERT INTO passage_labels (label, passage) "
+            "SELECT id, ? FROM labels WHERE field = ? AND value = ?",
+            (passage, *named),
+        )
