@@ -23,6 +23,8 @@ COMMANDS = {
     "scan": "slice_os.cli.search:scan",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",
+    "compact": "slice_os.cli.compact:compact",
+    "verify": "slice_os.cli.verify:verify",
     "query": "slice_os.cli.query:query",
     "index": "slice_os.cli.index:index",
     "export": "slice_os.cli.export:export",

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from slice_os import Document, LocalStore, StoreError
+from slice_os import Document, LocalStore, SliceError
 from slice_os.mining import mine, search
 from tests.test_local_store import CARD, part_of, query
 
@@ -82,10 +82,12 @@ def questions(folder: Path) -> dict[str, Callable[[], Any]]:
 def damage(folder: Path, chosen: random.Random) -> str:
     """Flip a bit or cut a file; returns what was done."""
     files = sorted(path for path in folder.iterdir() if path.stat().st_size)
-    file = chosen.choice(files)
+    database = folder / "store.sqlite"
+    file = chosen.choice([*files, *[database] * len(files)])
     content = bytearray(file.read_bytes())
-    kind = chosen.choice(["flip"] * 6 + ["cut", "empty", "missing"])
-    place = chosen.randrange(len(content))
+    kind = chosen.choice(["flip"] * 20 + ["cut", "empty", "missing"])
+    # Most of a small database is empty room.
+    place = chosen.choice([at for at, byte in enumerate(content) if byte])
     if kind == "flip":
         content[place] ^= 1 << chosen.randrange(8)
         file.write_bytes(content)
@@ -100,7 +102,7 @@ def outcome(ask: Callable[[], Any], expected: Any) -> str:
     """How a question of a damaged store ended."""
     try:
         found = ask()
-    except StoreError as error:
+    except SliceError as error:
         return "refused" if "\n" not in str(error) else "traceback"
     except Exception as error:  # noqa: BLE001
         return f"traceback {type(error).__name__}: {error}"
@@ -149,7 +151,7 @@ def run_once(pristine: Path, folder: Path, expected: dict[str, Any], seed: int) 
 def _kept(act: Callable[[], str]) -> str:
     try:
         return act()
-    except StoreError as error:
+    except SliceError as error:
         return "refused" if "\n" not in str(error) else "traceback"
     except Exception as error:  # noqa: BLE001
         return f"traceback {type(error).__name__}: {error}"

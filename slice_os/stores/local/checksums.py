@@ -56,9 +56,11 @@ def checked_row(
         key: id of the row.
         has_checksum: False in stores of schema version 2.
     """
-    checksum = "checksum" if has_checksum else "NULL"
+    columns = f"{COVERED[table]}, checksum"
+    if not has_checksum:
+        columns = columns.replace("data_checksum", "0").replace("checksum", "NULL")
     row = connection.execute(
-        f"SELECT {COVERED[table]}, {checksum} FROM {table} WHERE id = ?",  # noqa: S608
+        f"SELECT {columns} FROM {table} WHERE id = ?",  # noqa: S608
         (key,),
     ).fetchone()
     if row is None or row[-1] not in (None, _row_checksum(row[:-1])):

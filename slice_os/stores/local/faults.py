@@ -100,6 +100,9 @@ def _count_faults(
     ):
         if found != stored:
             yield Fault(f"{DATABASE}, {name}", f"has {found} of {stored} rows")
+    if not rows_within(table, state.words, state.pieces).all():
+        stored = f"{state.words} words and {state.pieces} pieces"
+        yield Fault(f"{DATABASE}, settings", f"passages lie outside of {stored}")
 
 
 def _array_faults(
@@ -112,7 +115,7 @@ def _array_faults(
         for file in files:
             if file.rows() < rows[name]:
                 yield Fault(file.path.name, f"has {file.rows()} of {rows[name]} rows")
-        rows[name] = min(rows[name], *(file.rows() for file in files))
+        rows[name] = min(file.rows() for file in files)
     inside = rows_within(table, rows["words"], rows["pieces"])
     lost = [(int(key), f"passage {key}") for key in table.ids[~inside]]
     arrays.open(rows["words"], rows["pieces"])

@@ -38,8 +38,10 @@ def upgrade(connection: sqlite3.Connection, folder: Path, settings: StoreSetting
         StoreError: if the store is damaged.
     """
     with errors_explained(folder), transaction(connection):
-        state = read_state(connection, folder)
-        if state.version == SCHEMA_VERSION:
+        (version,) = connection.execute(
+            "SELECT value FROM settings WHERE name = 'schema_version'"
+        ).fetchone()
+        if version == str(SCHEMA_VERSION):
             return
         for statement in (
             "ALTER TABLE documents ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",
