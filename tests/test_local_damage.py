@@ -95,9 +95,7 @@ class TestDamage:
             ("DELETE FROM settings WHERE name = 'generation'", "lack a count"),
         ],
     )
-    def test_of_the_database_is_one_line(
-        self, folder: Path, statement: str, message: str
-    ) -> None:
+    def test_of_the_database_is_one_line(self, folder: Path, statement: str, message: str) -> None:
         execute(folder, statement)
         with pytest.raises(StoreError, match=message) as caught:
             answers(folder)

@@ -24,7 +24,20 @@ from slice_os.mining import mine, search
 from tests.test_local_store import CARD, part_of, query
 
 DOCUMENTS = 24
-WORDS = "number version plan contract end price money order late broken again happy".split()
+WORDS = [
+    "number",
+    "version",
+    "plan",
+    "contract",
+    "end",
+    "price",
+    "money",
+    "order",
+    "late",
+    "broken",
+    "again",
+    "happy",
+]
 
 
 def build(folder: Path) -> None:
@@ -73,9 +86,7 @@ def questions(folder: Path) -> dict[str, Callable[[], Any]]:
     return {
         "search": opened(lambda store: hits(iter(search(store, asked, top_k=30)))),
         "mine": opened(lambda store: hits(mine(store, asked, threshold=0.2))),
-        "texts": opened(
-            lambda store: [store.document_text(f"doc {n}") for n in range(DOCUMENTS)]
-        ),
+        "texts": opened(lambda store: [store.document_text(f"doc {n}") for n in range(DOCUMENTS)]),
     }
 
 
@@ -104,7 +115,7 @@ def outcome(ask: Callable[[], Any], expected: Any) -> str:
         found = ask()
     except SliceError as error:
         return "refused" if "\n" not in str(error) else "traceback"
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return f"traceback {type(error).__name__}: {error}"
     return "right" if found == expected else "wrong"
 
@@ -153,7 +164,7 @@ def _kept(act: Callable[[], str]) -> str:
         return act()
     except SliceError as error:
         return "refused" if "\n" not in str(error) else "traceback"
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return f"traceback {type(error).__name__}: {error}"
 
 

@@ -74,9 +74,7 @@ def _database_faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     try:
         connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
-        yield Fault(
-            f"{DATABASE}, terms", f"not those of the passages: {error}"
-        )
+        yield Fault(f"{DATABASE}, terms", f"not those of the passages: {error}")
     for table, column, text in (
         ("passage_terms_content", "id", "passages without terms"),
         ("documents", "id", "passages without a document"),
