@@ -106,7 +106,7 @@ class TestDamage:
         before = answers(folder)
         execute(folder, "UPDATE settings SET value = 0 WHERE name IN ('pieces', 'words')")
         store = LocalStore.open(folder)
-        with pytest.raises(StoreError, match="passages use .* of 0"), store.writer():
+        with pytest.raises(StoreError, match=r"passages use .* of 0"), store.writer():
             pass
         status, faults, _ = verify(folder, "--repair")
         assert (status, faults != []) == (0, True)

@@ -99,8 +99,8 @@ def _count_faults(
         if found != stored:
             yield Fault(f"{DATABASE}, {name}", f"has {found} of {stored} rows")
     if not rows_within(table, state.words, state.pieces).all():
-        stored = f"{state.words} words and {state.pieces} pieces"
-        yield Fault(f"{DATABASE}, settings", f"passages lie outside of {stored}")
+        counts = f"{state.words} words and {state.pieces} pieces"
+        yield Fault(f"{DATABASE}, settings", f"passages lie outside of {counts}")
 
 
 def _array_faults(
