@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
 from slice_os.cli.options import store_option
@@ -24,6 +21,7 @@ def compact(store: str) -> None:
     segments.
     """
     from slice_os.stores.local import LocalStore
+    from slice_os.stores.local.files import folder_size
     from slice_os.stores.registry import find_backend
 
     folder = find_backend(store).folder(store)
@@ -32,12 +30,11 @@ def compact(store: str) -> None:
             "compact is for a store in a folder; OpenSearch removes deleted documents when it "
             "merges segments (POST /INDEX/_forcemerge?only_expunge_deletes=true)"
         )
-    opened = LocalStore.open(Path(folder))
+    opened = LocalStore.open(folder)
     try:
         before = opened.info().size_bytes
         opened.compact()
     finally:
         opened.close()
-    after = LocalStore.open(Path(folder)).info().size_bytes
-    message = f"{store}: {before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after"
-    click.echo(message, file=sys.stderr)
+    after = folder_size(folder)
+    click.echo(f"{store}: {before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after", err=True)

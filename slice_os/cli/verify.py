@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -42,7 +41,7 @@ def verify(context: click.Context, store: str, repair: bool) -> int:
     if folder is None:
         status: int = context.invoke(index.commands["verify"], store=store, repair=repair)
         return status
-    opened = LocalStore.open(Path(folder))
+    opened = LocalStore.open(folder)
     try:
         faults = opened.verify(repair=repair)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -169,7 +170,9 @@ class Arrays:
             stem = file.path.name.partition(".")[0].partition("-")[0]
             for path in file.path.parent.glob(f"{stem}*{file.path.suffix}"):
                 if path not in own:
-                    path.unlink()
+                    # Windows keeps files that a reader has open; the next writer deletes them.
+                    with suppress(PermissionError):
+                        path.unlink()
 
 
 def newest_generation(folder: Path) -> int:

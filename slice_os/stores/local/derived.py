@@ -15,13 +15,21 @@ def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]
     )
 
 
+def labels_of(fields: Metadata) -> set[tuple[str, str]]:
+    """The labels by which filters find a passage: names and values as text.
+
+    Args:
+        fields: of its document and its own.
+    """
+    return {(field, field_text(value)) for field, value in fields.items()}
+
+
 def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:
     """Store the labels of a passage: the fields of its document and its own."""
-    for field, value in fields.items():
-        named = (field, field_text(value))
-        connection.execute("INSERT OR IGNORE INTO labels (field, value) VALUES (?, ?)", named)
+    for label in sorted(labels_of(fields)):
+        connection.execute("INSERT OR IGNORE INTO labels (field, value) VALUES (?, ?)", label)
         connection.execute(
             "INSERT INTO passage_labels (label, passage) "
             "SELECT id, ? FROM labels WHERE field = ? AND value = ?",
-            (passage, *named),
+            (passage, *label),
         )

@@ -6,15 +6,14 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import orjson
 
-from slice_os.documents import field_text
 from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import checked_row, damaged_passages, damaged_rows
+from slice_os.stores.local.derived import labels_of
 from slice_os.stores.local.files import StoreSettings, StoreState, read_state
 from slice_os.stores.local.table import PassageTable, rows_within, select_table
 
@@ -143,7 +142,7 @@ def _document_faults(connection: sqlite3.Connection, row: int) -> Iterator[Fault
         if passage is None:
             yield Fault(where, "not as it was written", doc_id, row)
             return
-        wanted = _named(fields | orjson.loads(passage[5]))
+        wanted = labels_of(fields | orjson.loads(passage[5]))
         labels = connection.execute(
             "SELECT field, value FROM passage_labels JOIN labels ON label = labels.id "
             "WHERE passage = ?",
@@ -151,7 +150,3 @@ def _document_faults(connection: sqlite3.Connection, row: int) -> Iterator[Fault
         )
         if set(labels) != wanted:
             yield Fault(f"{DATABASE}, labels", f"those of passage {key} are not its metadata")
-
-
-def _named(fields: dict[str, Any]) -> set[tuple[str, str]]:
-    return {(field, field_text(value)) for field, value in fields.items()}
