@@ -38,6 +38,10 @@ class Snapshot:
         table: all passages.
         arrays: their rows, mapped.
         checked: compares the rows with their checksums.
+
+    Attributes:
+        table: as given.
+        arrays: as given.
     """
 
     def __init__(
@@ -50,8 +54,8 @@ class Snapshot:
     ) -> None:
         self._connection = connection
         self._state = state
-        self._table = table
-        self._arrays = arrays
+        self.table = table
+        self.arrays = arrays
         self._checked = checked
         self._lock = Lock()
 
@@ -66,7 +70,7 @@ class Snapshot:
         self._check(table)
         return ScoredCandidates(
             keys=table.ids.tolist(),
-            cosines=passage_cosines(table, self._arrays, query),
+            cosines=passage_cosines(table, self.arrays, query),
             bm25=bm25,
             bm25_best=bm25.max(axis=1, initial=0.0),
             load=self.load,
@@ -80,7 +84,7 @@ class Snapshot:
         """
         wanted = np.array(sorted(key for key in keys if isinstance(key, int)), dtype=np.int64)
         # In stored order, so that the text of a long document is read only once.
-        table = self._table[np.flatnonzero(np.isin(self._table.ids, wanted))]
+        table = self.table[np.flatnonzero(np.isin(self.table.ids, wanted))]
         self._check(table)
         loaded: dict[PassageKey, StoredPassage] = {}
         document: tuple[Any, ...] | None = None
@@ -99,7 +103,7 @@ class Snapshot:
         """A passage, from its row in the database and its row of the table."""
         _, doc_id, _, _, text, document_metadata = document
         _, _, start, end, _, metadata, *_ = passage
-        vectors, scales, words, norms = stored_rows(table, self._arrays, 0)
+        vectors, scales, words, norms = stored_rows(table, self.arrays, 0)
         return StoredPassage(
             doc_id=doc_id,
             text=text[start:end],
@@ -124,11 +128,11 @@ class Snapshot:
         if self._state.has_checksums:
             key = self._checked.damaged(table)
             if key is not None:
-                where = damaged_rows(self._table, self._arrays, key)
+                where = damaged_rows(self.table, self.arrays, key)
                 raise damage(self._state.folder, f"{where} are not as they were written")
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
-        passages = self._table
+        passages = self.table
         counts = TermCounts(passages.n_terms)
         scores = np.zeros(len(passages), dtype=np.float32)
         for term, times in Counter(terms(phrase)).items():
@@ -145,7 +149,7 @@ class Snapshot:
 
     def _admitted(self, where: Where) -> PassageTable:
         """The passages that have one of the given values in every field."""
-        table = self._table
+        table = self.table
         for field, wanted in where.items():
             marks = ", ".join("?" * len(wanted))
             rows = self._connection.execute(
