@@ -3,7 +3,7 @@
     python benchmarks/checksums.py --store contracts.slice [--out benchmarks/results/checksums.json]
 
 Each round opens the store twice, with and without the comparison, in changing order, and searches
-it several times. Only the first search of an open store compares anything. Prints CPU times as JSON.
+it several times. Only the first search of an open store compares anything. Prints CPU times.
 """
 
 from __future__ import annotations
