@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.corpus import Filter, filter_values
+from slice_os.corpus import Filter
 from slice_os.encoder import SpanEncoder
+from slice_os.filters import parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,
@@ -132,7 +133,7 @@ class AsyncCorpus:
         self, phrases: str | Sequence[str], where: Filter | None
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, filter_values(where))
+        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where))
         return store, query
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:

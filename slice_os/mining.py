@@ -26,9 +26,7 @@ from slice_os.search_options import (
 from slice_os.stores.base import FusingStore, PagingStore, Store
 
 
-def make_query(
-    encoder: SpanEncoder, phrases: str | Sequence[str], where: Where | None = None
-) -> Query:
+def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = ()) -> Query:
     """The query for origin phrases, with the span lengths of the encoder.
 
     Raises:
@@ -39,7 +37,7 @@ def make_query(
         raise InputError("no phrase to search for")
     return Query(
         phrases=Phrases(texts, encoder.encode_phrases(texts)),
-        where=where or {},
+        where=where,
         min_words=encoder.card.min_words,
         max_words=encoder.card.max_words,
         calibration=encoder.calibration,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -72,7 +73,8 @@ def cli(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 for success, 1 an error, 2 wrong usage, 130 Ctrl-C."""
     try:
-        sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
+        with _notes_shown():
+            sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
     except click.ClickException as error:
         _complain(error.format_message())
         sys.exit(error.exit_code)
@@ -85,6 +87,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _complain(str(error))
         sys.exit(1)
+
+
+@contextmanager
+def _notes_shown() -> Iterator[None]:
+    """What the library notes goes to standard error, a line each."""
+    import logging
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            _complain(record.getMessage())
+
+    notes = Notes(logging.WARNING)
+    logger = logging.getLogger("slice_os")
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
 
 
 def _complain(message: str) -> None:

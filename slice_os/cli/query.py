@@ -65,7 +65,7 @@ def query(
     remote = OpenSearchStore(alias.client, alias.name, alias.location)
     encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
     remote.check_encoder(encoder.card)
-    wanted = make_query(encoder, phrases, where)
+    wanted = remote.filtered(make_query(encoder, phrases, where))
     if lines_only:
         for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
             click.echo(orjson.dumps(line))

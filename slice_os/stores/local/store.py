@@ -34,6 +34,7 @@ from slice_os.stores.local.files import (
     read_settings,
     transaction,
 )
+from slice_os.stores.local.labels import admitted_rows
 from slice_os.stores.local.products import PRODUCT_ERROR
 from slice_os.stores.local.scoring import PassageTable, passage_cosines
 from slice_os.stores.local.terms import TermCounts, terms
@@ -263,17 +264,11 @@ class LocalStore:
         return scores[np.searchsorted(passages.ids, ids)]
 
     def _admitted(self, where: Where) -> PassageTable:
-        """The passages that have one of the given values in every field."""
+        """The passages for which every condition holds."""
         table = self._passages()
-        for field, wanted in where.items():
-            marks = ", ".join("?" * len(wanted))
-            rows = self._connection.execute(
-                "SELECT passage FROM passage_labels WHERE label IN "  # noqa: S608
-                f"(SELECT id FROM labels WHERE field = ? AND value IN ({marks}))",
-                (field, *wanted),
-            ).fetchall()
-            labelled = np.array(rows, dtype=np.int64).ravel()
-            table = table[np.flatnonzero(np.isin(table.ids, labelled))]
+        for condition in where:
+            rows = admitted_rows(self._connection, condition, table.ids, self.folder)
+            table = table[rows]
         return table
 
     def _passages(self) -> PassageTable:
