@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import RenamedOption, report_option
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.export.parity import ParityReport
@@ -70,7 +71,7 @@ def export(
         progress=lambda step: click.echo(f"{step} …", err=True),
     )
     if as_json if as_json is not None else not sys.stdout.isatty():
-        click.echo(report.to_json(), nl=False)
+        echo_json(report.to_json())
     else:
         click.echo(describe(report, out))
 

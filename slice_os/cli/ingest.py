@@ -22,6 +22,7 @@ from slice_os.cli.options import (
     text_field_option,
 )
 from slice_os.cli.progress import ProgressBar
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.ingest.pipeline import IngestSummary
@@ -117,7 +118,7 @@ def ingest(
     if sys.stdout.isatty():
         click.echo(summary_line(summary))
     else:
-        click.echo(orjson.dumps(asdict(summary)))
+        echo_json(orjson.dumps(asdict(summary)))
     if summary.bad_records:
         records = "1 record" if summary.bad_records == 1 else f"{summary.bad_records} records"
         click.echo(f"slice-os: {records} could not be used, see {letters}", err=True)

@@ -14,6 +14,7 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
+from slice_os.cli.render import echo_json
 from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 
@@ -68,7 +69,7 @@ def query(
     wanted = remote.filtered(make_query(encoder, phrases, where))
     if lines_only:
         for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
-            click.echo(orjson.dumps(line))
+            echo_json(orjson.dumps(line))
         return
     exported = export_query(
         wanted,
@@ -78,4 +79,4 @@ def query(
         remote.script_engine(wanted),
         remote.can_fuse(),
     )
-    click.echo(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))
+    echo_json(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -21,6 +21,7 @@ from slice_os.cli.options import (
     text_field_option,
     where_option,
 )
+from slice_os.cli.render import echo_json
 from slice_os.search_options import (
     DEFAULT_FUSION,
     FUSION_NAMES,
@@ -215,7 +216,7 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
 
     if as_json or (as_json is None and not sys.stdout.isatty()):
         for hit in hits:
-            click.echo(hit.to_json(), nl=False)
+            echo_json(hit.to_json())
         return
     number = first - 1
     for number, hit in enumerate(hits, start=first):
