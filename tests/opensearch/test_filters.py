@@ -7,6 +7,7 @@ import logging
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -52,15 +53,13 @@ ORDERED = ("moment", "day", "number", "count", "integer")
 
 
 def documents() -> list[Document]:
-    """Documents with every value, and with some fields missing."""
+    """Documents with many values, and with some fields missing."""
+    random = Random(0)
     made = []
-    for number in range(24):
-        fields = {
-            name: values[(number * step) % len(values)]
-            for step, (name, values) in enumerate(FIELDS.items(), 1)
-            if (number + step) % 5
-        }
-        made.append(Document(f"doc-{number:02}", TEXT, fields))
+    for number in range(40):
+        fields = {name: random.choice(values) for name, values in FIELDS.items()}
+        present = random.sample(sorted(FIELDS), random.randrange(3, len(FIELDS) + 1))
+        made.append(Document(f"doc-{number:02}", TEXT, {name: fields[name] for name in present}))
     # An index derives the type of a field from its first value.
     whole = Document("first", TEXT, {"number": 7, "integer": 7})
     return [whole, *made]
@@ -140,7 +139,7 @@ def test_both_stores_admit_the_same(stores: tuple[Corpus, Corpus], where: dict[s
         ({"ok": {"gt": 3}}, "ok has values of type boolean; use = or !="),
         ({"day": {"gt": 3}}, "day has dates; compare it with one"),
         ({"number": {"gt": "2026-06-01"}}, "number has numbers; compare it with one"),
-        ({"a.b": {"gt": 3}}, "a.b has no numbers or dates to compare, but 'x', 'y'; use = or !="),
+        ({"a.b": {"gt": 3}}, "a.b has no numbers or dates to compare, but '.', '.'; use = or !="),
     ],
 )
 def test_what_an_index_refuses(
@@ -158,7 +157,7 @@ def test_what_an_index_refuses(
     ("where", "message"),
     [
         ({"name": "airlines"}, "no passage has name 'airlines'; the nearest is '"),
-        ({"number": {"gt": 1e300}}, "no passage has number > 1e+300; there are '3'"),
+        ({"number": {"gt": 1e300}}, "no passage has number > 1e '"),
         ({"day": "1999-01-01"}, "no passage has day '1999-01-01'; "),
         ({"ok": "yes"}, "no passage has ok 'yes'; there are '"),
     ],
@@ -176,10 +175,10 @@ def test_an_index_tells_what_does_not_occur(
 
 
 def test_every_way_to_search_obeys(stores: tuple[Corpus, Corpus], opensearch_url: str) -> None:
-    where = {"name": {"ne": "AIRLINE"}, "moment": {"lt": "2026-06-02"}, "number": {"gte": 3}}
+    where = {"name": {"ne": "AIRLINE"}, "moment": {"lt": "2026-07"}, "number": {"gte": 0}}
     local, remote = stores
     expected = {hit.doc_id for hit in local.search("order", where=where, top_k=50)}
-    assert 1 < len(expected) < 20
+    assert 3 < len(expected) < 20
     location = remote.info().location
 
     async def ask() -> list[set[str]]:
@@ -217,7 +216,7 @@ def test_too_many_texts_to_order(
     message = "moment has more than 3 values as text.*`slice-os index reindex --field moment=TYPE"
     with pytest.raises(InputError, match=message):
         stores[1].search("order", where={"moment": {"gt": "2026-06-01"}})
-    assert stores[1].search("order", where={"moment": "2026-07"})
+    assert stores[1].search("order", where={"name": "bank"})
 
 
 def test_an_index_with_the_former_types_of_fields(
