@@ -25,7 +25,13 @@ from slice_os.model import ModelCard, bundled_model
 from slice_os.page import PageRequest
 from slice_os.query import Query
 from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SERVER, load_fusion
+from slice_os.search_options import (
+    DEFAULT_FUSION,
+    NUM_CANDIDATES,
+    SERVER,
+    check_threshold,
+    load_fusion,
+)
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
 
@@ -106,6 +112,8 @@ class AsyncCorpus:
         exhaustive: bool = True,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
+        if threshold is not None:
+            check_threshold(threshold)
         store, query = await self._query(phrases, where)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
         async with aclosing(store.scan(query, least, exhaustive)) as pages:

@@ -312,5 +312,11 @@ class Corpus:
                 self.encoder.projection,
                 self._index,
             )
-            create_store(self._source, new)
+            try:
+                create_store(self._source, new)
+            except StoreError:
+                # Of several processes, one makes it.
+                if not store_exists(self._source):
+                    raise
+            self.store.check_encoder(self.encoder.card)
         return self.store

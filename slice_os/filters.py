@@ -25,7 +25,7 @@ from slice_os.comparing import (
     parse_time_span,
     text_within,
 )
-from slice_os.documents import Scalar, field_text
+from slice_os.documents import Scalar, check_text, field_text
 from slice_os.errors import InputError
 
 Operator: TypeAlias = Literal["eq", "ne", "lt", "lte", "gt", "gte"]
@@ -62,7 +62,8 @@ class Condition:
         kind: the type by which a store compares the field; empty before the store has looked.
 
     Raises:
-        InputError: if an ordering has a value that is neither a number nor a date.
+        InputError: if an ordering has a value that is neither a number nor a date, or on a lone
+            surrogate.
     """
 
     field: str
@@ -71,6 +72,8 @@ class Condition:
     kind: str = ""
 
     def __post_init__(self) -> None:
+        for text in (self.field, *self.values):
+            check_text(text, "filter")
         if not self.ordering or self.kind:
             return
         (value,) = self.values

@@ -7,6 +7,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,8 +49,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader closed the pipe; keep the interpreter from flushing into it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()  # the reader closed the pipe
             return 0
 
 
@@ -72,9 +72,13 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 for success, 1 an error, 2 wrong usage, 130 Ctrl-C."""
+    _open_closed_streams()
     try:
         with _notes_shown():
             sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.message)
+        sys.exit(0)
     except click.ClickException as error:
         _complain(error.format_message())
         sys.exit(error.exit_code)
@@ -85,8 +89,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain("stopped")
         sys.exit(130)
     except OSError as error:
+        _discard_output()
         _complain(str(error))
         sys.exit(1)
+    except UnicodeEncodeError as error:
+        _complain(f"{error.object!r}: not valid UTF-8; give names and texts in UTF-8")
+        sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Let standard streams that the caller closed lead nowhere; no file gets their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from failing again at exit, when it flushes standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

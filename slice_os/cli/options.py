@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,6 +43,22 @@ class RenamedOption(click.Option):
             super().add_to_parser(parser, ctx)
         finally:
             self.opts = shown
+
+
+class CosineRange(click.FloatRange):
+    """A cosine from -1 to 1; unlike `click.FloatRange`, without NaN."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, 1)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, or a usage error."""
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"{number} is not in the range -1<=x<=1.", param, ctx)
+        return number
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")

@@ -10,6 +10,7 @@ import click
 
 from slice_os.cli.options import (
     FORMATS_HELP,
+    CosineRange,
     RenamedOption,
     chosen_encoder,
     encoder_options,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 _threshold = click.option(
     "--threshold",
-    type=click.FloatRange(-1, 1),
+    type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
 )
 _phrases = click.option(
@@ -60,7 +61,7 @@ _phrases = click.option(
 @click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Lowest cosine of a hit.")
+@click.option("--threshold", type=CosineRange(), help="Lowest cosine of a hit.")
 @where_option
 @click.option(
     "--fusion",

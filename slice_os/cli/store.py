@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 
@@ -20,6 +21,8 @@ def info(store: str) -> None:
 
     with Corpus(store) as corpus:
         found = asdict(corpus.info())
+    # Names of folders may be any bytes.
+    found["location"] = os.fsencode(found["location"]).decode(errors="replace")
     if not sys.stdout.isatty():
         echo_json(orjson.dumps(found))
         return
