@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 import orjson
@@ -241,6 +242,23 @@ def test_tls_with_a_client_certificate(
         monkeypatch.setenv("SLICE_OS_CLIENT_KEY", certificates.key)
         assert not store_exists(f"{double.url}/calls")
         assert ("email", "client@example.org") in double.peers[0]["subjectAltName"]
+
+
+def test_an_expired_certificate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trustme = pytest.importorskip("trustme")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SLICE_OS_CA_CERTS", str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    expired = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    authority.issue_cert("127.0.0.1", not_after=expired).configure_cert(context)
+    with serving(Double(), context) as double:
+        with pytest.raises(StoreError, match=r"TLS failed \(.*certificate has expired") as caught:
+            store_exists(with_user(double.url))
+        assert not double.headers
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["CA_CERTS", "CLIENT_CERT", "CLIENT_KEY"])
