@@ -150,8 +150,7 @@ def test_closed_and_full_streams(store: str, tmp_path: Path, redirection: str) -
         status, _, err = run(*arguments, shell=redirection)
         assert "Traceback" not in err
         assert "Exception" not in err
-        assert status == full
-        assert err.count("\n") == full
+        assert (status, err.count("\n")) == (full, full), err
     with Corpus(tmp_path / "s") as corpus:
         assert corpus.info().documents == 1
 
