@@ -8,9 +8,10 @@ from pathlib import Path
 from types import TracebackType
 
 from slice_os.contents import Contents
-from slice_os.documents import Document, Scalar, checked_documents, field_text
+from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
+from slice_os.filters import Allowed, Condition, parse_where
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import ingest_sources
@@ -37,7 +38,7 @@ from slice_os.threads import one_blas_thread
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
-Filter = Mapping[str, Scalar | Sequence[Scalar]]
+Filter = Mapping[str, Allowed] | Sequence[Condition]
 
 
 class Corpus(Contents):
@@ -222,16 +223,19 @@ class Corpus(Contents):
             top_k: number of hits.
             offset: hits to skip, for the next page.
             threshold: least cosine of a hit; None for any.
-            where: metadata fields, each with the value or values that it may have.
+            where: metadata fields, each with the value or values that it may have, or with
+                operators: ``{"csat": {"gte": 3}, "domain": ["bank", "airline"]}``. There are
+                ``eq``, ``ne``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; see `Condition`.
             fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
 
         Raises:
-            InputError: on a page beyond the candidates, an unknown fusion, or no phrase.
+            InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
+                with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, filter_values(where))
+        query = make_query(self.encoder, phrases, parse_where(where))
         return search(
             self.store,
             query,
@@ -255,7 +259,7 @@ class Corpus(Contents):
         Args:
             phrases: origin phrases; each is mined on its own.
             threshold: least cosine of a hit; None for the model's own.
-            where: metadata fields, each with the value or values that it may have.
+            where: conditions on metadata fields; see `search`.
             exhaustive: score every passage, so that none is missed; otherwise only those that an
                 index in OpenSearch proposes. Local stores always score every passage.
         """
@@ -272,7 +276,7 @@ class Corpus(Contents):
         exhaustive: bool = True,
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
-        query = make_query(self.encoder, phrases, filter_values(where))
+        query = make_query(self.encoder, phrases, parse_where(where))
         least = self.encoder.card.threshold if threshold is None else threshold
         yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
@@ -321,14 +325,11 @@ class Corpus(Contents):
                 self.encoder.projection,
                 self._index,
             )
-            create_store(self._source, new)
+            try:
+                create_store(self._source, new)
+            except StoreError:
+                # Of several processes, one makes it.
+                if not store_exists(self._source):
+                    raise
+            self.store.check_encoder(self.encoder.card)
         return self.store
-
-
-def filter_values(where: Filter | None) -> dict[str, list[str]]:
-    """A filter with its values as text."""
-    named = {}
-    for field, wanted in (where or {}).items():
-        values = [wanted] if isinstance(wanted, (str, int, float)) else wanted
-        named[field] = [field_text(value) for value in values]
-    return named
