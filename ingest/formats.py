@@ -52,6 +52,11 @@ READERS = {
         (".jsonl", ".ndjson"),
         "a JSON object per line, each a document",
     ),
+    "json": Reader(
+        "slice_os.ingest.readers.json_files:read_json",
+        (".json",),
+        "an object, or a list of objects, each a document",
+    ),
     "csv": Reader(
         "slice_os.ingest.readers.tables:read_csv", (".csv",), "a header row, a document per row"
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import reprlib
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import TypeAlias
 
@@ -22,7 +22,7 @@ Metadata: TypeAlias = Mapping[str, Scalar]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A turn of a conversation or a cue of a subtitle file.
+    """A turn of a conversation, a cue of a subtitle file, or a page or section of a document.
 
     Passages never cross from one speaker to another.
 
@@ -32,6 +32,7 @@ class Segment:
         speaker: who says it, if known.
         start_time: seconds from the beginning of the recording, if known.
         end_time: seconds from the beginning of the recording, if known.
+        fields: further fields of hits in it, such as ``page``, ``sheet`` or ``heading``.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Segment:
     speaker: str | None = None
     start_time: float | None = None
     end_time: float | None = None
+    fields: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class Document:
     @property
     def fingerprint(self) -> str:
         """A hash of everything that a store keeps of this document, except its id and source."""
-        content = (self.text, dict(self.metadata), [astuple(part) for part in self.segments])
+        segments = [_content(segment) for segment in self.segments]
+        content = (self.text, dict(self.metadata), segments)
         packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(packed).hexdigest()[:32]
 
@@ -82,12 +85,21 @@ class Document:
         position = 0
         for segment in self.segments:
             check_text(segment.speaker or "", f"speaker in {where}")
+            for name, value in segment.fields.items():
+                _check_field(name, value, where)
             if not position <= segment.start <= segment.end <= len(self.text):
                 raise InputError(
                     f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
                     f"or goes beyond the text of {len(self.text)} characters"
                 )
             position = segment.end
+
+
+def _content(segment: Segment) -> list[object]:
+    """What fingerprints count; a segment without fields counts as it did before it had them."""
+    content: list[object] = [segment.start, segment.end, segment.speaker]
+    content += [segment.start_time, segment.end_time]
+    return [*content, dict(segment.fields)] if segment.fields else content
 
 
 def field_text(value: Scalar) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import sentencex
 
-# In a text without spaces, sentencex takes time quadratic in the length.
+# Between quotation marks that never close, sentencex takes time quadratic in the length.
 _WINDOW = 2_000
+_LONGEST_WINDOW = 8_000
 # Wrapped prose fills its lines; a turn or an item of a list is mostly shorter.
 _WRAPPED_LINE = 40
 # sentencex fails on these between a capital and a full stop; a space has the same length.
@@ -63,8 +64,11 @@ def _ends_in(block: str) -> list[int]:
     start, size = 0, _WINDOW
     while start + size < len(block):
         found = _window_ends(block[start : start + size])
-        if len(found) == 1:
+        if len(found) == 1 and size < _LONGEST_WINDOW:
             size *= 2
+            continue
+        if len(found) == 1:
+            start, size = start + size, _WINDOW
             continue
         # The window may cut its last sentence, so the next window starts there.
         ends.extend(start + end for end in found[:-1])
