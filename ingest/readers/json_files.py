@@ -1,4 +1,4 @@
-"""JSON files: a list of objects, each a document, or one object, such as the transcript of a call."""
+"""JSON files: a list of objects, each a document, or one object, such as a call's transcript."""
 
 from __future__ import annotations
 

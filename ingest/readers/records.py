@@ -70,7 +70,8 @@ def _grouped(
 ) -> Iterator[Document | BadRecord]:
     with closing(sqlite3.connect("")) as waiting:
         waiting.execute(
-            "CREATE TABLE turns (number INTEGER PRIMARY KEY, call TEXT, place, turn BLOB, fields BLOB)"
+            "CREATE TABLE turns "
+            "(number INTEGER PRIMARY KEY, call TEXT, place, turn BLOB, fields BLOB)"
         )
         for record in records:
             try:

@@ -5,7 +5,7 @@ Amazon Transcribe, its Call Analytics and Contact Lens, Genesys Cloud, and Whisp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -70,7 +70,8 @@ def _transcribe(job: Json) -> Iterator[Turn]:
 
 def _sentences(items: list[Json], speaker: str | None) -> Iterator[Turn]:
     """A speaker's words as turns that end with a sentence, each with its own times."""
-    text, spoken = "", []
+    text = ""
+    spoken: list[Json] = []
     for item in items:
         word = str(item["alternatives"][0]["content"])
         if item["type"] == "punctuation":
@@ -119,7 +120,7 @@ def _objects(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping) for item in value)
 
 
-_SERVICES = (
+_SERVICES: tuple[tuple[Callable[[Json], bool], Callable[[Json], Iterator[Turn]]], ...] = (
     (lambda it: _objects(it.get("Transcript")), _contact_lens),
     (lambda it: isinstance(it.get("results"), Mapping) and "items" in it["results"], _transcribe),
     (

@@ -40,7 +40,31 @@ if TYPE_CHECKING:
     metavar="FIELD",
     help="JSONL and CSV: metadata field to keep; repeatable. By default all plain values.",
 )
+@click.option(
+    "--group-by",
+    metavar="FIELD",
+    help="Tables and JSON: records with one value of this field are the turns of one document.",
+)
+@click.option("--speaker-field", metavar="FIELD", help="With --group-by: who says the turn.")
+@click.option(
+    "--time-field",
+    metavar="FIELD",
+    help="With --group-by: when the turn begins, in seconds, HH:MM:SS or as date and time.",
+)
+@click.option(
+    "--order-by", metavar="FIELD", help="With --group-by: order of turns; by default the file's."
+)
 @format_option
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of text files, such as cp1252; by default it is detected.",
+)
+@click.option(
+    "--delimiter",
+    metavar="CHARACTER",
+    help="CSV: what separates cells; by default as the header row shows.",
+)
 @click.option(
     "--part",
     default="1/1",
@@ -72,7 +96,13 @@ def ingest(
     id_field: str,
     text_field: str,
     metadata_fields: tuple[str, ...],
+    group_by: str | None,
+    speaker_field: str | None,
+    time_field: str | None,
+    order_by: str | None,
     format_name: str | None,
+    encoding: str | None,
+    delimiter: str | None,
     part: str,
     max_pieces: int | None,
     dead_letters: str | None,
@@ -95,7 +125,17 @@ def ingest(
     from slice_os.corpus import Corpus
     from slice_os.ingest.readers import ReadOptions
 
-    options = ReadOptions(id_field, text_field, metadata_fields or None)
+    options = ReadOptions(
+        id_field,
+        text_field,
+        metadata_fields or None,
+        group_by,
+        speaker_field,
+        time_field,
+        order_by,
+        encoding,
+        delimiter and delimiter.replace("\\t", "\t"),
+    )
     index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)
     with (

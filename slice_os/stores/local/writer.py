@@ -13,6 +13,7 @@ from slice_os.documents import Document, Scalar, field_text
 from slice_os.passages import DocumentPart, EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
+from slice_os.places import PLACES
 from slice_os.stores.base import Rejection
 from slice_os.stores.local.files import Arrays, StoreSettings, errors_explained
 from slice_os.stores.local.terms import terms
@@ -152,6 +153,8 @@ class LocalWriter:
         )
         self._insert("passage_terms (rowid, text)", key, " ".join(found))
         for field, value in {**document.metadata, **passage.metadata}.items():
+            if field == PLACES:
+                continue
             self._insert("passage_labels (label, passage)", self._label(field, value), key)
         self._words += len(passage.words)
         self._pieces += len(vectors)
