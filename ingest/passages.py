@@ -48,7 +48,7 @@ def cut_passages(
     words = aligned.words
     if not len(words):
         return []
-    ends = np.array(sentence_ends(document.text), dtype=np.int64)
+    ends = np.array(sentence_ends(document.text, document.language), dtype=np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
     turn = _turns(document, words)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from slice_os.documents import Document
-from slice_os.ingest.formats import reader_named
+from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.sources import Source
 
@@ -27,10 +27,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]
     Raises:
         InputError: if no reader has the source's format.
     """
-    read_stream = reader_named(source.format).load()
     try:
         with _open(source) as stream:
-            yield from read_stream(source.name, stream, options)
+            yield from read_stream(source.name, source.format, stream, options)
     except OSError as error:
         yield BadRecord(source.name, None, f"cannot be read: {error.strerror or error}", "")
 

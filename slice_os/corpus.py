@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from slice_os.documents import Document, Scalar, field_text
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
+from slice_os.ingest.frames import frame_documents
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import (
     BadRecordCallback,
@@ -112,12 +115,29 @@ class Corpus:
         return store
 
     @one_blas_thread()
-    def add(self, documents: Iterable[Document]) -> int:
+    def add(
+        self,
+        documents: Iterable[Document] | Any,
+        *,
+        text: str | None = None,
+        options: ReadOptions | None = None,
+    ) -> int:
         """Store documents, replacing those with the same id; returns how many were given.
 
+        Args:
+            documents: the documents; or, with ``text`` or ``options``, a frame of pandas or
+                polars, an Arrow table, a data set, or any mappings, with a document a row.
+            text: the column of the text.
+            options: further columns; see `ReadOptions`.
+
         Raises:
+            InputError: if a row cannot be used.
             StoreError: if OpenSearch rejected some of them; the others are stored.
         """
+        if text is not None or options is not None:
+            options = options or ReadOptions()
+            options = options if text is None else replace(options, text_field=text)
+            documents = frame_documents(documents, options)
         added = 0
         rejected: list[Rejection] = []
         store = self._for_writing()

@@ -16,6 +16,8 @@ import orjson
 
 from slice_os.errors import InputError
 
+ENGLISH = "en"
+
 Scalar: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, Scalar]
 
@@ -53,11 +55,12 @@ class Document:
         metadata: scalar fields that searches can filter by.
         segments: turns or cues, in order and without overlap; empty for plain text.
         source: the file it came from; empty if it was made by a program.
+        language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences.
 
     Raises:
-        InputError: if the id is empty, there is a lone surrogate, a metadata value is not a
-            string, a boolean or a number that JSON can carry, or segments overlap or go beyond
-            the text.
+        InputError: if the id is empty, the language is no code, there is a lone surrogate, a
+            metadata value is not a string, a boolean or a number that JSON can carry, or segments
+            overlap or go beyond the text.
     """
 
     id: str
@@ -65,12 +68,14 @@ class Document:
     metadata: Metadata = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     source: str = ""
+    language: str = ENGLISH
 
     @property
     def fingerprint(self) -> str:
         """A hash of everything that a store keeps of this document, except its id and source."""
         segments = [_content(segment) for segment in self.segments]
-        content = (self.text, dict(self.metadata), segments)
+        content: list[object] = [self.text, dict(self.metadata), segments]
+        content += [] if self.language == ENGLISH else [self.language]
         packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(packed).hexdigest()[:32]
 
@@ -78,6 +83,7 @@ class Document:
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
+        check_language(self.language)
         check_text(self.id, f"id of {where}")
         check_text(self.text, where)
         for name, value in self.metadata.items():
@@ -100,6 +106,16 @@ def _content(segment: Segment) -> list[object]:
     content: list[object] = [segment.start, segment.end, segment.speaker]
     content += [segment.start_time, segment.end_time]
     return [*content, dict(segment.fields)] if segment.fields else content
+
+
+def check_language(code: str) -> None:
+    """Refuse what is no code of a language.
+
+    Raises:
+        InputError: if it is not two or three small letters.
+    """
+    if not (code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3):
+        raise InputError(f"no language {code!r}; give an ISO 639 code, such as en, de or ja")
 
 
 def field_text(value: Scalar) -> str:

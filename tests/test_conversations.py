@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -41,7 +42,7 @@ CALLS = """call_id,seq,at,who,text,region
 
 
 class TestRows:
-    OPTIONS = {"group_by": "call_id", "speaker_field": "who", "time_field": "at"}
+    OPTIONS: ClassVar = {"group_by": "call_id", "speaker_field": "who", "time_field": "at"}
 
     def test_rows_with_one_value_are_turns_of_one_document(self) -> None:
         *bad, first, second = read("csv", CALLS, order_by="seq", **self.OPTIONS)

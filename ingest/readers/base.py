@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import IO
 
-from slice_os.documents import Metadata, Segment
+from slice_os.documents import ENGLISH, Metadata, Segment, check_language
 from slice_os.errors import InputError
 
 LONGEST_FILE = 1 << 28
@@ -33,6 +33,7 @@ class ReadOptions:
         order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.
+        language: of the texts, by which they are cut into sentences.
     """
 
     id_field: str = "id"
@@ -44,8 +45,10 @@ class ReadOptions:
     order_by: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    language: str = ENGLISH
 
     def __post_init__(self) -> None:
+        check_language(self.language)
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -77,6 +80,23 @@ class BadRecord:
     record: str
 
 
+@dataclass(frozen=True, slots=True)
+class PackedFile:
+    """A file in an archive, or an archive that is a document of another format.
+
+    Attributes:
+        source: its name for documents and bad records: the archive's, then its own.
+        path: whose extension tells its format.
+        stream: its bytes, as long as the reader of the archive waits.
+        format: name of its reader; None to go by its first bytes and extension.
+    """
+
+    source: str
+    path: str
+    stream: IO[bytes]
+    format: str | None = None
+
+
 def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> BadRecord:
     """A bad record with the raw text made printable and shortened."""
     record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
@@ -99,7 +119,7 @@ def is_blank(text: str) -> bool:
     return not text.removeprefix(_BOM).strip()
 
 
-def read_whole(stream: BinaryIO) -> bytes:
+def read_whole(stream: IO[bytes]) -> bytes:
     """The bytes of a file, with bounded memory.
 
     Raises:

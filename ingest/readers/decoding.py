@@ -6,7 +6,7 @@ import codecs
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, TextIO
+from typing import IO, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.base import BadRecord, bad_record, is_blank, not_utf8, read_whole
@@ -30,7 +30,7 @@ _MOST_FOREIGN = 0.3
 class _Rejoined(io.RawIOBase):
     """A stream whose first bytes have been read already."""
 
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = memoryview(head)
         self._rest = rest
 
@@ -44,7 +44,7 @@ class _Rejoined(io.RawIOBase):
         return len(head)
 
 
-def peek(stream: BinaryIO, size: int = SAMPLE) -> tuple[bytes, BinaryIO]:
+def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
     """The first bytes of a stream, and a stream that still has them."""
     head = stream.read(size)
     return head, io.BufferedReader(_Rejoined(head, stream), SAMPLE)
@@ -112,7 +112,7 @@ def decode_file(
 
 
 def read_text_file(
-    source: str, stream: BinaryIO, encoding: str | None
+    source: str, stream: IO[bytes], encoding: str | None
 ) -> tuple[str, str] | BadRecord:
     """What `decode_file` makes of a stream."""
     try:
@@ -123,7 +123,9 @@ def read_text_file(
 
 
 @contextmanager
-def open_text(stream: BinaryIO, encoding: str | None, newline: str) -> Iterator[tuple[TextIO, str]]:
+def open_text(
+    stream: IO[bytes], encoding: str | None, newline: str
+) -> Iterator[tuple[TextIO, str]]:
     """A stream as text without its byte order mark, and its encoding; it stays open.
 
     Undecodable bytes are lone surrogates, so that one bad line does not stop the file.

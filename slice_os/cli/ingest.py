@@ -66,6 +66,13 @@ if TYPE_CHECKING:
     help="CSV: what separates cells; by default as the header row shows.",
 )
 @click.option(
+    "--language",
+    default="en",
+    metavar="CODE",
+    show_default=True,
+    help="Language of the texts, such as de; sentences are cut by its rules.",
+)
+@click.option(
     "--part",
     default="1/1",
     metavar="NUMBER/TOTAL",
@@ -103,6 +110,7 @@ def ingest(
     format_name: str | None,
     encoding: str | None,
     delimiter: str | None,
+    language: str,
     part: str,
     max_pieces: int | None,
     dead_letters: str | None,
@@ -135,6 +143,7 @@ def ingest(
         order_by,
         encoding,
         delimiter and delimiter.replace("\\t", "\t"),
+        language,
     )
     index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)

@@ -11,9 +11,9 @@ import orjson
 
 from slice_os.documents import Document, Scalar, field_text
 from slice_os.passages import DocumentPart, EncodedPassage, joined
+from slice_os.places import PLACES
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
-from slice_os.places import PLACES
 from slice_os.stores.base import Rejection
 from slice_os.stores.local.files import Arrays, StoreSettings, errors_explained
 from slice_os.stores.local.terms import terms
