@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 ReadFunction: TypeAlias = (
     "Callable[[str, Any, ReadOptions], Iterator[Document | BadRecord | PackedFile]]"
 )
-"""Takes the name of a source, its bytes as a stream and the options; yields a document or bad record for
-each record, in order, or the files that are packed in it. It raises nothing for bad input and
-does not close the stream."""
+"""Takes the name of a source, its bytes as a stream and the options; yields a document or bad
+record for each record, in order, or the files that are packed in it. It raises nothing for bad
+input and does not close the stream."""
 
 
 @dataclass(frozen=True, slots=True)

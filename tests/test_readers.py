@@ -396,7 +396,7 @@ class TestNewFormat:
             return done.stdout
 
         shown = run("ingest", "--help")
-        assert "|srt|chat]" in shown
+        assert "tar|chat]" in shown
         assert re.search(r"chat +\.chat +a turn per line", shown)
         scan = ("scan", "-p", "may I ask you why", "--threshold", "0.7")
         for arguments in (["calls"], ["call", "--format", "chat"]):

@@ -114,7 +114,7 @@ def read_tar(
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
                     name = f"{source}/{entry.name}"
-                    yield PackedFile(name, name, member)
+                    yield PackedFile(name, name, io.BufferedReader(_Bounded(member)))
     except (InputError, *_DAMAGED) as error:
         yield _damaged(source, error)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from email import message_from_binary_file, policy
 from typing import BinaryIO
@@ -48,7 +49,7 @@ def read_msg(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
     def sections(content: BinaryIO) -> Iterator[Turn]:
         raw = content.read()
         _check_kind(raw)
-        message = needs("oxmsg").Message.load(raw)
+        message = needs("oxmsg").Message.load(io.BytesIO(raw))
         headers = {"subject": message.subject or "", "from": message.sender or ""}
         names = [one.file_name or "" for one in message.attachments]
         metadata.update(_described(headers, names))
@@ -87,7 +88,7 @@ def _check_kind(raw: bytes) -> None:
     """Refuse what is in the same container as Outlook messages: other Office files."""
     if not raw.startswith(OLE_MAGIC):
         raise InputError("not an Outlook message")
-    with needs("olefile").OleFileIO(raw) as container:
+    with needs("olefile").OleFileIO(io.BytesIO(raw)) as container:
         if container.exists("EncryptedPackage"):
             raise InputError(ENCRYPTED)
         for name, now in _OLD.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -18,6 +19,8 @@ def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
 
 
 def _pages(content: BinaryIO) -> Iterator[Turn]:
+    # It warns of every flaw that it repairs.
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())
     reader = needs("pypdf").PdfReader(content)
     # Many files are encrypted with an empty password, only to forbid changes.
     if reader.is_encrypted and not reader.decrypt(""):

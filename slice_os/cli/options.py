@@ -105,7 +105,7 @@ FORMATS_HELP = "\n".join(
         "\b",
         "Formats:",
         *(
-            f"  {name:<6} {' '.join(reader.extensions):<15} {reader.description}"
+            f"  {name:<7} {' '.join(reader.extensions):<17} {reader.description}"
             for name, reader in READERS.items()
         ),
     ]
