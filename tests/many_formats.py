@@ -48,6 +48,7 @@ def docx() -> bytes:
     document.add_paragraph(OTHER)
     document.add_heading("Ending", 1)
     document.add_paragraph(SAYING)
+    document.add_table(1, 2).cell(0, 1).text = "42"
     return saved(document.save)
 
 

@@ -92,6 +92,12 @@ def read_with(name: str) -> Callable[[str], object]:
         ("text", "{}", "A: "),
         ("text", "{}", "A: x\n"),
         ("text", "Bo: x\n{}", " \n"),
+        ("eml", "From: {}\n\nHello", "a "),
+        ("eml", "From: {}\n\nHello", "("),
+        ("eml", "From: a\nContent-Type: text/plain; {}\n\nHello", "a=("),
+        ("html", "<p>Hello</p>{}", "<div>"),
+        ("html", "<p>Hello</p>{}", "<!--"),
+        ("rtf", "{{\\rtf1 Hello {}", "{{"),
     ],
 )
 def test_readers(name: str, around: str, unit: str) -> None:

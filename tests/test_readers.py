@@ -396,7 +396,6 @@ class TestNewFormat:
             return done.stdout
 
         shown = run("ingest", "--help")
-        assert "tar|chat]" in shown
         assert re.search(r"chat +\.chat +a turn per line", shown)
         scan = ("scan", "-p", "may I ask you why", "--threshold", "0.7")
         for arguments in (["calls"], ["call", "--format", "chat"]):

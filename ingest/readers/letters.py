@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from email import message_from_binary_file, policy
+from email.header import decode_header, make_header
+from email.message import Message
 from typing import BinaryIO
 
 from slice_os.documents import Document, Scalar
@@ -14,6 +16,7 @@ from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, n
 from slice_os.ingest.readers.markup import html_sections
 
 _HEADERS = ("subject", "from", "to", "date")
+_LONGEST_HEADER = 2_000
 _OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
 
 
@@ -24,7 +27,7 @@ def read_eml(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         message = message_from_binary_file(content, policy=policy.default)
-        headers = {name: str(message[name]) for name in _HEADERS if message[name]}
+        headers = _headers(message)
         names = [part.get_filename() or "" for part in message.iter_attachments()]
         metadata.update(_described(headers, names))
         if not headers:
@@ -73,6 +76,22 @@ def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
         yield Turn(convert(rtf.decode(options.encoding or "cp1252", "replace"), errors="replace"))
 
     return extracted(source, stream, sections)
+
+
+def _headers(message: Message) -> dict[str, str]:
+    """The headers to keep, decoded.
+
+    The standard library's own parser of headers takes time quadratic in their length.
+
+    Raises:
+        InputError: if a header that says what a part is is too long.
+    """
+    for part in message.walk():
+        for name, value in part.raw_items():
+            if name.lower().startswith("content-") and len(value) > _LONGEST_HEADER:
+                raise InputError(f"a header of more than {_LONGEST_HEADER:,} characters")
+    raw = {name.lower(): str(value)[:_LONGEST_HEADER] for name, value in message.raw_items()}
+    return {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
 
 
 def _described(headers: dict[str, str], attachments: list[str]) -> dict[str, Scalar]:

@@ -57,8 +57,9 @@ def _docx(content: BinaryIO) -> Iterator[Turn]:
     heading = ""
     for block in document.iter_inner_content():
         if hasattr(block, "rows"):
-            for row in block.rows:
-                cells = dict.fromkeys(cell.text.strip() for cell in row.cells)
+            # A cell may claim to span a million columns, which the library's cells repeat.
+            for row in block._element.iterfind("{*}tr"):
+                cells = ("".join(text.text or "" for text in cell.iter("{*}t")) for cell in row)
                 yield Turn("\t".join(filter(None, cells)), fields=_heading(heading))
             continue
         style = (block.style.name or "") if block.style is not None else ""
@@ -91,6 +92,7 @@ def _shape(shape: Any) -> Iterator[str]:
 
 
 def _sheet(sheet: Any, options: ReadOptions, found: list[Record], before: int) -> Iterator[Turn]:
+    sheet.reset_dimensions()  # a sheet may claim a million empty rows
     rows = sheet.iter_rows(values_only=True)
     header = next(rows, ())
     columns = ["" if name is None else str(name).strip() for name in header]

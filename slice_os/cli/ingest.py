@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "metadata_fields",
     multiple=True,
     metavar="FIELD",
-    help="JSONL and CSV: metadata field to keep; repeatable. By default all plain values.",
+    help="Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
 )
 @click.option(
     "--group-by",
