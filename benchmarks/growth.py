@@ -27,6 +27,7 @@ from copy_store import stored_parts
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart
+from slice_os.stores.opensearch import compaction
 from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -54,7 +55,19 @@ def fill(location: str, parts: Iterator[DocumentPart], encoder: SpanEncoder) -> 
                 assert not writer.write(part)
             assert not writer.flush()
         info = corpus.info()
+        store = corpus.store
+        if isinstance(store, OpenSearchStore):
+            wait_for_merges(store)
     return {"tokens": info.pieces, "seconds": round(time.perf_counter() - began, 1)}
+
+
+def wait_for_merges(store: OpenSearchStore) -> None:
+    """Wait until the server has done what merging it does by itself."""
+    indices = store.handle.client.indices
+    while indices.stats(index=store.handle.name, metric="merge")["_all"]["total"]["merges"][
+        "current"
+    ]:
+        time.sleep(1)
 
 
 def latency(corpus: Corpus, phrases: list[str]) -> dict[str, Any]:
@@ -120,7 +133,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tokens", type=int, nargs="+", required=True)
     parser.add_argument("--phrases", type=int, default=30)
+    parser.add_argument("--no-merge", action="store_true", help="leave the segments as they are")
     chosen = parser.parse_args()
+    if chosen.no_merge:
+        compaction.SMALLEST_BYTES = 1 << 60
     encoder = SpanEncoder()
     phrases = corpora.contract_phrases(chosen.data)[: chosen.phrases]
     rows = []

@@ -48,7 +48,9 @@ from slice_os.stores.opensearch.server_scan import ServerScan
 # scored, as many as have that many token vectors, and the graph is explored further for them.
 CHEAP_PIECES = 10_000
 MOST_NEAREST = 1_000
-DEPTH_FOR_SHORT = 10_000
+# For how many passages the graph is explored at least; benchmarks/server_search.py measures it.
+DEPTH = 1_000
+DEPTH_FOR_SHORT = 4_000
 
 logger = logging.getLogger("slice_os")
 
@@ -151,7 +153,7 @@ class ServerFlows:
             Proposals and the highest BM25 of each phrase.
         """
         nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
-        depth = DEPTH_FOR_SHORT if nearest > num_candidates else num_candidates
+        depth = max(nearest, DEPTH_FOR_SHORT if nearest > num_candidates else DEPTH)
         ranking = search_bodies.ranking(
             query, self._flows.index.settings, num_candidates, nearest, depth
         )
