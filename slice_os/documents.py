@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TypeAlias
@@ -58,9 +58,9 @@ class Document:
         language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences.
 
     Raises:
-        InputError: if the id is empty, the language is no code, there is a lone surrogate, a
-            metadata value is not a string, a boolean or a number that JSON can carry, or segments
-            overlap or go beyond the text.
+        InputError: if the id or the text is no string, the id is empty, the language is no code,
+            there is a lone surrogate, a metadata value is not a string, a boolean or a number that
+            JSON can carry, or segments overlap or go beyond the text.
     """
 
     id: str
@@ -80,6 +80,8 @@ class Document:
         return hashlib.sha256(packed).hexdigest()[:32]
 
     def __post_init__(self) -> None:
+        for part in ("id", "text", "source"):
+            _check_string(part, getattr(self, part))
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
@@ -116,6 +118,36 @@ def check_language(code: str) -> None:
     """
     if not (code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3):
         raise InputError(f"no language {code!r}; give an ISO 639 code, such as en, de or ja")
+
+
+def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents, and nothing else.
+
+    Raises:
+        InputError: saying what to give; for a single object at once, else when it comes.
+    """
+    if isinstance(documents, (str, bytes, Document, Mapping)):
+        raise InputError(
+            f"a {type(documents).__name__} is not a list of documents; give "
+            '[Document("an id", "the text")], or ingest files'
+        )
+    return map(_checked, documents)
+
+
+def _checked(document: Document) -> Document:
+    if not isinstance(document, Document):
+        raise InputError(
+            f'a {type(document).__name__} is not a document; give Document("an id", "the text")'
+        )
+    return document
+
+
+def _check_string(part: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InputError(
+            f"the {part} of a document is a string, not {reprlib.repr(value)}; "
+            'give Document("an id", "the text")'
+        )
 
 
 def field_text(value: Scalar) -> str:
