@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,7 +41,8 @@ def render(hit: Hit, number: int) -> str:
 def complaint(record: BadRecord) -> str:
     """One line that says by file and line why a record cannot be used."""
     line = f":{record.line}" if record.line else ""
-    return printable(f"slice-os: {record.source}{line}: {record.reason}")
+    here = f"{Path.cwd().as_posix().rstrip('/')}/"
+    return printable(f"slice-os: {record.source.removeprefix(here)}{line}: {record.reason}")
 
 
 def printable(text: str) -> str:

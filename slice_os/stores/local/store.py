@@ -19,7 +19,8 @@ from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.parts import WHOLE, Part
 from slice_os.query import Query
-from slice_os.stores.base import StoredDocument, StoreInfo
+from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.local import catalogue
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
@@ -179,17 +180,29 @@ class LocalStore:
                     found[doc_id] = StoredDocument(*row)
         return found
 
-    def documents_of(self, source: str) -> set[str]:
-        """Ids of the documents that came from a source."""
-        return {
-            doc_id
-            for (doc_id,) in self._select("SELECT doc_id FROM documents WHERE source = ?", source)
-        }
+    def documents_of(self, *sources: str) -> set[str]:
+        """Ids of the documents that came from one of the sources."""
+        with self._reading() as connection:
+            return catalogue.documents_of(connection, sources)
 
-    def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, or None."""
-        rows = self._select("SELECT signature FROM sources WHERE source = ?", source)
-        return rows[0][0] if rows else None
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        """The signatures under which sources were last read; those never read are missing."""
+        with self._reading() as connection:
+            return catalogue.source_signatures(connection, sources)
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        """All documents, by id, read some at a time."""
+        page: list[DocumentEntry] | None = None
+        while page is None or page:
+            with self._reading() as connection:
+                page = catalogue.documents_after(connection, page[-1].id if page else "")
+            yield from page
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        """All sources that have documents, by name."""
+        with self._reading() as connection:
+            found = catalogue.sources(connection)
+        yield from found
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""

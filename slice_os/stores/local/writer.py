@@ -108,6 +108,14 @@ class LocalWriter:
             self._changed = True
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        """Note that documents come from another source; see `Writer.assign`."""
+        with errors_explained(self._folder):
+            self._connection.executemany(
+                "UPDATE documents SET source = ? WHERE doc_id = ?",
+                ((source, doc_id) for doc_id in doc_ids),
+            )
+
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
         with self._lock, errors_explained(self._folder):
@@ -118,6 +126,11 @@ class LocalWriter:
                 "ON CONFLICT (source) DO UPDATE SET signature = excluded.signature",
                 (source, signature),
             )
+
+    def forget_source(self, source: str) -> None:
+        """Delete what is noted about a source; see `Writer.forget_source`."""
+        with errors_explained(self._folder):
+            self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
 
     def close(self) -> None:
         """Commit the complete documents, and drop an incomplete one."""
