@@ -110,11 +110,18 @@ class LocalWriter:
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that documents come from another source; see `Writer.assign`."""
-        with errors_explained(self._folder):
-            self._connection.executemany(
-                "UPDATE documents SET source = ? WHERE doc_id = ?",
-                ((source, doc_id) for doc_id in doc_ids),
-            )
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
+            for doc_id in doc_ids:
+                row = self._connection.execute(
+                    "SELECT id FROM documents WHERE doc_id = ?", (doc_id,)
+                ).fetchone()
+                if row is not None:
+                    self._connection.execute(
+                        "UPDATE documents SET source = ? WHERE id = ?", (source, *row)
+                    )
+                    seal(self._connection, "documents", row[0])
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
@@ -129,7 +136,9 @@ class LocalWriter:
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
-        with errors_explained(self._folder):
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
             self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
 
     def close(self) -> None:
