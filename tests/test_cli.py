@@ -443,9 +443,12 @@ class TestInterruption:
             assert process.stderr.read() == b""
             assert process.wait(60) == 0
 
-    def test_ctrl_c_stops_an_ingest_that_later_resumes(self, run: Run, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_stops_an_ingest_that_later_resumes(
+        self, run: Run, tmp_path: Path, sent: signal.Signals, status: int
+    ) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
-        (tmp_path / "a.jsonl").write_bytes(record * 150)
+        (tmp_path / "a.jsonl").write_bytes(record * 400)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
         with subprocess.Popen(
             [*COMMAND, *ingest],
@@ -456,13 +459,14 @@ class TestInterruption:
             # Shells start background jobs with SIGINT ignored, and children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
-            while not (tmp_path / "s/writer.lock").exists():
+            vectors = tmp_path / "s/vectors.i8"
+            while not (vectors.exists() and vectors.stat().st_size > 1_000_000):
                 assert process.poll() is None
                 time.sleep(0.05)
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             out, err = process.communicate(timeout=120)
-        assert (process.returncode, out, err.strip()) == (130, b"", b"slice-os: stopped")
+        assert (process.returncode, out, err.strip()) == (status, b"", b"slice-os: stopped")
         kept = orjson.loads(run("info", "--store", "s").out)["documents"]
+        assert kept > 0
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
-        assert finished["documents"] == 150 - kept
+        assert finished["documents"] == 400 - kept
