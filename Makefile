@@ -16,6 +16,10 @@ demo: demo.slice ## Ingest the demo documents into demo.slice and search them
 test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: soak
+soak: $(VENV)/.dev ## Damage a store in 1,500 ways, and save what came of it: half an hour
+	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
+
 .PHONY: check
 check: $(VENV)/.dev ## Check style, format and types
 	$(BIN)/ruff check .

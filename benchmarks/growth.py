@@ -4,7 +4,9 @@
         --data ../shared/data --tokens 10000 100000 1000000 5000000
 
 Both stores hold the same passages, copied from a local store, several times under other ids if it
-has too few. Saves JSON to benchmarks/results/growth.json, and a plot to docs/growth.svg.
+has too few. `--there contracts contracts.slice http://127.0.0.1:9200/contracts` adds a store and an
+index that are there already, with phrases for contracts or dialogues. Saves JSON to
+benchmarks/results/growth.json, and a plot to docs/growth.svg.
 """
 
 from __future__ import annotations
@@ -97,6 +99,17 @@ def measure(
     shutil.rmtree(folder)
     location = f"{url}/growth-{tokens}"
     row["indexing_seconds"] = fill(location, some(source, encoder, tokens), encoder)["seconds"]
+    row |= index_latency(location, encoder, phrases)
+    with Corpus(location, encoder) as corpus:
+        store = corpus.store
+        assert isinstance(store, OpenSearchStore)
+        store.handle.client.indices.delete(index=store.handle.name)
+    return row
+
+
+def index_latency(location: str, encoder: SpanEncoder, phrases: list[str]) -> dict[str, Any]:
+    """Milliseconds of a search by each engine that the node has."""
+    row = {}
     with Corpus(location, encoder) as corpus:
         store = corpus.store
         assert isinstance(store, OpenSearchStore)
@@ -105,8 +118,17 @@ def measure(
             if engine in (PAINLESS, best):
                 store._server._engine = engine
                 row[name] = latency(corpus, phrases)
-        store.handle.client.indices.delete(index=store.handle.name)
     return row
+
+
+def there(local: str, location: str, encoder: SpanEncoder, phrases: list[str]) -> dict[str, Any]:
+    """A local store and an index that hold the same."""
+    with Corpus(local, encoder) as corpus:
+        row: dict[str, Any] = {
+            "tokens": corpus.info().pieces,
+            "local": latency(corpus, phrases),
+        }
+    return row | index_latency(location, encoder, phrases)
 
 
 def plot(rows: list[Any], path: Path) -> None:
@@ -131,21 +153,27 @@ def main() -> None:
     parser.add_argument("--url", required=True)
     parser.add_argument("--local", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--tokens", type=int, nargs="+", required=True)
+    parser.add_argument("--tokens", type=int, nargs="*", default=[])
+    parser.add_argument("--there", nargs=3, action="append", default=[])
     parser.add_argument("--phrases", type=int, default=30)
     parser.add_argument("--no-merge", action="store_true", help="leave the segments as they are")
     chosen = parser.parse_args()
     if chosen.no_merge:
         compaction.SMALLEST_BYTES = 1 << 60
     encoder = SpanEncoder()
-    phrases = corpora.contract_phrases(chosen.data)[: chosen.phrases]
+    phrases = {
+        "contracts": corpora.contract_phrases(chosen.data)[: chosen.phrases],
+        "dialogues": corpora.dialogue_phrases(chosen.data)[: chosen.phrases],
+    }
     rows = []
     with Corpus(chosen.local, encoder) as corpus:
         assert isinstance(corpus.store, LocalStore)
         for tokens in chosen.tokens:
-            rows.append(measure(chosen.url, corpus.store, encoder, tokens, phrases))
-            print(json.dumps(rows[-1]), flush=True)
-            (HERE / "results" / "growth.json").write_text(json.dumps(rows, indent=2) + "\n")
+            row = measure(chosen.url, corpus.store, encoder, tokens, phrases["contracts"])
+            rows.append({"corpus": "contracts"} | row)
+    for name, local, location in chosen.there:
+        rows.append({"corpus": name} | there(local, location, encoder, phrases[name]))
+    (HERE / "results" / "growth.json").write_text(json.dumps(rows, indent=2) + "\n")
     plot(rows, HERE.parent / "docs" / "growth.svg")
 
 

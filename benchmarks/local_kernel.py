@@ -112,7 +112,8 @@ def main() -> None:
             folder.mkdir(exist_ok=True)
             store = build(folder, options.data, encoder, options.tokens)
         one, many = make_query(encoder, phrases[0]), make_query(encoder, phrases)
-        table, arrays = store._passages(), store._arrays
+        snapshot = store._snapshot()
+        table, arrays = snapshot.table, snapshot.arrays
         vectors = store.folder / "vectors.i8"
         threshold = encoder.card.threshold
         works = {
@@ -160,7 +161,8 @@ def main() -> None:
 def memory(folder: Path, query: Query) -> tuple[float, float]:
     """What a fresh process holds of the files, and what scoring adds to its peak, in MB."""
     store = LocalStore.open(folder)
-    table, arrays = store._passages(), store._arrays
+    snapshot = store._snapshot()
+    table, arrays = snapshot.table, snapshot.arrays
     before = peak_megabytes()
     for files, rows in ((arrays.by_piece, table.n_pieces), (arrays.by_word, table.n_words)):
         for file in files:

@@ -19,8 +19,8 @@ HEAD = """\
 What `slice-os` and each of its commands say for `--help`. `make docs` writes this page.
 
 Exit status: 0 all went well, 1 an error or records that could not be used, 2 wrong usage, 130
-stopped by Ctrl-C. Errors are one line on standard error. Into a pipe, answers are JSON lines; on a
-terminal they are made for people.
+stopped by Ctrl-C, 143 by SIGTERM. A command that is stopped keeps what is complete. Errors are one
+line on standard error. Into a pipe, answers are JSON lines; on a terminal they are made for people.
 """
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
+import os
+import stat
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from types import TracebackType
@@ -13,42 +17,55 @@ from typing import BinaryIO
 from slice_os.errors import InputError
 from slice_os.ingest.readers import BadRecord
 
+LONGEST_FIELD = 12_000
+_FIELDS = ("source", "line", "reason", "record")
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
 
 class DeadLetters:
     """Appends bad records to a file of JSON lines, created for the first record.
 
     Each line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO
-    8601, UTC). It is appended at once, in one step, so that several processes on one machine can
-    share the file.
+    8601, UTC), and no text in it is longer than `LONGEST_FIELD` characters and a note. It is
+    appended at once, in one step, so that several processes on one machine can share the file. A
+    record that the file has already is not written again.
 
     Attributes:
-        path: the file.
-        count: records written so far.
+        path: the file; a new one is for its owner alone.
+        count: records given so far.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.count = 0
         self._stream: BinaryIO | None = None
+        self._kept: set[bytes] = set()
         self._close = ExitStack()
 
     def write(self, record: BadRecord) -> None:
-        """Append a record.
+        """Append a record, unless the file has it.
 
         Raises:
-            InputError: if the file cannot be written.
+            InputError: if the file cannot be written, or is a link.
         """
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)
+        record = replace(
+            record,
+            source=_shortened(record.source),
+            reason=_shortened(record.reason),
+            record=_shortened(record.record),
+        )
         try:
             if self._stream is None:
-                self._stream = self._close.enter_context(self.path.open("ab", buffering=0))
-            # A lone surrogate is written as \udXXX, which JSON reads back unchanged.
-            self._stream.write(f"{line}\n".encode("utf-8", "backslashreplace"))
+                self._stream = self._open()
+            digest = _digest(asdict(record))
+            if digest not in self._kept:
+                self._stream.write(_line(record))
+                self._kept.add(digest)
         except OSError as error:
+            link = error.errno == errno.ELOOP
+            reason = "it is a link" if link else error.strerror or error
             raise InputError(
-                f"{self.path}: cannot write dead letters ({error.strerror or error}); "
-                "choose another file"
+                f"{self.path}: cannot write dead letters ({reason}); choose another file"
             ) from None
         self.count += 1
 
@@ -63,3 +80,44 @@ class DeadLetters:
     ) -> None:
         self._close.close()
         self._stream = None
+
+    def _open(self) -> BinaryIO:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | _NO_LINKS
+        descriptor = os.open(self.path, flags, 0o600)
+        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        stream = os.fdopen(descriptor, "r+b" if regular else "wb", buffering=0)
+        self._close.enter_context(stream)
+        if regular:
+            self._read(stream)
+        return stream
+
+    def _read(self, stream: BinaryIO) -> None:
+        """Learn which records the file has, and end a line that was not written to its end."""
+        last = b"\n"
+        with open(os.dup(stream.fileno()), "rb") as lines:  # noqa: PTH123
+            for last in lines:
+                try:
+                    # orjson would refuse lone surrogates.
+                    self._kept.add(_digest(json.loads(last)))
+                except (ValueError, KeyError, TypeError, RecursionError):
+                    continue
+        if not last.endswith(b"\n"):
+            stream.write(b"\n")
+
+
+def _line(record: BadRecord) -> bytes:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    line = json.dumps({**asdict(record), "time": now}, ensure_ascii=False)
+    # A lone surrogate is written as \udXXX, which JSON reads back unchanged.
+    return f"{line}\n".encode("utf-8", "backslashreplace")
+
+
+def _digest(fields: dict[str, object]) -> bytes:
+    content = json.dumps([fields[name] for name in _FIELDS])
+    return hashlib.sha256(content.encode()).digest()[:16]
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_FIELD:
+        return text
+    return f"{text[:LONGEST_FIELD]}… ({len(text):,} characters in all)"

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from slice_os.documents import Document
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.sources import Source
+
+# Begins the ids that a reader makes, to tell them from those that records have.
+_MADE = "\0"
 
 
 def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]:
@@ -27,12 +32,49 @@ def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]
     Raises:
         InputError: if no reader has the source's format.
     """
+    for record in _records(source, source.ids, options):
+        yield record if isinstance(record, BadRecord) else _prefixed(record, source)
+
+
+def read_additions(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """As `read`, with ids that nothing which is added later has.
+
+    A record without an id gets one made of its content, so that a record added twice is stored
+    once.
+    """
+    copies: Counter[str] = Counter()
+    for record in _records(source, _MADE, options):
+        if isinstance(record, BadRecord):
+            yield record
+        elif record.id.startswith(_MADE):
+            content = f"{source.name}#{record.fingerprint[:16]}"
+            copies[content] += 1
+            number = f"-{copies[content]}" if copies[content] > 1 else ""
+            yield _prefixed(replace(record, id=f"{content}{number}"), source)
+        else:
+            yield _prefixed(record, source)
+
+
+def _records(source: Source, ids: str, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """What the reader makes of a source that it knows by the beginning of its documents' ids."""
     read_stream = reader_named(source.format).load()
     try:
         with _open(source) as stream:
-            yield from read_stream(source.name, stream, options)
+            for record in read_stream(ids, stream, options):
+                if isinstance(record, BadRecord):
+                    within = record.source.removeprefix(ids)
+                    yield replace(record, source=f"{source.name}{within}")
+                else:
+                    yield record
     except OSError as error:
         yield BadRecord(source.name, None, f"cannot be read: {error.strerror or error}", "")
+
+
+def _prefixed(document: Document, source: Source) -> Document:
+    doc_id = f"{source.id_prefix}{document.id}"
+    if (document.id, document.source) == (doc_id, source.name):
+        return document
+    return replace(document, id=doc_id, source=source.name)
 
 
 def _open(source: Source) -> contextlib.AbstractContextManager[BinaryIO]:

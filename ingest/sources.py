@@ -6,16 +6,20 @@ import glob
 import itertools
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from slice_os.documents import check_text
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_of, reader_named
 from slice_os.parts import WHOLE, Part
 
 STDIN = "-"
+PIPED = "stdin"
 DEFAULT_FORMAT = "text"
+_MOST_KINDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,55 +27,211 @@ class Source:
     """Something to read documents from.
 
     Attributes:
-        name: the path as given, normalised, with forward slashes; ``stdin`` for standard input.
+        name: by which a store knows it: the real path of the file, or below the name that was
+            given; ``stdin`` for what is piped in without a name.
         path: the file; None for standard input.
         format: name of its reader in `READERS`.
+        ids: what the ids of its documents begin with, unless its records have ids; by default
+            its name. For a file, the path below the folder or pattern that was given.
+        typed: the path as given, which was its name in stores of former versions.
+        id_prefix: put before the id of every document.
     """
 
     name: str
     path: Path | None
     format: str
+    ids: str = ""
+    typed: str = ""
+    id_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", self.ids or self.name)
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds to what came from it before, as what is piped in without a name does."""
+        return self.name == PIPED
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder that an argument names, or the fixed part of a pattern."""
+
+    typed: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file that was found.
+
+    Attributes:
+        path: the file.
+        below: the folder that the ids of its documents are relative to.
+        format: of the file; None if it is skipped.
+        kind: what it is, to count skipped files.
+    """
+
+    path: Path
+    below: Path
+    format: str | None
+    kind: str = ""
+
+
+class Sources:
+    """The files that PATH arguments name, each once, found while iterating.
+
+    Use `find_sources`.
+
+    Attributes:
+        name: that was given for the sources; None names each by its real path.
+        skipped: number of files without a reader found so far, by extension.
+        names: the names of all files found so far, with the real path of each.
+    """
+
+    def __init__(
+        self,
+        arguments: list[str],
+        read_as: str | None,
+        part: Part,
+        name: str | None,
+        id_prefix: str,
+        store_folder: Path | None,
+    ) -> None:
+        self.name = name
+        self.skipped: Counter[str] = Counter()
+        self.names: dict[str, str] = {}
+        self._arguments = arguments
+        self._read_as = read_as
+        self._part = part
+        self._id_prefix = id_prefix
+        self._store_folder = os.path.realpath(store_folder) if store_folder else None
+
+    def __iter__(self) -> Iterator[Source]:
+        self.skipped.clear()
+        self.names.clear()
+        seen: set[str] = set()
+        for argument in self._arguments:
+            if argument == STDIN:
+                yield self._stream(None, self._read_as or DEFAULT_FORMAT)
+                continue
+            for entry in _expand(argument, self._read_as, self._store_folder):
+                ids = _utf8(os.path.relpath(entry.path, entry.below))
+                real = real_path(entry.path)
+                name = f"{self.name}/{ids}" if self.name else real
+                first = self.names.setdefault(name, real)
+                if first != real:
+                    raise InputError(
+                        f"{real}: {first} is {name}, too; ingest them one after the other, "
+                        "each with a --source of its own"
+                    )
+                if real in seen or not self._part.holds(ids):
+                    continue
+                seen.add(real)
+                if entry.format is None:
+                    self.skipped[entry.kind] += 1
+                elif _is_stream(entry.path):
+                    yield self._stream(entry.path, entry.format)
+                else:
+                    typed = _typed(entry.path)
+                    yield Source(name, entry.path, entry.format, ids, typed, self._id_prefix)
+
+    @property
+    def roots(self) -> Iterator[Root]:
+        """The folders among the arguments, and those that patterns search."""
+        for argument in self._arguments:
+            if argument == STDIN:
+                continue
+            path = Path(argument)
+            mode = _mode(path)
+            folder = path if mode is not None else _fixed_part(argument)
+            if mode is None or stat.S_ISDIR(mode):
+                yield Root(_typed(folder), Path(real_path(folder)))
+
+    def _stream(self, path: Path | None, format_name: str) -> Source:
+        return Source(self.name or PIPED, path, format_name, id_prefix=self._id_prefix)
 
 
 def find_sources(
-    paths: Iterable[str | Path], read_as: str | None = None, part: Part = WHOLE
-) -> Iterator[Source]:
+    paths: Iterable[str | Path],
+    read_as: str | None = None,
+    part: Part = WHOLE,
+    *,
+    name: str | None = None,
+    id_prefix: str = "",
+    store_folder: Path | None = None,
+) -> Sources:
     """The files that PATH arguments name, each once, found while iterating.
 
     The arguments keep their order; the files of a folder or pattern are sorted by name.
     Folders are searched at every depth, without following links to folders. A file or folder
-    that cannot be read is among the sources, so that reading it reports why. Hidden files,
-    special files and files of an unknown extension are skipped, unless an argument names them.
+    that cannot be read is among the sources, so that reading it reports why. Special files, links
+    to folders and files of an unknown extension are skipped and counted, unless an argument names
+    them; hidden files are skipped.
 
     Args:
         paths: files, folders, glob patterns (``**`` for any depth) or ``-`` for standard input.
         read_as: the format of every file, by its name in `READERS`; None goes by the
             extension and reads standard input as text.
-        part: the sources to find, by their names; there may be none.
+        part: the sources to find, by their paths below the arguments; there may be none.
+        name: of what is piped in, and of the folder that files are in; None calls each file by
+            its real path.
+        id_prefix: put before the id of every document.
+        store_folder: not searched.
 
     Raises:
         InputError: if a path does not exist or has nothing to read, if no reader has the
-            format, if a named file has an unknown extension and ``read_as`` is None, or if
-            standard input is to be divided into parts.
+            format, if a named file has an unknown extension and ``read_as`` is None, if standard
+            input is to be divided into parts, or if the name cannot be one.
     """
     if read_as is not None:
         reader_named(read_as)
+    if name is not None:
+        _check_name(name)
+    check_text(id_prefix, "--id-prefix")
     arguments = list(dict.fromkeys(map(str, paths)))
     if STDIN in arguments and part != WHOLE:
         raise InputError(f"-: standard input has no part {part}; ingest files, or do without parts")
     for argument in arguments:
-        if not any(_expand(argument, read_as)):
-            raise InputError(f"{argument}: nothing to read here; {_known_formats()}")
-    return (source for source in _each_once(arguments, read_as) if part.holds(source.name))
+        if argument != STDIN:
+            _check_readable(argument, read_as)
+    return Sources(arguments, read_as, part, name, id_prefix, store_folder)
 
 
-def _each_once(arguments: list[str], read_as: str | None) -> Iterator[Source]:
-    seen = set()
-    for argument in arguments:
-        for source in _expand(argument, read_as):
-            if source.name not in seen:
-                seen.add(source.name)
-                yield source
+def skipped_line(skipped: Mapping[str, int]) -> str:
+    """Skipped files in words: ``12 files skipped: 2 .gz, 1 .pdf``."""
+    total = sum(skipped.values())
+    kinds = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_MOST_KINDS])
+    more = sum(count for _, count in kinds[_MOST_KINDS:])
+    files = "1 file" if total == 1 else f"{total:,} files"
+    return f"{files} skipped: {shown}" + (f", {more:,} others" if more else "")
+
+
+def real_path(path: Path) -> str:
+    """The absolute path without links; of a link to nowhere, that of the link itself."""
+    real = Path(os.path.realpath(path))
+    if not real.exists():
+        real = Path(os.path.realpath(path.parent)) / path.name
+    return _utf8(real)
+
+
+def _check_name(name: str) -> None:
+    check_text(name, "--source")
+    if name in ("", ".", PIPED, STDIN) or name.startswith("/") or name != os.path.normpath(name):
+        raise InputError(
+            f"no source can have the name {name!r}; choose one such as calls or crm/2026"
+        )
+
+
+def _check_readable(argument: str, read_as: str | None) -> None:
+    skipped: Counter[str] = Counter()
+    for entry in _expand(argument, read_as, None):
+        if entry.format is not None:
+            return
+        skipped[entry.kind] += 1
+    why = f"{skipped_line(skipped)}; " if skipped else ""
+    raise InputError(f"{argument}: nothing to read here; {why}{_known_formats()}")
 
 
 def _known_formats() -> str:
@@ -79,11 +239,8 @@ def _known_formats() -> str:
     return f"known extensions are {extensions}; for others, choose --format {'|'.join(READERS)}"
 
 
-def _expand(argument: str, read_as: str | None) -> Iterator[Source]:
-    """The sources of one argument."""
-    if argument == STDIN:
-        yield Source("stdin", None, read_as or DEFAULT_FORMAT)
-        return
+def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Iterator[_Entry]:
+    """The files of one argument."""
     path = Path(argument)
     # An empty argument is far more often an unset shell variable than the current folder.
     mode = _mode(path) if argument else None
@@ -93,38 +250,49 @@ def _expand(argument: str, read_as: str | None) -> Iterator[Source]:
             raise InputError(
                 f"{argument!r}: no such file or folder, and no file matches it as a pattern"
             )
+        below = _fixed_part(argument)
         for match in map(Path, matches):
-            yield from _walk(match, read_as) if match.is_dir() else _entry(match, read_as)
+            if match.is_dir():
+                yield from _walk(match, below, read_as, store_folder)
+            else:
+                yield _entry(match, below, read_as)
     elif stat.S_ISDIR(mode):
-        yield from _walk(path, read_as)
+        yield from _walk(path, path, read_as, store_folder)
     else:
         known = read_as or format_of(path)
         if known is None:
             raise InputError(f"{argument}: unknown extension {path.suffix!r}; {_known_formats()}")
-        yield Source(_name(path), path, known)
+        yield _Entry(path, path.parent, known)
 
 
-def _walk(folder: Path, read_as: str | None) -> Iterator[Source]:
+def _walk(
+    folder: Path, below: Path, read_as: str | None, store_folder: str | None
+) -> Iterator[_Entry]:
     errors: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=errors.append):
         here = Path(root)
-        folders[:] = sorted(
-            name for name in folders if not (_hidden(name) or (here / name).is_symlink())
-        )
+        if store_folder and os.path.realpath(here) == store_folder:
+            folders.clear()
+            continue
+        seen = sorted(name for name in folders if not _hidden(name))
+        folders[:] = [name for name in seen if not (here / name).is_symlink()]
+        for name in sorted(set(seen).difference(folders)):
+            yield _Entry(here / name, below, None, "linked folder")
         for name in sorted(files):
             if not _hidden(name):
-                yield from _entry(here / name, read_as)
+                yield _entry(here / name, below, read_as)
     for error in errors:
         unreadable = Path(os.fsdecode(error.filename))
-        yield Source(_name(unreadable), unreadable, read_as or DEFAULT_FORMAT)
+        yield _Entry(unreadable, below, read_as or DEFAULT_FORMAT)
 
 
-def _entry(path: Path, read_as: str | None) -> Iterator[Source]:
-    """A file found in a folder or by a pattern, unless it is to be skipped."""
-    known = read_as or format_of(path)
+def _entry(path: Path, below: Path, read_as: str | None) -> _Entry:
+    """A file found in a folder or by a pattern."""
     mode = _mode(path)
-    if known is not None and (mode is None or stat.S_ISREG(mode)):
-        yield Source(_name(path), path, known)
+    if mode is not None and not stat.S_ISREG(mode):
+        return _Entry(path, below, None, "special file")
+    kind = _utf8(path.suffix.lower()) if path.suffix else "without extension"
+    return _Entry(path, below, read_as or format_of(path), kind)
 
 
 def _hidden(name: str) -> bool:
@@ -139,7 +307,20 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _name(path: Path) -> str:
+def _is_stream(path: Path) -> bool:
+    mode = _mode(path)
+    return mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _fixed_part(pattern: str) -> Path:
+    """The folder that a pattern searches."""
+    return Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
+
+
+def _typed(path: Path) -> str:
+    return _utf8(os.path.normpath(path))
+
+
+def _utf8(path: str | Path) -> str:
     # A file name need not be UTF-8, but it becomes a document id, which must be.
-    name = Path(os.path.normpath(path)).as_posix()
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return Path(path).as_posix().encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,16 +1,18 @@
-"""A corpus in OpenSearch for applications that use asyncio."""
+"""A corpus for applications that use asyncio."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.corpus import Filter
+from slice_os.corpus import Corpus, Filter
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import parse_where
 from slice_os.mining import (
@@ -34,16 +36,20 @@ from slice_os.search_options import (
 )
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.registry import find_backend
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
 
 
-class AsyncCorpus:
-    """Searches and mines an index without blocking the event loop, with the results of `Corpus`.
+BATCH_HITS = 64
 
-    Requests go through opensearch-py's asyncio client. Phrases are encoded, and passages scored,
-    in threads. To fill an index, use `Corpus`.
+
+class AsyncCorpus:
+    """Searches and mines a store without blocking the event loop, with the results of `Corpus`.
+
+    Requests to an index go through opensearch-py's asyncio client. Phrases are encoded, and
+    passages scored, in threads, and so is all work on a local store. To fill a store, use `Corpus`.
 
     Examples:
         >>> async with AsyncCorpus("http://localhost:9200/calls") as calls:
@@ -52,28 +58,34 @@ class AsyncCorpus:
         ...         hit.text, hit.cosine
 
     Args:
-        store: ``http(s)://[user@]host[:port]/index``; with ``client``, the name of the index.
-        encoder: an encoder, or the model to load; None for the one the index was made with.
+        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``; with ``client``,
+            the name of the index.
+        encoder: an encoder, or the model to load; None for the one the store was made with.
         client: your own asyncio client, which stays open when the corpus closes.
 
     Raises:
-        MissingExtraError: if aiohttp is not installed.
+        MissingExtraError: if aiohttp is not installed, for an index.
         StoreError: on an address without an index.
     """
 
     def __init__(
         self,
-        store: str,
+        store: str | Path,
         encoder: SpanEncoder | str | Path | None = None,
         *,
         client: AsyncOpenSearch | None = None,
     ) -> None:
+        store = str(store)
         self._encoder = encoder
         self._owns_client = client is None
         self._opened: tuple[AsyncOpenSearchStore, SpanEncoder] | None = None
         self._opening = asyncio.Lock()
+        self._local: Corpus | None = None
         if client is not None:
             self._client, self._name, self._location = client, store, store
+            return
+        if find_backend(store).folder(store) is not None:
+            self._local = Corpus(store, encoder)
             return
         connection = parse_location(store)
         self._client = connection.async_client()
@@ -91,6 +103,17 @@ class AsyncCorpus:
         num_candidates: int = NUM_CANDIDATES,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
+        if self._local is not None:
+            return await asyncio.to_thread(
+                self._local.search,
+                phrases,
+                top_k=top_k,
+                offset=offset,
+                threshold=threshold,
+                where=where,
+                fusion=fusion,
+                num_candidates=num_candidates,
+            )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
         store, query = await self._query(phrases, where)
@@ -114,6 +137,14 @@ class AsyncCorpus:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
         if threshold is not None:
             check_threshold(threshold)
+        if self._local is not None:
+            mined = self._local.iter_mine(
+                phrases, threshold=threshold, where=where, exhaustive=exhaustive
+            )
+            async with aclosing(_from_thread(mined)) as hits:
+                async for hit in hits:
+                    yield hit
+            return
         store, query = await self._query(phrases, where)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
@@ -122,8 +153,10 @@ class AsyncCorpus:
                     yield hit
 
     async def close(self) -> None:
-        """Close the client, if the corpus opened it."""
-        if self._owns_client:
+        """Close the store, or the client if the corpus opened it."""
+        if self._local is not None:
+            await asyncio.to_thread(self._local.close)
+        elif self._owns_client:
             await self._client.close()
 
     async def __aenter__(self) -> AsyncCorpus:
@@ -161,6 +194,18 @@ class AsyncCorpus:
             encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
         card.check_made(self._location, encoder.card)
         return encoder
+
+
+async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, None]:
+    """The hits of a generator that runs in a thread of its own."""
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1, thread_name_prefix="mine") as thread:
+        try:
+            while batch := await loop.run_in_executor(thread, list, islice(hits, BATCH_HITS)):
+                for hit in batch:
+                    yield hit
+        finally:
+            await loop.run_in_executor(thread, hits.close)
 
 
 def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:

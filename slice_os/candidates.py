@@ -44,7 +44,8 @@ class ScoredCandidates:
         cosines: ``(n_phrases, n_passages)``, the exact maximum over all spans.
         bm25: ``(n_phrases, n_passages)``, 0 if no term of the phrase occurs.
         bm25_best: ``(n_phrases,)``, the highest BM25 of any passage that the filter admits.
-        load: returns the passages of some of these keys; a passage deleted meanwhile is missing.
+        load: returns the passages of some of these keys. A local store returns all, as they were
+            when they were scored; elsewhere a passage deleted meanwhile is missing.
     """
 
     keys: Sequence[PassageKey]

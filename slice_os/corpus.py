@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 
-from slice_os.documents import Document
+from slice_os.contents import Contents
+from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.filters import Allowed, Condition, parse_where
+from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import (
-    BadRecordCallback,
-    IngestSummary,
-    SummaryCallback,
-    ingest_sources,
-)
+from slice_os.ingest.pipeline import ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
+from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.parts import Part
@@ -27,7 +25,7 @@ from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
 from slice_os.stores.backend import NewStore
-from slice_os.stores.base import Rejection, Store, StoreInfo
+from slice_os.stores.base import Rejection, Store
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.registry import (
     Location,
@@ -43,7 +41,7 @@ DEAD_LETTERS = "dead-letters.jsonl"
 Filter = Mapping[str, Allowed] | Sequence[Condition]
 
 
-class Corpus:
+class Corpus(Contents):
     """Documents that can be searched for paraphrases.
 
     Examples:
@@ -117,13 +115,15 @@ class Corpus:
         """Store documents, replacing those with the same id; returns how many were given.
 
         Raises:
+            InputError: on something else than documents.
             StoreError: if OpenSearch rejected some of them; the others are stored.
         """
         added = 0
         rejected: list[Rejection] = []
+        given = checked_documents(documents)
         store = self._for_writing()
         with store.writer() as writer:
-            for part in encode_documents(documents, self.encoder, store.info().max_pieces):
+            for part in encode_documents(given, self.encoder, store.info().max_pieces):
                 rejected += writer.write(part)
                 added += part.last
             rejected += writer.flush()
@@ -136,9 +136,14 @@ class Corpus:
         return added
 
     def delete(self, doc_ids: str | Iterable[str]) -> int:
-        """Delete documents by id; returns how many were found."""
+        """Delete documents by id; returns how many were found.
+
+        The next `ingest` reads their sources again, and stores what these still have.
+        """
+        wanted = [doc_ids] if isinstance(doc_ids, str) else list(doc_ids)
         with self.store.writer() as writer:
-            return writer.delete([doc_ids] if isinstance(doc_ids, str) else doc_ids)
+            reopen_sources(self.store, writer, wanted)
+            return writer.delete(wanted)
 
     def ingest(
         self,
@@ -148,10 +153,17 @@ class Corpus:
         read_as: str | None = None,
         dead_letters: str | Path | None = None,
         part: str = "1/1",
+        source: str | None = None,
+        id_prefix: str = "",
+        prune: bool = False,
+        checksum: bool = False,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
     ) -> IngestSummary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
+
+        A source is known by the real path of its file, or below the name that you give. What is
+        piped in adds to the store; with a name, it replaces what came under that name before.
 
         Args:
             paths: files, folders, globs, or ``-`` for standard input.
@@ -160,6 +172,11 @@ class Corpus:
             dead_letters: file for unusable records; by default in the store's folder.
             part: ``3/16`` reads the third of sixteen parts of the sources. Several processes
                 can load one index in OpenSearch, each with its part.
+            source: name of what is piped in, and of the folder that files are in. Give one if the
+                folder moves, or the same files are ingested on several machines.
+            id_prefix: put before the id of every document.
+            prune: delete the documents of files that are gone from the folders in ``paths``.
+            checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document.
             complain: called for every unusable record.
 
@@ -167,7 +184,14 @@ class Corpus:
             InputError: if a path does not exist, or there is no such part.
         """
         chosen = Part.parse(part)
-        sources = find_sources(paths, read_as, chosen)
+        sources = find_sources(
+            paths,
+            read_as,
+            chosen,
+            name=source,
+            id_prefix=id_prefix,
+            store_folder=self._folder,
+        )
         return ingest_sources(
             self._for_writing(),
             self.encoder,
@@ -175,6 +199,8 @@ class Corpus:
             options=options or ReadOptions(),
             dead_letters=Path(dead_letters or self.default_dead_letters),
             part=chosen,
+            prune=prune,
+            checksum=checksum,
             progress=progress,
             complain=complain,
         )
@@ -248,35 +274,16 @@ class Corpus:
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
-    ) -> Iterator[Hit]:
+    ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         query = make_query(self.encoder, phrases, parse_where(where))
         least = self.encoder.card.threshold if threshold is None else threshold
         yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
-    def text(self, doc_id: str) -> str:
-        """The text of a document, exactly as given; the offsets of hits count its code points.
-
-        Raises:
-            InputError: if the id is unknown.
-        """
-        text = self.store.document_text(doc_id)
-        if text is None:
-            raise InputError(f"{self._location}: no document {doc_id!r}")
-        return text
-
-    def info(self) -> StoreInfo:
-        """Counts of the store, and its encoder."""
-        return self.store.info()
-
     @property
     def default_dead_letters(self) -> Path:
         """The file for unusable records, unless another one is given."""
-        if isinstance(self._source, (str, Path)):
-            folder = find_backend(self._source).folder(str(self._source))
-        else:
-            folder = self._source.folder
-        return (folder or Path()) / DEAD_LETTERS
+        return (self._folder or Path()) / DEAD_LETTERS
 
     def close(self) -> None:
         """Close the store, if the corpus opened it."""
@@ -294,6 +301,12 @@ class Corpus:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def _folder(self) -> Path | None:
+        if isinstance(self._source, (str, Path)):
+            return find_backend(self._source).folder(str(self._source))
+        return self._source.folder
 
     @property
     def _location(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, field
 from math import isfinite
 from typing import TypeAlias
@@ -53,9 +53,9 @@ class Document:
         source: the file it came from; empty if it was made by a program.
 
     Raises:
-        InputError: if the id is empty, there is a lone surrogate, a metadata value is not a
-            string, a boolean or a number that JSON can carry, or segments overlap or go beyond
-            the text.
+        InputError: if the id or the text is no string, the id is empty, there is a lone surrogate,
+            a metadata value is not a string, a boolean or a number that JSON can carry, or
+            segments overlap or go beyond the text.
     """
 
     id: str
@@ -72,6 +72,8 @@ class Document:
         return hashlib.sha256(packed).hexdigest()[:32]
 
     def __post_init__(self) -> None:
+        for part in ("id", "text", "source"):
+            _check_string(part, getattr(self, part))
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
@@ -88,6 +90,36 @@ class Document:
                     f"or goes beyond the text of {len(self.text)} characters"
                 )
             position = segment.end
+
+
+def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents, and nothing else.
+
+    Raises:
+        InputError: saying what to give; for a single object at once, else when it comes.
+    """
+    if isinstance(documents, (str, bytes, Document, Mapping)):
+        raise InputError(
+            f"a {type(documents).__name__} is not a list of documents; give "
+            '[Document("an id", "the text")], or ingest files'
+        )
+    return map(_checked, documents)
+
+
+def _checked(document: Document) -> Document:
+    if not isinstance(document, Document):
+        raise InputError(
+            f'a {type(document).__name__} is not a document; give Document("an id", "the text")'
+        )
+    return document
+
+
+def _check_string(part: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InputError(
+            f"the {part} of a document is a string, not {reprlib.repr(value)}; "
+            'give Document("an id", "the text")'
+        )
 
 
 def field_text(value: Scalar) -> str:

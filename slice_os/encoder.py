@@ -19,7 +19,7 @@ from slice_os.errors import InputError
 from slice_os.projection import read_projection
 from slice_os.token_model import TokenModel, load_model
 
-POOL_PIECES = 32_768
+POOL_PIECES = 8_192
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,9 @@ class SpanEncoder:
         executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:
             ahead: Callable[[], list[FloatArray]] | None = None
-            for pool in _pools(ranges):
+            # A device needs whole batches; a CPU encodes text by text.
+            least = max(POOL_PIECES, 2 * self._model.engine.batch_pieces)
+            for pool in _pools(ranges, least):
                 ready, ahead = ahead, self._start(pool, executor)
                 if ready is not None:
                     yield from ready()
@@ -181,7 +183,7 @@ class SpanEncoder:
         return wait
 
 
-def _pools(ranges: Iterable[PieceRange]) -> Iterator[list[PieceRange]]:
+def _pools(ranges: Iterable[PieceRange], least: int) -> Iterator[list[PieceRange]]:
     pool: list[PieceRange] = []
     pieces = 0
     for piece_range in ranges:
@@ -192,7 +194,7 @@ def _pools(ranges: Iterable[PieceRange]) -> Iterator[list[PieceRange]]:
             )
         pool.append(piece_range)
         pieces += piece_range.end - piece_range.start
-        if pieces >= POOL_PIECES:
+        if pieces >= least:
             yield pool
             pool, pieces = [], 0
     if pool:

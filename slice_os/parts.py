@@ -15,8 +15,8 @@ MOST_PARTS = 10_000
 class Part:
     """One of several parts into which sources are divided; by default everything.
 
-    A hash of a source's name decides, so every worker knows its sources without asking the
-    others. All workers must therefore name the sources in the same way.
+    A hash of a file's path below the folder that was given decides, so every worker knows its
+    sources without asking the others. All workers must therefore give the same paths.
 
     Attributes:
         number: of this part, from 1.
@@ -51,9 +51,9 @@ class Part:
     def __str__(self) -> str:
         return f"{self.number}/{self.total}"
 
-    def holds(self, source: str) -> bool:
-        """Whether a source belongs to this part, by its name."""
-        digest = hashlib.sha256(source.encode()).digest()
+    def holds(self, path: str) -> bool:
+        """Whether a file belongs to this part, by its path below the folder that was given."""
+        digest = hashlib.sha256(path.encode()).digest()
         return int.from_bytes(digest, "big") % self.total == self.number - 1
 
     def all(self) -> list[Part]:

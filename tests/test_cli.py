@@ -108,6 +108,37 @@ class TestIngest:
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
 
+    def test_says_which_files_were_skipped(self, run: Run) -> None:
+        Path("calls").mkdir()
+        Path("calls/a.txt").write_text("End my plan.")
+        for name in ("b.qqq", "c.qqq", "d.\x1bq", "e"):
+            (Path("calls") / name).write_bytes(b"?")
+        outcome = run("ingest", "calls", "--store", "s")
+        assert outcome.status == 0
+        assert orjson.loads(outcome.out)["skipped"] == {
+            ".\x1bq": 1,
+            ".qqq": 2,
+            "without extension": 1,
+        }
+        assert error_line(outcome, 0) == (
+            "4 files skipped: 2 .qqq, 1 .\N{REPLACEMENT CHARACTER}q, 1 without extension"
+        )
+        assert run("ingest", "calls", "--store", "s", "--strict").status == 1
+        assert run("ingest", "calls/a.txt", "--store", "s", "--strict").status == 0
+
+    def test_prunes_and_names_sources(self, run: Run) -> None:
+        Path("calls").mkdir()
+        for name in ("a", "b"):
+            Path(f"calls/{name}.txt").write_text("End my plan.")
+        options = ["--store", "s", "--source", "crm", "--id-prefix", "x/"]
+        assert run("ingest", "calls", *options).status == 0
+        Path("calls/a.txt").unlink()
+        run("ingest", "calls", *options, "--checksum", "--prune")
+        listed = run("list", "--store", "s").out.splitlines()
+        assert [orjson.loads(line) for line in listed] == [
+            {"id": "x/b.txt", "source": "crm/b.txt", "passages": 1}
+        ]
+
     def test_reports_only_the_first_twenty_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_text("bad\n" * 1_000)
         outcome = run("ingest", "a.jsonl", "--store", "s", "--dead-letters", "dead")
@@ -309,6 +340,21 @@ class TestSearching:
         arguments = [store if argument == "STORE" else argument for argument in arguments]
         assert message in error_line(run(*arguments), status)
 
+    def test_documents_and_sources_are_listed(self, run: Run, store: str) -> None:
+        listed = [orjson.loads(line) for line in run("list", "--store", store).out.splitlines()]
+        assert [entry["id"] for entry in listed] == [
+            "de",
+            "emoji",
+            "evil",
+            "long",
+            *(f"same {n}" for n in range(7)),
+        ]
+        shown = run("list", "--store", store, "--sources", "--text")
+        assert shown.out.split() == ["name", "documents", "11"]
+        assert run("list", "--store", store, "--sources", "--json").out == (
+            '{"name":"","documents":11}\n'
+        )
+
     def test_scan_reports_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_text('bad\n{"id": "1", "text": "please stop"}\n')
         Path("b.txt").write_bytes(b"\xff")
@@ -408,9 +454,12 @@ class TestInterruption:
             assert process.stderr.read() == b""
             assert process.wait(60) == 0
 
-    def test_ctrl_c_stops_an_ingest_that_later_resumes(self, run: Run, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_signal_stops_an_ingest_that_later_resumes(
+        self, run: Run, tmp_path: Path, sent: signal.Signals, status: int
+    ) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
-        (tmp_path / "a.jsonl").write_bytes(record * 150)
+        (tmp_path / "a.jsonl").write_bytes(record * 400)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
         with subprocess.Popen(
             [*COMMAND, *ingest],
@@ -421,13 +470,14 @@ class TestInterruption:
             # Shells start background jobs with SIGINT ignored, and children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
-            while not (tmp_path / "s/writer.lock").exists():
+            vectors = tmp_path / "s/vectors.i8"
+            while not (vectors.exists() and vectors.stat().st_size > 1_000_000):
                 assert process.poll() is None
                 time.sleep(0.05)
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sent)
             out, err = process.communicate(timeout=120)
-        assert (process.returncode, out, err.strip()) == (130, b"", b"slice-os: stopped")
+        assert (process.returncode, out, err.strip()) == (status, b"", b"slice-os: stopped")
         kept = orjson.loads(run("info", "--store", "s").out)["documents"]
+        assert kept > 0
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
-        assert finished["documents"] == 150 - kept
+        assert finished["documents"] == 400 - kept

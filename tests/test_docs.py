@@ -78,7 +78,7 @@ def test_the_readme_states_the_weight_of_bm25() -> None:
 def test_the_example_hit_is_real() -> None:
     (line,) = fences(README, "json")
     example = json.loads(line)
-    document = REPOSITORY / example["doc_id"]
+    document = REPOSITORY / "demo" / "contracts" / example["doc_id"]
     text = document.read_bytes().decode()
     assert text[example["start"] : example["end"]] == example["text"]
     hit = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
@@ -110,7 +110,7 @@ def hits(lines: str, folder: Path) -> list[dict[str, object]]:
     found = [json.loads(line) for line in lines.splitlines()]
     for hit in found:
         if hit["doc_id"].endswith(".txt"):
-            text = (folder / hit["doc_id"]).read_bytes().decode()
+            text = (folder / "demo" / "contracts" / hit["doc_id"]).read_bytes().decode()
             assert text[hit["start"] : hit["end"]] == hit["text"]
     return found
 

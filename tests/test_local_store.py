@@ -170,8 +170,7 @@ class TestDocuments:
             writer.finish_source("one", "first")
             writer.finish_source("one", "second")
         assert store.documents_of("one") == {"a"}
-        assert store.source_signature("one") == "second"
-        assert store.source_signature("two") is None
+        assert store.source_signatures(["one", "two"]) == {"one": "second"}
 
     @settings(max_examples=25)
     @given(texts=st.lists(hard_texts(8), max_size=4))

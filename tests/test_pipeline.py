@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.summary import IngestSummary
 from slice_os.query import Phrases, Query
 from slice_os.stores.registry import open_store
 
@@ -65,7 +65,9 @@ def contents(place: str = "store") -> dict[str, Any]:
         )
         held.setdefault(passage.doc_id, []).append(place_and_vectors)
     for doc_id, passages in held.items():
-        passages.append((store.document_text(doc_id), store.documents([doc_id])[doc_id]))
+        stored = store.documents([doc_id])[doc_id]
+        place_of = Path(stored.source).name
+        passages.append((store.document_text(doc_id), place_of, stored.fingerprint))
     store.close()
     return held
 
@@ -151,7 +153,7 @@ class TestBrokenRecords:
         assert set(contents()) == {"r1", "r2", "r3"}
         kept = letters()
         assert [(k["source"], k["line"]) for k in kept] == [(t.source, t.line) for t in told]
-        assert [(k["source"], k["line"], k["record"]) for k in kept] == [
+        assert [(Path(k["source"]).name, k["line"], k["record"]) for k in kept] == [
             ("a.jsonl", 2, "no json"),
             ("a.jsonl", 4, '{"id": "x"}'),
             ("a.jsonl", 5, "[1]"),
@@ -187,7 +189,7 @@ class TestBrokenRecords:
         Path("a.jsonl").write_bytes(b"no json\n")
         for _ in range(3):
             assert corpus.ingest(["."]).bad_records == 1
-        assert len(letters()) == 3
+        assert len(letters()) == 1
         for _ in range(2):
             assert corpus.ingest(["."], dead_letters="other.jsonl").bad_records < 9
 
@@ -206,8 +208,9 @@ class TestIds:
         assert corpus.ingest(["a.jsonl", "b.jsonl"]).bad_records == 2
         assert corpus.text("r1") == "First."
         assert [k["reason"] for k in letters()] == [
-            "id 'r1' came before, in a.jsonl",
-            "id 'r2' came before, in a.jsonl",
+            f"id 'r1' came before, in {Path('a.jsonl').resolve()}",
+            f"id 'r2' came before, in {Path('a.jsonl').resolve()}; "
+            "ingest one of them with --id-prefix",
         ]
         assert [k["record"] for k in letters()] == ["Second.", "Third."]
 
@@ -218,13 +221,18 @@ class TestIds:
         for paths in (["b.jsonl"], ["a.jsonl", "b.jsonl"]):
             assert corpus.ingest(paths).bad_records == 1
             assert corpus.text("r1") == "First."
-        assert letters()[0]["reason"] == "id 'r1' is taken by a.jsonl"
+        assert letters()[0]["reason"] == (
+            f"id 'r1' is taken by {Path('a.jsonl').resolve()}; give the ids of one of them a "
+            "prefix (--id-prefix), or delete that document"
+        )
+        assert corpus.ingest(["b.jsonl"], id_prefix="b/").documents == 1
+        assert set(contents()) == {"r1", "b/r1"}
 
     def test_follow_a_renamed_file(self, corpus: Corpus) -> None:
         write_jsonl("a.jsonl", record(1), record(2))
         corpus.ingest(["a.jsonl"])
         Path("a.jsonl").rename("b.jsonl")
-        assert counts(corpus.ingest(["b.jsonl"])) == {"documents": 2, "sources": 1}
+        assert counts(corpus.ingest(["b.jsonl"])) == {"documents_unchanged": 2, "sources": 1}
         write_jsonl("b.jsonl", record(2))
         assert counts(corpus.ingest(["b.jsonl"]))["documents_deleted"] == 1
         assert set(contents()) == {"r2"}

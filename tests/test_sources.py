@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,34 +54,38 @@ class TestSources:
         for path in (".hidden.txt", ".git/config.txt", "picture.png", "sub/noext"):
             write(f"calls/{path}", "x")
         sources = find_sources(["./calls/"])
-        assert [(source.name, source.format) for source in sources] == [
-            ("calls/a.MD", "text"),
-            ("calls/b.txt", "text"),
-            ("calls/e.csv", "csv"),
-            ("calls/f.vtt", "vtt"),
-            ("calls/g.srt", "srt"),
-            ("calls/sub/d.ndjson", "jsonl"),
-            ("calls/sub/deep/c.jsonl", "jsonl"),
+        assert [(source.ids, source.format) for source in sources] == [
+            ("a.MD", "text"),
+            ("b.txt", "text"),
+            ("e.csv", "csv"),
+            ("f.vtt", "vtt"),
+            ("g.srt", "srt"),
+            ("sub/d.ndjson", "jsonl"),
+            ("sub/deep/c.jsonl", "jsonl"),
         ]
+        assert [source.name for source in sources] == [
+            str(folder / "calls" / source.ids) for source in sources
+        ]
+        assert sources.skipped == {".png": 1, "without extension": 1}
 
     def test_pattern(self, folder: Path) -> None:
         for path in ("calls/1.jsonl", "calls/x/y/2.jsonl", "calls/3.txt", "calls/x/.h.jsonl"):
             write(path, "x")
-        names = [source.name for source in find_sources(["calls/**/*.jsonl"])]
-        assert names == ["calls/1.jsonl", "calls/x/y/2.jsonl"]
+        ids = [source.ids for source in find_sources(["calls/**/*.jsonl"])]
+        assert ids == ["1.jsonl", "x/y/2.jsonl"]
         pattern = folder / "calls" / "*.txt"
         assert [source.path for source in find_sources([pattern])] == [folder / "calls/3.txt"]
 
     def test_a_file_named_like_a_pattern(self, folder: Path) -> None:
         write("a[1].txt", "x")
         write("a1.txt", "x")
-        assert [source.name for source in find_sources(["a[1].txt"])] == ["a[1].txt"]
+        assert [source.ids for source in find_sources(["a[1].txt"])] == ["a[1].txt"]
 
     def test_each_source_once(self, folder: Path) -> None:
         write("calls/a.txt", "x")
         write("calls/b.txt", "x")
         sources = find_sources(["calls/b.txt", "calls", "./calls//b.txt", "calls/../calls/*.txt"])
-        assert [source.name for source in sources] == ["calls/b.txt", "calls/a.txt"]
+        assert [source.ids for source in sources] == ["b.txt", "a.txt"]
 
     def test_standard_input(self) -> None:
         assert list(find_sources(["-"])) == [Source("stdin", None, "text")]
@@ -90,11 +95,11 @@ class TestSources:
         write("log/a.log", "x")
         with pytest.raises(InputError, match=r"log/a.log: unknown extension '.log'.*--format text"):
             find_sources(["log/a.log"])
-        with pytest.raises(InputError, match=r"log: nothing to read"):
+        with pytest.raises(InputError, match=r"log: nothing to read here; 1 file skipped: 1 .log"):
             find_sources(["log"])
         for argument in ("log", "log/a.log", "log/*"):
             (source,) = find_sources([argument], "text")
-            assert (source.name, source.format) == ("log/a.log", "text")
+            assert (source.ids, source.format) == ("a.log", "text")
 
     @pytest.mark.parametrize(
         "path", ["absent.txt", "absent/", "absent/*.txt", "", "a\0b", "x" * 5_000]
@@ -114,13 +119,15 @@ class TestSources:
         write("calls/a.txt", "x")
         (folder / "calls/loop").symlink_to(folder / "calls")
         sources = find_sources(["calls"])
-        assert [source.name for source in sources] == ["calls/a.txt"]
+        assert [source.ids for source in sources] == ["a.txt"]
+        assert sources.skipped == {"linked folder": 1}
 
     def test_special_files_in_a_folder_are_skipped(self, folder: Path) -> None:
         write("calls/a.txt", "x")
         os.mkfifo(folder / "calls/b.txt")
         sources = find_sources(["calls"])
-        assert [source.name for source in sources] == ["calls/a.txt"]
+        assert [source.ids for source in sources] == ["a.txt"]
+        assert sources.skipped == {"special file": 1}
 
     @pytest.mark.skipif(sys.platform != "linux", reason="file names there are always Unicode")
     def test_a_name_that_is_not_utf8(self, folder: Path) -> None:
@@ -137,7 +144,8 @@ class TestUnreadable:
         write("calls/b.txt", "hello")
         (folder / "calls/a.txt").symlink_to(folder / "gone")
         first, second = (read_all(source) for source in find_sources(["calls"]))
-        assert first == ([], [BadRecord("calls/a.txt", None, first[1][0].reason, "")])
+        name = str(folder / "calls/a.txt")
+        assert first == ([], [BadRecord(name, None, first[1][0].reason, "")])
         assert "No such file" in first[1][0].reason
         assert second[0][0].text == "hello"
 
@@ -154,13 +162,13 @@ class TestUnreadable:
         (folder / "calls/a.txt").chmod(0)
         (folder / "calls/closed").chmod(0)
         try:
-            reports = {source.name: read_all(source) for source in find_sources(["calls"])}
+            reports = {source.ids: read_all(source) for source in find_sources(["calls"])}
         finally:
             (folder / "calls/closed").chmod(0o700)
-        assert set(reports) == {"calls/a.txt", "calls/c.txt", "calls/closed"}
-        assert "Permission denied" in reports["calls/a.txt"][1][0].reason
-        assert "Permission denied" in reports["calls/closed"][1][0].reason
-        assert reports["calls/c.txt"][0][0].text == "x"
+        assert set(reports) == {"a.txt", "c.txt", "closed"}
+        assert "Permission denied" in reports["a.txt"][1][0].reason
+        assert "Permission denied" in reports["closed"][1][0].reason
+        assert reports["c.txt"][0][0].text == "x"
 
 
 class TestDeadLetters:
@@ -177,14 +185,57 @@ class TestDeadLetters:
             assert len(path.read_bytes().splitlines()) == 1
             letters.write(BadRecord("b.txt", None, "empty", ""))
             assert letters.count == 2
-        with DeadLetters(path) as letters:
-            letters.write(record)
-            assert letters.count == 1
         lines = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-        assert [line["line"] for line in lines] == [3, None, 3]
+        assert [line["line"] for line in lines] == [3, None]
         assert set(lines[0]) == {"source", "line", "reason", "record", "time"}
         assert lines[0]["record"] == record.record
         assert lines[0]["time"].endswith("+00:00")
+
+    def test_a_record_that_the_file_has_is_counted_only(self, tmp_path: Path) -> None:
+        path = tmp_path / "dead.jsonl"
+        record = BadRecord("a.jsonl", 3, "not valid JSON", "{\u2028\ud800 é")
+        for _ in range(2):
+            with DeadLetters(path) as letters:
+                for _ in range(3):
+                    letters.write(record)
+                assert letters.count == 3
+        with DeadLetters(path) as letters:
+            letters.write(replace(record, line=4))
+        assert [json.loads(line)["line"] for line in path.read_bytes().splitlines()] == [3, 4]
+
+    def test_a_record_is_shortened(self, tmp_path: Path) -> None:
+        path = tmp_path / "dead.jsonl"
+        with DeadLetters(path) as letters:
+            letters.write(BadRecord("a" * 90_000, 1, "b" * 90_000, "c" * 90_000))
+        line = json.loads(path.read_bytes())
+        assert path.stat().st_size < 40_000
+        assert line["record"].endswith("c… (90,000 characters in all)")
+
+    def test_a_line_without_an_end_is_ended(self, tmp_path: Path) -> None:
+        path = tmp_path / "dead.jsonl"
+        path.write_bytes(b"not ours\n[1]\n{}\n" + b'{"source": "a.js')
+        with DeadLetters(path) as letters:
+            letters.write(BadRecord("a", 1, "empty", ""))
+        assert json.loads(path.read_bytes().splitlines()[-1])["source"] == "a"
+
+    def test_links_are_not_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "other").write_text("precious")
+        (tmp_path / "dead.jsonl").symlink_to(tmp_path / "other")
+        with (
+            DeadLetters(tmp_path / "dead.jsonl") as letters,
+            pytest.raises(InputError, match=r"dead\.jsonl: cannot write .* \(it is a link\)"),
+        ):
+            letters.write(BadRecord("a", 1, "empty", ""))
+        assert (tmp_path / "other").read_text() == "precious"
+
+    def test_are_for_their_owner_alone(self, tmp_path: Path) -> None:
+        with DeadLetters(tmp_path / "dead.jsonl") as letters:
+            letters.write(BadRecord("a", 1, "empty", ""))
+        assert (tmp_path / "dead.jsonl").stat().st_mode & 0o777 == 0o600
+
+    def test_a_device(self) -> None:
+        with DeadLetters(Path(os.devnull)) as letters:
+            letters.write(BadRecord("a", 1, "empty", ""))
 
     def test_file_that_cannot_be_written(self, tmp_path: Path) -> None:
         with (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,14 @@ from slice_os.query import Query
 from slice_os.scoring import PassageScorer
 from slice_os.search_options import FUSIONS
 from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.base import Rejection, Store, StoredDocument, StoreInfo
+from slice_os.stores.base import (
+    DocumentEntry,
+    Rejection,
+    SourceEntry,
+    Store,
+    StoredDocument,
+    StoreInfo,
+)
 from slice_os.stores.registry import STORES, create_store, find_backend, open_store, store_exists
 
 PHRASES = ["I want to cancel my subscription", "stop billing me"]
@@ -75,8 +84,18 @@ class ToyStore:
         self.complete.difference_update(found)
         return len(found)
 
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        for doc_id in doc_ids:
+            self.parts[doc_id] = [
+                replace(part, document=replace(part.document, source=source))
+                for part in self.parts[doc_id]
+            ]
+
     def finish_source(self, source: str, signature: str) -> None:
         self.signatures[source] = signature
+
+    def forget_source(self, source: str) -> None:
+        self.signatures.pop(source, None)
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         found = {
@@ -84,11 +103,20 @@ class ToyStore:
         }
         return {key: StoredDocument(doc.source, doc.fingerprint) for key, doc in found.items()}
 
-    def documents_of(self, source: str) -> set[str]:
-        return {key for key, parts in self.parts.items() if parts[0].document.source == source}
+    def documents_of(self, *sources: str) -> set[str]:
+        return {key for key, parts in self.parts.items() if parts[0].document.source in sources}
 
-    def source_signature(self, source: str) -> str | None:
-        return self.signatures.get(source)
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        return {name: self.signatures[name] for name in sources if name in self.signatures}
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        for key, parts in sorted(self.parts.items()):
+            passages = sum(len(part.passages) for part in parts)
+            yield DocumentEntry(key, parts[0].document.source, passages)
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        counts = Counter(entry.source for entry in self.list_documents())
+        yield from (SourceEntry(*item) for item in sorted(counts.items()))
 
     def document_text(self, doc_id: str) -> str | None:
         return self.parts[doc_id][0].document.text if doc_id in self.parts else None

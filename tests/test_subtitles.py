@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def read_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     def run(path: str, content: str) -> tuple[list[Document], list[BadRecord]]:
         Path(path).write_bytes(content.encode())
         (source,) = find_sources([path])
-        return read_all(source)
+        return read_all(replace(source, name=source.ids))
 
     return run
 

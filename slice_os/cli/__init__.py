@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,8 +23,11 @@ COMMANDS = {
     "search": "slice_os.cli.search:search",
     "mine": "slice_os.cli.search:mine",
     "scan": "slice_os.cli.search:scan",
+    "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",
+    "compact": "slice_os.cli.compact:compact",
+    "verify": "slice_os.cli.verify:verify",
     "query": "slice_os.cli.query:query",
     "index": "slice_os.cli.index:index",
     "export": "slice_os.cli.export:export",
@@ -70,9 +75,19 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
+class _Terminated(KeyboardInterrupt):
+    """The process was told to end, by SIGTERM; it ends as after Ctrl-C."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 for success, 1 an error, 2 wrong usage, 130 Ctrl-C."""
+    """Run the command line and exit.
+
+    The status is 0 for success, 1 for an error, 2 for wrong usage, 130 after Ctrl-C and 143 after
+    SIGTERM.
+    """
     _open_closed_streams()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         with _notes_shown():
             sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
@@ -85,9 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SliceError as error:
         _complain(str(error))
         sys.exit(1)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
         _complain("stopped")
-        sys.exit(130)
+        sys.exit(143 if _Terminated in map(type, (error, error.__context__)) else 130)
     except OSError as error:
         _discard_output()
         _complain(str(error))
@@ -125,6 +140,11 @@ def _notes_shown() -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(notes)
+
+
+def _terminate(_number: int, _frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the first one is enough
+    raise _Terminated
 
 
 def _complain(message: str) -> None:

@@ -25,7 +25,7 @@ from slice_os.cli.progress import ProgressBar
 from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import IngestSummary
+    from slice_os.ingest.summary import IngestSummary
     from slice_os.stores.opensearch.settings import IndexOptions
 
 
@@ -42,6 +42,22 @@ if TYPE_CHECKING:
     help="JSONL and CSV: metadata field to keep; repeatable. By default all plain values.",
 )
 @format_option
+@click.option(
+    "--source",
+    metavar="NAME",
+    help="Name of what is piped in, or of the folder that the files are in; by default files are "
+    "known by their real paths, and what is piped in is added.",
+)
+@click.option("--id-prefix", default="", help="Put before the id of every document.")
+@click.option(
+    "--prune", is_flag=True, help="Delete the documents of files that are gone from a folder."
+)
+@click.option(
+    "--checksum",
+    is_flag=True,
+    help="Tell by its content whether a file has changed, not by its size and time.",
+)
+@click.option("--strict", is_flag=True, help="Exit with status 1 if files were skipped.")
 @click.option(
     "--part",
     default="1/1",
@@ -74,6 +90,11 @@ def ingest(
     text_field: str,
     metadata_fields: tuple[str, ...],
     format_name: str | None,
+    source: str | None,
+    id_prefix: str,
+    prune: bool,
+    checksum: bool,
+    strict: bool,
     part: str,
     max_pieces: int | None,
     dead_letters: str | None,
@@ -86,15 +107,18 @@ def ingest(
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
-    Unchanged files are skipped, changed ones replaced, and an interrupted run resumes. A record
+    Unchanged files are skipped, changed ones replaced, and an interrupted run resumes. What is
+    piped in adds to the store, and with --source it replaces what had that name. A record
     that cannot be used goes to the dead letters with the reason; reading continues, and the
-    exit status is 1.
+    exit status is 1. Files that no reader knows are counted by extension.
 
     Index options apply when an index in OpenSearch is created. To change them later, use
     `slice-os index reindex`.
     """
+    from slice_os.cli.render import printable
     from slice_os.corpus import Corpus
     from slice_os.ingest.readers import ReadOptions
+    from slice_os.ingest.sources import skipped_line
 
     options = ReadOptions(id_field, text_field, metadata_fields or None)
     index = _index_options(store, chosen_index(**index_choices), force_merge)
@@ -110,6 +134,10 @@ def ingest(
             read_as=format_name,
             dead_letters=letters,
             part=part,
+            source=source,
+            id_prefix=id_prefix,
+            prune=prune,
+            checksum=checksum,
             progress=bar.update,
             complain=bar.complain,
         )
@@ -119,19 +147,22 @@ def ingest(
         click.echo(summary_line(summary))
     else:
         echo_json(orjson.dumps(asdict(summary)))
+    if summary.skipped:
+        click.echo(f"slice-os: {printable(skipped_line(summary.skipped))}", err=True)
     if summary.bad_records:
         records = "1 record" if summary.bad_records == 1 else f"{summary.bad_records} records"
         click.echo(f"slice-os: {records} could not be used, see {letters}", err=True)
-    return 1 if summary.bad_records else 0
+    return 1 if summary.bad_records or (strict and summary.skipped) else 0
 
 
 def summary_line(summary: IngestSummary) -> str:
     """A summary as a sentence."""
     rate = summary.pieces / max(summary.seconds, 1e-9)
+    pruned = f", {summary.sources_pruned:,} gone" if summary.sources_pruned else ""
     return (
         f"{summary.documents:,} documents stored, {summary.documents_unchanged:,} unchanged, "
         f"{summary.documents_deleted:,} deleted; {summary.sources:,} sources read, "
-        f"{summary.sources_unchanged:,} unchanged; {summary.pieces:,} word pieces in "
+        f"{summary.sources_unchanged:,} unchanged{pruned}; {summary.pieces:,} word pieces in "
         f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
     )
 

@@ -12,8 +12,8 @@ import click
 from slice_os.cli.render import complaint
 
 if TYPE_CHECKING:
-    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.ingest.readers import BadRecord
+    from slice_os.ingest.summary import IngestSummary
 
 SHOWN_BAD_RECORDS = 20
 
@@ -37,6 +37,8 @@ class ProgressBar:
             unit_scale=True,
             disable=not on_terminal,
             dynamic_ncols=True,
+            # Documents are stored in bursts; the average since the start is steadier.
+            smoothing=0,
         )
         self._bad = 0
 
@@ -49,6 +51,8 @@ class ProgressBar:
         if summary.bad_records:
             shown += f", {summary.bad_records:,} bad"
         self._bar.set_postfix_str(shown, refresh=False)
+        # What was stored before took no time, and says nothing about the time left.
+        self._bar.initial = summary.bytes_unchanged
         self._bar.update(summary.bytes - self._bar.n)
 
     def complain(self, record: BadRecord) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
@@ -131,7 +132,8 @@ def _escaped(character: str) -> str:
 def complaint(record: BadRecord) -> str:
     """One line that says by file and line why a record cannot be used."""
     line = f":{record.line}" if record.line else ""
-    return printable(f"slice-os: {record.source}{line}: {record.reason}")
+    here = f"{Path.cwd().as_posix().rstrip('/')}/"
+    return printable(f"slice-os: {record.source.removeprefix(here)}{line}: {record.reason}")
 
 
 def printable(text: str) -> str:

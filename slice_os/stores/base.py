@@ -59,6 +59,34 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentEntry:
+    """A document in the list of a store.
+
+    Attributes:
+        id: of the document.
+        source: that it came from; empty if a program added it.
+        passages: number of its passages.
+    """
+
+    id: str
+    source: str
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """A source in the list of a store.
+
+    Attributes:
+        name: of the source; empty for what programs added.
+        documents: number of its documents.
+    """
+
+    name: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rejection:
     """A document that the store rejected, and why; nothing of it is stored."""
 
@@ -94,11 +122,19 @@ class Writer(Protocol):
         """Delete documents with all their passages; returns how many were found."""
         ...
 
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        """Note that stored documents come from another source than before."""
+        ...
+
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read, as soon as everything written before is stored.
 
         The signature names the state that the source was in.
         """
+        ...
+
+    def forget_source(self, source: str) -> None:
+        """Delete what is noted about a source; its documents stay."""
         ...
 
 
@@ -140,12 +176,20 @@ class Store(Protocol):
         """Those of the documents that are stored."""
         ...
 
-    def documents_of(self, source: str) -> set[str]:
-        """Ids of the documents that came from a source."""
+    def documents_of(self, *sources: str) -> set[str]:
+        """Ids of the documents that came from one of the sources."""
         ...
 
-    def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, or None."""
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        """The signatures under which sources were last read; those never read are missing."""
+        ...
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        """All documents, by id."""
+        ...
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        """All sources that have documents, by name."""
         ...
 
     def document_text(self, doc_id: str) -> str | None:

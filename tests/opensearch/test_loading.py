@@ -303,14 +303,14 @@ def test_a_source_is_finished_only_once_all_of_it_is_stored(
         with store.writer() as writer:
             for part in encode_documents(given[:-1], encoder):
                 writer.write(part)
-                assert store.source_signature("file") is None
+                assert not store.source_signatures(["file"])
             writer.finish_source("file", "signature")
             for part in encode_documents(given[-1:], encoder):
                 writer.write(part)
-                if store.source_signature("file"):
+                if store.source_signatures(["file"]):
                     assert len(store.documents(each.id for each in given[:-1])) == 11
             writer.flush()
-            assert store.source_signature("file") == "signature"
+            assert store.source_signatures(["file"]) == {"file": "signature"}
         assert store.documents_of("file") == {each.id for each in given}
 
 

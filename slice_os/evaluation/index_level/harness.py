@@ -22,10 +22,10 @@ from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
+from slice_os.ingest.summary import IngestSummary
 from slice_os.mining import make_query
 from slice_os.results import Hits
 from slice_os.scoring import PassageScorer

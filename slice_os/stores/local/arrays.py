@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import weakref
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from slice_os.errors import StoreError
+from slice_os.model import ModelCard
+
+DATABASE = "store.sqlite"
 
 
 class ArrayFile:
     """Rows of one type, in a file that only grows.
+
+    Once a row has been read, the file stays open, so that it can be read even after it has been
+    deleted.
 
     Args:
         path: the file; created when the first rows are appended.
@@ -23,23 +31,28 @@ class ArrayFile:
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 0) -> None:
         self.path = path
+        self.row_bytes = np.dtype(dtype).itemsize * max(columns, 1)
         self._dtype = np.dtype(dtype)
         self._shape = (columns,) if columns else ()
-        self._row_bytes = self._dtype.itemsize * max(columns, 1)
         self._view: np.ndarray[Any, np.dtype[Any]] = np.empty((0, *self._shape), self._dtype)
-        self._stream: Any = None
+        self._appending: BinaryIO | None = None
+        self._reading: BinaryIO | None = None
+
+    def rows(self) -> int:
+        """Number of whole rows in the file; 0 if there is none."""
+        return self._size() // self.row_bytes
 
     def append(self, rows: npt.NDArray[Any]) -> None:
         """Add rows at the end."""
-        if self._stream is None:
-            self._stream = self.path.open("ab")
-        self._stream.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
+        if self._appending is None:
+            self._appending = open(self.path, "ab", opener=_open_like_database)  # noqa: SIM115
+        self._appending.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
 
     def sync(self) -> None:
         """Flush what was appended to the disk."""
-        if self._stream is not None:
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
+        if self._appending is not None:
+            self._appending.flush()
+            os.fsync(self._appending.fileno())
 
     def truncate(self, rows: int) -> None:
         """Keep only the first ``rows`` rows.
@@ -48,9 +61,9 @@ class ArrayFile:
             StoreError: if the file is shorter than that.
         """
         self.close()
-        self._check(rows)
+        self._check(self._size(), rows)
         if self.path.exists():
-            os.truncate(self.path, rows * self._row_bytes)
+            os.truncate(self.path, rows * self.row_bytes)
 
     def view(self, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
         """The first ``rows`` rows, mapped into memory.
@@ -59,21 +72,115 @@ class ArrayFile:
             StoreError: if the file is shorter than that.
         """
         if rows > len(self._view):
-            self._check(rows)
-            mapped = np.memmap(self.path, self._dtype, "r", shape=(rows, *self._shape))
+            if self._reading is None:
+                self._check(self._size(), rows)
+                self._reading = self.path.open("rb")
+                weakref.finalize(self, self._reading.close)
+            self._check(os.fstat(self._reading.fileno()).st_size, rows)
+            mapped = np.memmap(self._reading, self._dtype, "r", shape=(rows, *self._shape))
             self._view = mapped.view(np.ndarray)
         return self._view[:rows]
 
     def close(self) -> None:
         """Flush and close the file for appending."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        if self._appending is not None:
+            self._appending.close()
+            self._appending = None
 
-    def _check(self, rows: int) -> None:
-        have = self.path.stat().st_size if self.path.exists() else 0
-        if have < rows * self._row_bytes:
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def _check(self, have: int, rows: int) -> None:
+        if have < rows * self.row_bytes:
             raise StoreError(
-                f"{self.path}: has {have} bytes instead of {rows * self._row_bytes}; "
-                "the store is damaged, ingest again into a new one"
+                f"{self.path}: has {have} bytes instead of {rows * self.row_bytes}; the store is "
+                f"damaged, run `slice-os verify --repair --store {self.path.parent}`"
             )
+
+
+class Arrays:
+    """The vector files: token vectors, their scales, words and span norms.
+
+    A word is a row of start and end code point in the document, first piece in the passage and
+    one past the last. Its norms are those of the spans that begin with it.
+
+    Args:
+        folder: the store's.
+        encoder: card of the encoder that makes the vectors.
+        generation: how often the files have been written from scratch.
+    """
+
+    def __init__(self, folder: Path, encoder: ModelCard, generation: int) -> None:
+        def path(stem: str, suffix: str) -> Path:
+            return folder / (f"{stem}-{generation}.{suffix}" if generation else f"{stem}.{suffix}")
+
+        self.generation = generation
+        self.vectors = ArrayFile(path("vectors", "i8"), np.int8, encoder.dimension)
+        self.scales = ArrayFile(path("scales", "f32"), np.float32)
+        self.words = ArrayFile(path("words", "u32"), np.uint32, 4)
+        self.norms = ArrayFile(path("norms", "f32"), np.float32, encoder.max_words)
+
+    @property
+    def by_piece(self) -> tuple[ArrayFile, ArrayFile]:
+        """The files with one row per token vector."""
+        return self.vectors, self.scales
+
+    @property
+    def by_word(self) -> tuple[ArrayFile, ArrayFile]:
+        """The files with one row per word."""
+        return self.words, self.norms
+
+    @property
+    def files(self) -> tuple[ArrayFile, ...]:
+        """All files."""
+        return *self.by_piece, *self.by_word
+
+    def truncate(self, words: int, pieces: int) -> None:
+        """Remove the rows that no passage refers to, left by an interrupted writer."""
+        for file in self.by_piece:
+            file.truncate(pieces)
+        for file in self.by_word:
+            file.truncate(words)
+
+    def open(self, words: int, pieces: int) -> None:
+        """Map that many rows, so that they can be read even after the files were deleted.
+
+        Raises:
+            StoreError: if a file is missing or shorter than that.
+        """
+        for file in self.by_piece:
+            file.view(pieces)
+        for file in self.by_word:
+            file.view(words)
+
+    def sync(self) -> None:
+        """Flush everything appended to the disk."""
+        for file in self.files:
+            file.sync()
+
+    def close(self) -> None:
+        """Close the files for appending."""
+        for file in self.files:
+            file.close()
+
+    def delete_others(self) -> None:
+        """Delete the files of other generations; processes that have them open can go on."""
+        own = {file.path for file in self.files}
+        for file in self.files:
+            stem = file.path.name.partition(".")[0].partition("-")[0]
+            for path in file.path.parent.glob(f"{stem}*{file.path.suffix}"):
+                if path not in own:
+                    # Windows keeps files that a reader has open; the next writer deletes them.
+                    with suppress(PermissionError):
+                        path.unlink()
+
+
+def newest_generation(folder: Path) -> int:
+    """The generation of the newest array files in a folder."""
+    numbers = (path.stem.partition("-")[2] for path in folder.glob("vectors*.i8"))
+    return max((int(number) for number in numbers if number.isdecimal()), default=0)
+
+
+def _open_like_database(path: str, flags: int) -> int:
+    """Open a file; a new one may be read by those who may read the database."""
+    return os.open(path, flags, (Path(path).parent / DATABASE).stat().st_mode & 0o666)

@@ -1,22 +1,25 @@
-"""The folder of a local store: its SQLite schema and its vector files."""
+"""The folder of a local store: its SQLite schema and its settings."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
 import orjson
+from xxhash import xxh3_64_hexdigest
 
-from slice_os.errors import StoreError
+from slice_os.errors import ModelError, StoreError
 from slice_os.model import ModelCard
-from slice_os.stores.local.arrays import ArrayFile
+from slice_os.stores.local.arrays import DATABASE
 
-SCHEMA_VERSION = 2
-DATABASE = "store.sqlite"
+SCHEMA_VERSION = 3
+# Read as they are; a writer upgrades them.
+FORMER_VERSIONS = (2,)
+COUNTS = ("documents", "passages", "words", "pieces")
 
 _SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -30,7 +33,8 @@ CREATE TABLE documents (
     source TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
     text TEXT NOT NULL,
-    metadata TEXT NOT NULL
+    metadata TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX documents_source ON documents (source);
 CREATE TABLE passages (
@@ -43,7 +47,9 @@ CREATE TABLE passages (
     first_piece INTEGER NOT NULL,
     n_pieces INTEGER NOT NULL,
     n_terms INTEGER NOT NULL,
-    metadata TEXT NOT NULL
+    metadata TEXT NOT NULL,
+    data_checksum INTEGER NOT NULL DEFAULT 0,
+    checksum INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX passages_document ON passages (document);
 CREATE TABLE labels (
@@ -58,10 +64,11 @@ CREATE TABLE passage_labels (
     PRIMARY KEY (label, passage)
 ) WITHOUT ROWID;
 CREATE INDEX passage_labels_passage ON passage_labels (passage);
-CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    text, tokenize = 'porter ascii tokenchars _'
-);
 """
+# Deleted with its parts when the terms are stored from scratch.
+PASSAGE_TERMS = """CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    text, tokenize = 'porter ascii tokenchars _'
+)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,81 +79,78 @@ class StoreSettings:
     max_pieces: int
 
 
-class Arrays:
-    """The vector files: token vectors, their scales, words and span norms.
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """What the settings say about one state of a store.
 
-    A word is a row of start and end code point in the document, first piece in the passage and
-    one past the last. Its norms are those of the spans that begin with it.
+    Attributes:
+        folder: the store's.
+        version: schema version.
+        revision: commits so far.
+        generation: of the array files; see `Arrays`.
+        words: rows of the files by word.
+        pieces: rows of the files by piece.
+        documents: stored documents; None in schema version 2, which does not count them.
+        passages: stored passages; None in schema version 2.
     """
 
-    def __init__(self, folder: Path, settings: StoreSettings) -> None:
-        self.vectors = ArrayFile(folder / "vectors.i8", np.int8, settings.encoder.dimension)
-        self.scales = ArrayFile(folder / "scales.f32", np.float32)
-        self.words = ArrayFile(folder / "words.u32", np.uint32, 4)
-        self.norms = ArrayFile(folder / "norms.f32", np.float32, settings.encoder.max_words)
+    folder: Path
+    version: int
+    revision: int
+    generation: int
+    words: int
+    pieces: int
+    documents: int | None
+    passages: int | None
 
     @property
-    def by_piece(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with one row per token vector."""
-        return self.vectors, self.scales
-
-    @property
-    def by_word(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with one row per word."""
-        return self.words, self.norms
-
-    def truncate(self, words: int, pieces: int) -> None:
-        """Remove the rows that no passage refers to, left by an interrupted writer."""
-        for file in self.by_piece:
-            file.truncate(pieces)
-        for file in self.by_word:
-            file.truncate(words)
-
-    def sync(self) -> None:
-        """Flush everything appended to the disk."""
-        for file in (*self.by_piece, *self.by_word):
-            file.sync()
-
-    def close(self) -> None:
-        """Close the files for appending."""
-        for file in (*self.by_piece, *self.by_word):
-            file.close()
+    def has_checksums(self) -> bool:
+        """Whether rows have checksums."""
+        return self.version >= 3
 
 
 def create(folder: Path, settings: StoreSettings) -> None:
-    """Make an empty store.
+    """Make an empty store that only its owner may read.
 
     Raises:
         StoreError: if the folder is a file, cannot be created, or contains other files.
     """
-    values = {
-        "schema_version": SCHEMA_VERSION,
-        "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
-        "max_pieces": settings.max_pieces,
-        "revision": 0,
-        "words": 0,
-        "pieces": 0,
-    }
+    encoder = orjson.dumps(asdict(settings.encoder)).decode()
+    values = {"encoder": encoder, "max_pieces": str(settings.max_pieces)}
+    values |= dict.fromkeys(("revision", "generation", *COUNTS), "0")
     with errors_explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
         if others:
             raise StoreError(f"{folder}: holds other files ({others[0]}, …); use an empty folder")
+        # SQLite's other files, and the array files, get the permissions of this one.
+        (folder / DATABASE).touch(mode=0o600)
         with closing(connect(folder)) as connection:
             # Lets many processes read while one writes; stays with the file.
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):
-                for statement in _SCHEMA.strip().split(";\n"):
+                for statement in (*_SCHEMA.strip().split(";\n"), PASSAGE_TERMS):
                     connection.execute(statement)
                 connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
+                set_version(connection)
 
 
-def connect(folder: Path) -> sqlite3.Connection:
-    """A connection to the store's database, for any thread, one at a time."""
+def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
+    """A connection to the store's database, for any thread, one at a time.
+
+    Args:
+        folder: the store's.
+        mode: ``rw``, or what SQLite's URIs offer for folders that cannot be written.
+    """
     connection = sqlite3.connect(
-        folder / DATABASE, isolation_level=None, check_same_thread=False, timeout=30
+        f"{(folder / DATABASE).absolute().as_uri()}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=30,
     )
-    connection.execute("PRAGMA synchronous = NORMAL")
+    for pragma in ("synchronous = NORMAL", "secure_delete = ON", "cell_size_check = ON"):
+        connection.execute(f"PRAGMA {pragma}")
     return connection
 
 
@@ -159,9 +163,45 @@ def exists(folder: Path) -> bool:
     with errors_explained(folder):
         if not (folder / DATABASE).is_file():
             return False
-        with closing(connect(folder)) as connection:
+        with closing(connect(folder, reading_mode(folder))) as connection:
             found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'")
             return found.fetchone() is not None
+
+
+def reading_mode(folder: Path) -> str:
+    """How a connection for reading can be opened; see `connect`.
+
+    Raises:
+        StoreError: if the folder cannot be written, and has commits that must be moved first.
+    """
+    if os.access(folder, os.W_OK):
+        return "rw"
+    if not has_log(folder):
+        return "ro&immutable=1"
+    if not (folder / f"{DATABASE}-shm").exists():
+        raise StoreError(
+            f"{folder}: cannot be written, and its last writer did not close it; run "
+            "`slice-os info` once where it can be written"
+        )
+    return "ro"
+
+
+def has_log(folder: Path) -> bool:
+    """Whether commits are in SQLite's log: the store is open, or was not closed."""
+    try:
+        return (folder / f"{DATABASE}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def set_version(connection: sqlite3.Connection) -> None:
+    """Note the present schema version, and the checksum of what never changes after that."""
+    values = dict(connection.execute("SELECT name, value FROM settings"))
+    values["schema_version"] = str(SCHEMA_VERSION)
+    connection.executemany(
+        "INSERT OR REPLACE INTO settings VALUES (?, ?)",
+        [("schema_version", values["schema_version"]), ("checksum", _settings_checksum(values))],
+    )
 
 
 def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings:
@@ -171,16 +211,53 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings
         StoreError: if another version made it, or if it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
+    damaged = StoreError(f"{folder}: its settings are damaged; ingest again into a new store")
     if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
-        raise StoreError(f"{folder}: its settings are damaged; ingest again into a new store")
-    version = int(values["schema_version"])
-    if version != SCHEMA_VERSION:
+        raise damaged
+    version = str(values["schema_version"])
+    if version not in map(str, (SCHEMA_VERSION, *FORMER_VERSIONS)) and version.isdecimal():
         raise StoreError(
             f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
             "upgrade slice-os, or ingest again into a new store"
         )
-    return StoreSettings(
-        ModelCard.from_fields(orjson.loads(values["encoder"])), int(values["max_pieces"])
+    checksum = None if version in map(str, FORMER_VERSIONS) else _settings_checksum(values)
+    if values.get("checksum") != checksum:
+        raise damaged
+    try:
+        card = ModelCard.from_fields(orjson.loads(values["encoder"]))
+        return StoreSettings(card, int(values["max_pieces"]))
+    except (TypeError, ValueError, KeyError, ModelError):
+        raise damaged from None
+
+
+def read_state(connection: sqlite3.Connection, folder: Path) -> StoreState:
+    """The counts of the state that the connection sees.
+
+    Raises:
+        StoreError: if the settings are damaged.
+    """
+    values = dict(connection.execute("SELECT name, value FROM settings"))
+    try:
+        version = int(values["schema_version"])
+        former = version in FORMER_VERSIONS
+        return StoreState(
+            folder=folder,
+            version=version,
+            revision=int(values["revision"]),
+            generation=0 if former else int(values["generation"]),
+            words=int(values["words"]),
+            pieces=int(values["pieces"]),
+            documents=None if former else int(values["documents"]),
+            passages=None if former else int(values["passages"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise damage(folder, "its settings lack a count") from None
+
+
+def damage(folder: Path, what: str) -> StoreError:
+    """The error that says what of a store is damaged, and what to do."""
+    return StoreError(
+        f"{folder}: {what}; the store is damaged, run `slice-os verify --repair --store {folder}`"
     )
 
 
@@ -206,6 +283,9 @@ def errors_explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        # Only damage has this class itself; so has text that is not UTF-8, by its message.
+        if type(error) is sqlite3.DatabaseError or "decode" in str(error):
+            raise damage(folder, f"database error: {error}") from error
         raise StoreError(f"{folder}: database error: {error}") from error
     except OSError as error:
         reason = error.strerror or error
@@ -219,3 +299,8 @@ def folder_size(folder: Path) -> int:
         with suppress(FileNotFoundError):
             size += path.stat().st_size
     return size
+
+
+def _settings_checksum(values: Mapping[str, str]) -> str:
+    fixed = (values[name] for name in ("schema_version", "encoder", "max_pieces"))
+    return xxh3_64_hexdigest("\0".join(map(str, fixed)).encode("utf-8", "surrogatepass"))

@@ -2,64 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.query import Query
 from slice_os.spans import SpanLayout, best_by_word, inverse_norms, word_sums
-from slice_os.stores.local.files import Arrays
+from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.products import PhraseProducts
+from slice_os.stores.local.table import PassageTable, rows_of
 from slice_os.threads import usable_cores
 
 # Large enough that NumPy's calls take longer than handing over the interpreter between threads,
 # small enough for the cache.
 CHUNK_PIECES = 65_536
 PHRASES_AT_ONCE = 32
-
-
-@dataclass(frozen=True, slots=True)
-class PassageTable:
-    """Where each passage's words and pieces are in the files; rows in stored order.
-
-    Attributes:
-        ids: passage ids.
-        first_word: first row in the files by word.
-        n_words: number of rows there.
-        first_piece: first row in the files by piece.
-        n_pieces: number of rows there.
-        n_terms: number of terms that BM25 counts.
-    """
-
-    ids: IntArray
-    first_word: IntArray
-    n_words: IntArray
-    first_piece: IntArray
-    n_pieces: IntArray
-    n_terms: IntArray
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, rows: slice | IntArray) -> PassageTable:
-        return PassageTable(
-            self.ids[rows],
-            self.first_word[rows],
-            self.n_words[rows],
-            self.first_piece[rows],
-            self.n_pieces[rows],
-            self.n_terms[rows],
-        )
-
-    def chunks(self, pieces: int) -> Iterator[slice]:
-        """Consecutive rows of about that many pieces each."""
-        number = np.cumsum(self.n_pieces) // pieces
-        edges = np.flatnonzero(np.diff(number)) + 1
-        return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
 
 
 def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatArray:
@@ -82,8 +40,8 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
 
     def score(rows: slice) -> None:
         chunk = table[rows]
-        pieces = _rows(chunk.first_piece, chunk.n_pieces)
-        word_rows = _rows(chunk.first_word, chunk.n_words)
+        pieces = rows_of(chunk.first_piece, chunk.n_pieces)
+        word_rows = rows_of(chunk.first_word, chunk.n_words)
         layout = _layout(words[word_rows], chunk)
         inverse = inverse_norms(norms[word_rows, : query.max_words])
         starts = np.cumsum(chunk.n_words) - chunk.n_words
@@ -107,11 +65,3 @@ def _layout(words: IntArray, chunk: PassageTable) -> SpanLayout:
     """The layout of several passages whose pieces follow one another."""
     shift = np.repeat(np.cumsum(chunk.n_pieces) - chunk.n_pieces, chunk.n_words)
     return SpanLayout(first=words[:, 2] + shift, last=words[:, 3] + shift)
-
-
-def _rows(first: IntArray, counts: IntArray) -> slice | IntArray:
-    """The rows of several runs: a slice if the runs are adjacent, otherwise an index."""
-    if np.array_equal(first[1:], (first + counts)[:-1]):
-        return slice(int(first[0]), int(first[-1] + counts[-1]))
-    offsets = np.repeat(first - (np.cumsum(counts) - counts), counts)
-    return offsets + np.arange(int(counts.sum()))

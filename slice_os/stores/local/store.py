@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock
+from threading import Lock
 
 import numpy as np
-import orjson
 from filelock import FileLock, Timeout
 
-from slice_os.arrays import FloatArray, IntArray
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.parts import WHOLE, Part
-from slice_os.passages import EncodedPassage
-from slice_os.quantisation import dequantise
-from slice_os.query import Query, Where
-from slice_os.stores.base import StoredDocument, StoreInfo
+from slice_os.query import Query
+from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.local import catalogue
+from slice_os.stores.local.arrays import DATABASE, Arrays
+from slice_os.stores.local.checksums import CheckedPassages
+from slice_os.stores.local.compaction import DEAD_SHARE, compact
+from slice_os.stores.local.connections import ReadConnections
+from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.files import (
-    SCHEMA_VERSION,
-    Arrays,
     StoreSettings,
+    StoreState,
     connect,
     create,
     errors_explained,
     exists,
     folder_size,
     read_settings,
-    transaction,
+    read_state,
 )
-from slice_os.stores.local.labels import admitted_rows
 from slice_os.stores.local.products import PRODUCT_ERROR
-from slice_os.stores.local.scoring import PassageTable, passage_cosines
-from slice_os.stores.local.terms import TermCounts, terms
+from slice_os.stores.local.repair import repair as repair_store
+from slice_os.stores.local.snapshot import Snapshot
+from slice_os.stores.local.table import PassageTable, read_table
+from slice_os.stores.local.upgrade import upgrade
 from slice_os.stores.local.writer import LocalWriter
 
 SCAN_PASSAGES = 512
@@ -55,13 +59,13 @@ class LocalStore:
         if not exists(folder):
             raise StoreError(f"{folder}: no store here; make one with `slice-os ingest`")
         self.folder = folder
-        with errors_explained(folder):
-            self._connection = connect(folder)
-            self.settings: StoreSettings = read_settings(self._connection, folder)
-        self._arrays = Arrays(folder, self.settings)
-        self._lock = RLock()
-        self._revision = ""
-        self._table: PassageTable | None = None
+        self._connections = ReadConnections(folder)
+        with self._reading() as connection:
+            self.settings: StoreSettings = read_settings(connection, folder)
+        self._lock = Lock()
+        self._table: tuple[StoreState, PassageTable] | None = None
+        self._arrays = Arrays(folder, self.settings.encoder, 0)
+        self._checked = CheckedPassages(self._arrays)
 
     @classmethod
     def open(cls, folder: Path, card: ModelCard | None = None) -> LocalStore:
@@ -92,14 +96,15 @@ class LocalStore:
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
-        with self._snapshot():
-            documents, passages, words, pieces = self._connection.execute(
+        with self._reading() as connection:
+            version = read_state(connection, self.folder).version
+            documents, passages, words, pieces = connection.execute(
                 "SELECT (SELECT count(*) FROM documents), count(*), "
                 "ifnull(sum(n_words), 0), ifnull(sum(n_pieces), 0) FROM passages"
             ).fetchone()
         return StoreInfo(
             location=str(self.folder),
-            schema_version=SCHEMA_VERSION,
+            schema_version=version,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
             documents=documents,
@@ -113,47 +118,91 @@ class LocalStore:
     def writer(self, part: Part = WHOLE) -> Iterator[LocalWriter]:
         """The writer; only one process at a time has it, whatever its part.
 
+        When it ends and a quarter of the token vectors are those of deleted documents, the store
+        is compacted.
+
         Raises:
             StoreError: if another process is writing.
         """
-        lock = FileLock(self.folder / "writer.lock", timeout=0)
-        with errors_explained(self.folder):
-            try:
-                held = lock.acquire()
-            except Timeout:
-                raise StoreError(
-                    f"{self.folder}: another process is writing to it; wait until it ends"
-                ) from None
-        with held, closing(connect(self.folder)) as connection:
+        with self._writing() as connection:
             writer = LocalWriter(connection, self.folder, self.settings)
             try:
                 yield writer
             finally:
                 writer.close()
+            if writer.dead_share > DEAD_SHARE:
+                # All is stored: if the disk is too full, the next writer tries again.
+                with suppress(StoreError):
+                    compact(connection, self.folder, self.settings)
+
+    def compact(self) -> None:
+        """Remove what deleted documents left in the files, and give their space back.
+
+        Readers may go on meanwhile.
+
+        Raises:
+            StoreError: if another process is writing, or the disk is too full for a second copy
+                of what stays.
+        """
+        with self._writing() as connection:
+            compact(connection, self.folder, self.settings)
+
+    def verify(self, *, repair: bool = False) -> list[Fault]:
+        """Compare everything that is stored with its checksums.
+
+        Args:
+            repair: delete the damaged documents, and rebuild what can be rebuilt from the others.
+
+        Returns:
+            The faults found, repaired or not.
+
+        Raises:
+            StoreError: if another process is writing, or the store cannot be repaired.
+        """
+        with self._writing() as connection:
+            with errors_explained(self.folder):
+                connection.execute("BEGIN IMMEDIATE")
+                faults = list(find_faults(connection, self.folder, self.settings))
+                connection.rollback()
+            if repair and faults:
+                repair_store(connection, self.folder, self.settings, faults)
+        return faults
 
     def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored; see `Store.documents`."""
         found = {}
-        with self._snapshot():
+        with self._reading() as connection:
             for doc_id in doc_ids:
-                row = self._connection.execute(
+                row = connection.execute(
                     "SELECT source, fingerprint FROM documents WHERE doc_id = ?", (doc_id,)
                 ).fetchone()
                 if row is not None:
                     found[doc_id] = StoredDocument(*row)
         return found
 
-    def documents_of(self, source: str) -> set[str]:
-        """Ids of the documents that came from a source."""
-        return {
-            doc_id
-            for (doc_id,) in self._select("SELECT doc_id FROM documents WHERE source = ?", source)
-        }
+    def documents_of(self, *sources: str) -> set[str]:
+        """Ids of the documents that came from one of the sources."""
+        with self._reading() as connection:
+            return catalogue.documents_of(connection, sources)
 
-    def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, or None."""
-        rows = self._select("SELECT signature FROM sources WHERE source = ?", source)
-        return rows[0][0] if rows else None
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        """The signatures under which sources were last read; those never read are missing."""
+        with self._reading() as connection:
+            return catalogue.source_signatures(connection, sources)
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        """All documents, by id, read some at a time."""
+        page: list[DocumentEntry] | None = None
+        while page is None or page:
+            with self._reading() as connection:
+                page = catalogue.documents_after(connection, page[-1].id if page else "")
+            yield from page
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        """All sources that have documents, by name."""
+        with self._reading() as connection:
+            found = catalogue.sources(connection)
+        yield from found
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
@@ -161,10 +210,13 @@ class LocalStore:
         return rows[0][0] if rows else None
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
-        """Score every passage that ``query.where`` admits: this store is exhaustive."""
+        """Score every passage that ``query.where`` admits: this store is exhaustive.
+
+        The candidates, and the passages that they load, are of one state of the store, which is
+        kept for them until they are dropped.
+        """
         del num_candidates
-        with self._snapshot():
-            return self._candidates(self._admitted(query.where), query)
+        return self._snapshot().rank(query)
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Every passage with a span at or above the threshold, in stored order.
@@ -182,119 +234,85 @@ class LocalStore:
             yield found.select(np.arange(start, min(start + SCAN_PASSAGES, len(found.keys))))
 
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
-        """The passages with these ids; a passage deleted meanwhile is missing."""
-        loaded: dict[PassageKey, StoredPassage] = {}
-        document: tuple[int, str, str, str] | None = None
-        with self._snapshot():
-            # In stored order, so that the text of a long document is read only once.
-            for key in sorted(key for key in keys if isinstance(key, int)):
-                row = self._connection.execute(
-                    'SELECT document, start, "end", first_word, n_words, first_piece, n_pieces, '
-                    "metadata FROM passages WHERE id = ?",
-                    (key,),
-                ).fetchone()
-                if row is None:
-                    continue
-                if document is None or document[0] != row[0]:
-                    document = self._connection.execute(
-                        "SELECT id, doc_id, text, metadata FROM documents WHERE id = ?", row[:1]
-                    ).fetchone()
-                loaded[key] = self._passage(*document[1:], *row[1:])
-        return loaded
+        """The passages with these ids; one that is not stored is missing."""
+        return self._snapshot().load(keys)
 
     def close(self) -> None:
-        """Close the database."""
-        self._connection.close()
-
-    def _passage(
-        self,
-        doc_id: str,
-        text: str,
-        document_metadata: str,
-        start: int,
-        end: int,
-        first_word: int,
-        n_words: int,
-        first_piece: int,
-        n_pieces: int,
-        metadata: str,
-    ) -> StoredPassage:
-        end_piece = first_piece + n_pieces
-        vectors = self._arrays.vectors.view(end_piece)[first_piece:]
-        scales = self._arrays.scales.view(end_piece)[first_piece:]
-        end_word = first_word + n_words
-        words = self._arrays.words.view(end_word)[first_word:].astype(np.int64)
-        return StoredPassage(
-            doc_id=doc_id,
-            text=text[start:end],
-            encoded=EncodedPassage(
-                start=start,
-                end=end,
-                words=words,
-                vectors=dequantise(vectors, scales),
-                metadata=orjson.loads(document_metadata) | orjson.loads(metadata),
-            ),
-            norms=self._arrays.norms.view(end_word)[first_word:].copy(),
-        )
-
-    def _candidates(self, table: PassageTable, query: Query) -> ScoredCandidates:
-        bm25 = np.stack([self._bm25(phrase, table.ids) for phrase in query.phrases.texts])
-        return ScoredCandidates(
-            keys=table.ids.tolist(),
-            cosines=passage_cosines(table, self._arrays, query),
-            bm25=bm25,
-            bm25_best=bm25.max(axis=1, initial=0.0),
-            load=self.load,
-        )
-
-    def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
-        passages = self._passages()
-        counts = TermCounts(passages.n_terms)
-        scores = np.zeros(len(passages), dtype=np.float32)
-        for term, times in Counter(terms(phrase)).items():
-            rows = self._connection.execute(
-                "SELECT rowid, -bm25(passage_terms) FROM passage_terms WHERE passage_terms MATCH ?",
-                (f'"{term}"',),
-            ).fetchall()
-            if rows:
-                found, weights = np.array(rows).T
-                places = np.searchsorted(passages.ids, found.astype(np.int64))
-                frequencies = counts.frequencies(weights, places)
-                scores[places] += times * counts.bm25(frequencies, places)
-        return scores[np.searchsorted(passages.ids, ids)]
-
-    def _admitted(self, where: Where) -> PassageTable:
-        """The passages for which every condition holds."""
-        table = self._passages()
-        for condition in where:
-            rows = admitted_rows(self._connection, condition, table.ids, self.folder)
-            table = table[rows]
-        return table
-
-    def _passages(self) -> PassageTable:
-        """Where all passages are, read again only after a commit."""
-        (revision,) = self._connection.execute(
-            "SELECT value FROM settings WHERE name = 'revision'"
-        ).fetchone()
-        if self._table is None or revision != self._revision:
-            rows = self._connection.execute(
-                "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms "
-                "FROM passages ORDER BY id"
-            ).fetchall()
-            columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
-            self._table, self._revision = PassageTable(*columns), revision
-        return self._table
+        """Close the database, as soon as no candidates need it any more."""
+        self._connections.close()
 
     def _select(self, statement: str, value: str) -> list[tuple[str]]:
-        with self._snapshot():
-            return self._connection.execute(statement, (value,)).fetchall()
+        with self._reading() as connection:
+            return connection.execute(statement, (value,)).fetchall()
 
     @contextmanager
-    def _snapshot(self) -> Iterator[None]:
-        """One consistent state of the database, even if a writer commits meanwhile."""
-        with (
-            self._lock,
-            errors_explained(self.folder),
-            transaction(self._connection, "DEFERRED"),
-        ):
-            yield
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection for writing, of a store of the present schema version."""
+        if not os.access(self.folder, os.W_OK):
+            raise StoreError(f"{self.folder}: cannot be written; its user and disk allow reading")
+        mode = (self.folder / DATABASE).stat().st_mode & 0o666
+        lock = FileLock(self.folder / "writer.lock", timeout=0, mode=mode)
+        with errors_explained(self.folder):
+            try:
+                held = lock.acquire()
+            except Timeout:
+                raise StoreError(
+                    f"{self.folder}: another process is writing to it; wait until it ends"
+                ) from None
+        with held, closing(connect(self.folder)) as connection:
+            upgrade(connection, self.folder, self.settings)
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that sees one state of the database, even if a writer commits meanwhile."""
+        with errors_explained(self.folder):
+            connection, stamp = self._connections.take()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                self._connections.give_back(connection, stamp)
+
+    def _snapshot(self) -> Snapshot:
+        """The present state of the store, kept until the snapshot is dropped."""
+        with errors_explained(self.folder):
+            connection, stamp = self._connections.take()
+            try:
+                snapshot = Snapshot(connection, *self._read(connection))
+            except BaseException:
+                self._connections.give_back(connection, stamp)
+                raise
+        weakref.finalize(snapshot, self._connections.give_back, connection, stamp)
+        return snapshot
+
+    def _read(
+        self, connection: sqlite3.Connection
+    ) -> tuple[StoreState, PassageTable, Arrays, CheckedPassages]:
+        """Begin a transaction, and find what belongs to the state that it sees."""
+        connection.execute("BEGIN")
+        state = read_state(connection, self.folder)
+        while True:
+            try:
+                arrays, checked = self._files(state)
+                break
+            except StoreError:
+                # A compaction may have replaced the files since the transaction began.
+                connection.rollback()
+                connection.execute("BEGIN")
+                former, state = state, read_state(connection, self.folder)
+                if state.generation == former.generation:
+                    raise
+        with self._lock:
+            if self._table is None or self._table[0] != state:
+                self._table = state, read_table(connection, state)
+            return state, self._table[1], arrays, checked
+
+    def _files(self, state: StoreState) -> tuple[Arrays, CheckedPassages]:
+        """The array files of a state, mapped; kept for the questions that follow."""
+        with self._lock:
+            if self._arrays.generation != state.generation:
+                self._arrays = Arrays(self.folder, self.settings.encoder, state.generation)
+                self._checked = CheckedPassages(self._arrays)
+            self._arrays.open(state.words, state.pieces)
+            return self._arrays, self._checked

@@ -3,49 +3,77 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
-from slice_os.documents import Document, Scalar, field_text
+from slice_os.documents import Document
+from slice_os.errors import StoreError
 from slice_os.passages import DocumentPart, EncodedPassage, joined
 from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
-from slice_os.stores.local.files import Arrays, StoreSettings, errors_explained
+from slice_os.stores.local.arrays import Arrays
+from slice_os.stores.local.checksums import data_checksum, seal
+from slice_os.stores.local.derived import add_labels, add_terms
+from slice_os.stores.local.files import (
+    COUNTS,
+    StoreSettings,
+    StoreState,
+    damage,
+    errors_explained,
+    read_state,
+)
 from slice_os.stores.local.terms import terms
 
 COMMIT_SECONDS = 2.0
+LOOK_SECONDS = 0.25
 
 
 class LocalWriter:
-    """The one writer of a local store; made by `LocalStore.writer`."""
+    """The one writer of a local store; made by `LocalStore.writer`.
+
+    What is complete is committed every two seconds, also while nothing is written.
+    """
 
     def __init__(
         self, connection: sqlite3.Connection, folder: Path, settings: StoreSettings
     ) -> None:
         self._connection = connection
         self._folder = folder
-        self._arrays = Arrays(folder, settings)
         self._settings = settings
         self._document: int | None = None
+        self._changed = False
+        self._failure: StoreError | None = None
         self._committed = time.monotonic()
         with errors_explained(folder):
             connection.execute("BEGIN IMMEDIATE")
-            counts = dict(
-                connection.execute(
-                    "SELECT name, value FROM settings WHERE name IN ('words', 'pieces')"
-                )
-            )
-            self._words, self._pieces = int(counts["words"]), int(counts["pieces"])
-            self._arrays.truncate(self._words, self._pieces)
+            state = read_state(connection, folder)
+            self._live_pieces = _count_live(connection, state)
+            self._counts: dict[str, int] = {name: getattr(state, name) for name in COUNTS}
+            self._arrays = Arrays(folder, settings.encoder, state.generation)
+            self._arrays.truncate(state.words, state.pieces)
+            self._arrays.delete_others()
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._clock = threading.Thread(target=self._commit_by_the_clock, daemon=True)
+        self._clock.start()
 
     @property
     def retries(self) -> int:
         """Always 0: nothing is sent."""
         return 0
+
+    @property
+    def dead_share(self) -> float:
+        """Share of the token vectors whose documents have been deleted or replaced."""
+        return (self._counts["pieces"] - self._live_pieces) / max(self._counts["pieces"], 1)
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document; see `Writer.write`. Nothing is ever rejected.
@@ -54,17 +82,19 @@ class LocalWriter:
             StoreError: if the disk fails, for instance because it is full; complete documents
                 stay.
         """
-        with errors_explained(self._folder):
+        with self._lock, errors_explained(self._folder):
+            self._check()
             if self._document is None:
+                if not part.last:
+                    self._commit()  # nothing can be committed until the document is complete
                 self._open_document(part.document)
             for passage in part.passages:
                 self._add(part.document, passage)
             if part.last:
                 self._document = None
                 self._connection.execute("RELEASE document")
-                if time.monotonic() - self._committed > COMMIT_SECONDS:
-                    self._commit()
-                    self._connection.execute("BEGIN IMMEDIATE")
+                self._changed = True
+                self._commit_if_due()
         return ()
 
     def flush(self) -> Sequence[Rejection]:
@@ -73,30 +103,72 @@ class LocalWriter:
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        with errors_explained(self._folder):
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
             return sum(self._delete(doc_id) for doc_id in doc_ids)
+
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        """Note that documents come from another source; see `Writer.assign`."""
+        with errors_explained(self._folder):
+            self._connection.executemany(
+                "UPDATE documents SET source = ? WHERE doc_id = ?",
+                ((source, doc_id) for doc_id in doc_ids),
+            )
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
-        with errors_explained(self._folder):
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
             self._connection.execute(
                 "INSERT INTO sources VALUES (?, ?) "
                 "ON CONFLICT (source) DO UPDATE SET signature = excluded.signature",
                 (source, signature),
             )
 
+    def forget_source(self, source: str) -> None:
+        """Delete what is noted about a source; see `Writer.forget_source`."""
+        with errors_explained(self._folder):
+            self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
+
     def close(self) -> None:
         """Commit the complete documents, and drop an incomplete one."""
+        self._closing.set()
+        self._clock.join()
         with errors_explained(self._folder):
             try:
+                self._check()
                 if self._connection.in_transaction:
                     if self._document is not None:
                         self._connection.execute("ROLLBACK TO document")
-                    self._commit()
+                        self._counts, self._live_pieces = self._before
+                    self._commit(last=True)
             finally:
                 self._arrays.close()
 
+    def _commit_by_the_clock(self) -> None:
+        while not self._closing.wait(LOOK_SECONDS):
+            with self._lock:
+                try:
+                    with errors_explained(self._folder):
+                        self._commit_if_due()
+                except StoreError as error:
+                    self._failure = error
+                    return
+
+    def _check(self) -> None:
+        """Raise what the clock's commit did, once."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def _commit_if_due(self) -> None:
+        if self._document is None and time.monotonic() - self._committed > COMMIT_SECONDS:
+            self._commit()
+
     def _open_document(self, document: Document) -> None:
+        self._before = dict(self._counts), self._live_pieces
         self._connection.execute("SAVEPOINT document")
         # Set before any change, so that a Ctrl-C anywhere below rolls everything back.
         self._document = 0
@@ -109,6 +181,8 @@ class LocalWriter:
             document.text,
             orjson.dumps(dict(document.metadata)).decode(),
         )
+        seal(self._connection, "documents", self._document)
+        self._counts["documents"] += 1
 
     def _delete(self, doc_id: str) -> bool:
         row = self._connection.execute(
@@ -116,14 +190,20 @@ class LocalWriter:
         ).fetchone()
         if row is None:
             return False
+        (pieces,) = self._connection.execute(
+            "SELECT ifnull(sum(n_pieces), 0) FROM passages WHERE document = ?", row
+        ).fetchone()
         for table, column in (("passage_terms", "rowid"), ("passage_labels", "passage")):
             self._connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN "  # noqa: S608
                 "(SELECT id FROM passages WHERE document = ?)",
                 row,
             )
-        self._connection.execute("DELETE FROM passages WHERE document = ?", row)
+        passages = self._connection.execute("DELETE FROM passages WHERE document = ?", row)
         self._connection.execute("DELETE FROM documents WHERE id = ?", row)
+        self._counts["passages"] -= passages.rowcount
+        self._counts["documents"] -= 1
+        self._live_pieces -= pieces
         return True
 
     def _add(self, document: Document, passage: EncodedPassage) -> None:
@@ -132,10 +212,9 @@ class LocalWriter:
         norms = span_norms(
             dequantise(vectors, scales), passage.layout, self._settings.encoder.max_words
         )
-        self._arrays.vectors.append(vectors)
-        self._arrays.scales.append(scales)
-        self._arrays.words.append(passage.words)
-        self._arrays.norms.append(norms)
+        rows: list[npt.NDArray[Any]] = [vectors, scales, passage.words.astype(np.uint32), norms]
+        for file, added in zip(self._arrays.files, rows, strict=True):
+            file.append(added)
         found = terms(document.text[passage.start : passage.end])
         key = self._insert(
             'passages (document, start, "end", first_word, n_words, first_piece, n_pieces, '
@@ -143,37 +222,63 @@ class LocalWriter:
             self._document,
             passage.start,
             passage.end,
-            self._words,
+            self._counts["words"],
             len(passage.words),
-            self._pieces,
+            self._counts["pieces"],
             len(vectors),
             len(found),
             orjson.dumps(dict(passage.metadata)).decode(),
         )
-        self._insert("passage_terms (rowid, text)", key, " ".join(found))
-        for field, value in {**document.metadata, **passage.metadata}.items():
-            self._insert("passage_labels (label, passage)", self._label(field, value), key)
-        self._words += len(passage.words)
-        self._pieces += len(vectors)
-
-    def _label(self, field: str, value: Scalar) -> int:
-        named = (field, field_text(value))
-        row = self._connection.execute(
-            "SELECT id FROM labels WHERE field = ? AND value = ?", named
-        ).fetchone()
-        return int(row[0]) if row else self._insert("labels (field, value)", *named)
+        self._connection.execute(
+            "UPDATE passages SET data_checksum = ? WHERE id = ?",
+            (data_checksum(key, len(found), rows), key),
+        )
+        seal(self._connection, "passages", key)
+        add_terms(self._connection, key, found)
+        add_labels(self._connection, key, {**document.metadata, **passage.metadata})
+        self._counts["words"] += len(passage.words)
+        self._counts["pieces"] += len(vectors)
+        self._counts["passages"] += 1
+        self._live_pieces += len(vectors)
 
     def _insert(self, columns: str, *values: str | int | None) -> int:
         marks = ", ".join("?" * len(values))
         statement = f"INSERT INTO {columns} VALUES ({marks})"  # noqa: S608
         return int(self._connection.execute(statement, values).lastrowid or 0)
 
-    def _commit(self) -> None:
+    def _commit(self, last: bool = False) -> None:
+        if not (self._changed or last):
+            return
         self._arrays.sync()
-        for name, value in (("words", self._words), ("pieces", self._pieces)):
-            self._connection.execute(
-                "UPDATE settings SET value = ? WHERE name = ?", (str(value), name)
-            )
+        self._connection.executemany(
+            "UPDATE settings SET value = ? WHERE name = ?",
+            [(str(value), name) for name, value in self._counts.items()],
+        )
         self._connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'revision'")
         self._connection.execute("COMMIT")
+        self._changed = False
         self._committed = time.monotonic()
+        if not last:
+            self._connection.execute("BEGIN IMMEDIATE")
+
+
+def _count_live(connection: sqlite3.Connection, state: StoreState) -> int:
+    """Number of token vectors that passages refer to.
+
+    Raises:
+        StoreError: if the rows do not fit the stored counts, by which the files will be cut.
+    """
+    documents, passages, words, pieces, live = connection.execute(
+        "SELECT (SELECT count(*) FROM documents), count(*), ifnull(max(first_word + n_words), 0), "
+        "ifnull(max(first_piece + n_pieces), 0), ifnull(sum(n_pieces), 0) FROM passages"
+    ).fetchone()
+    for name, found, stored in (
+        ("documents", documents, state.documents),
+        ("passages", passages, state.passages),
+    ):
+        if found != stored:
+            raise damage(state.folder, f"has {found} of {stored} {name}")
+    for name, used, stored in (("words", words, state.words), ("pieces", pieces, state.pieces)):
+        if not used <= stored:
+            raise damage(state.folder, f"passages use {used} of {stored} {name}")
+    return int(live)

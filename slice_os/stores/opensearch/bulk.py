@@ -21,6 +21,7 @@ CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500
 WORKERS = 2
 CHUNKS_UNDER_WAY = 4
+_NO_DOCUMENT = "document_missing_exception"
 # Refusals that every other document would meet as well.
 _NOT_ABOUT_THE_ITEM = ("index_closed_exception",)
 
@@ -51,6 +52,12 @@ def index_action(owner: int, key: str, source: dict[str, Any]) -> Action:
     meta = orjson.dumps({"index": {"_id": key}})
     body = orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY)
     return Action(owner, meta + b"\n" + body + b"\n")
+
+
+def update_action(owner: int, key: str, fields: dict[str, Any]) -> Action:
+    """Change some fields of a document, if it exists."""
+    meta = orjson.dumps({"update": {"_id": key, "retry_on_conflict": 3}})
+    return Action(owner, meta + b"\n" + orjson.dumps({"doc": fields}) + b"\n")
 
 
 def delete_action(owner: int, key: str) -> Action:
@@ -165,7 +172,8 @@ class BulkSender:
         for action, item in zip(chunk, items, strict=True):
             ((kind, answer),) = item.items()
             status, cause = answer["status"], answer.get("error", {})
-            if status < 300 or (kind == "delete" and status == 404):
+            absent = status == 404 and (kind == "delete" or cause.get("type") == _NO_DOCUMENT)
+            if status < 300 or absent:
                 outcomes.append(Outcome(action.owner, ""))
                 continue
             refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})

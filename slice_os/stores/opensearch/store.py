@@ -16,8 +16,8 @@ from slice_os.page import Page, PageRequest
 from slice_os.parts import WHOLE, Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.query import Query
-from slice_os.stores.base import StoredDocument, StoreInfo
-from slice_os.stores.opensearch import hybrid
+from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.opensearch import catalogue, hybrid
 from slice_os.stores.opensearch.drivers import Driver
 from slice_os.stores.opensearch.first_index import create_first
 from slice_os.stores.opensearch.flows import SearchFlows
@@ -131,22 +131,22 @@ class OpenSearchStore:
         }
 
     @retrying
-    def documents_of(self, source: str) -> set[str]:
-        """Ids of the documents that came from a source."""
-        terms = [{"term": {"kind": "document"}}, {"term": {"source": source}}]
-        body = {
-            "size": WALK_RECORDS,
-            "query": {"bool": {"filter": terms}},
-            "sort": [{"doc_id": "asc"}],
-            "_source": ["doc_id"],
-        }
-        return {hit["_source"]["doc_id"] for page in pages(self.handle, body) for hit in page}
+    def documents_of(self, *sources: str) -> set[str]:
+        """Ids of the documents that came from one of the sources."""
+        return {entry.id for entry in catalogue.documents(self.handle, sources)}
 
-    @retrying
-    def source_signature(self, source: str) -> str | None:
-        """The signature under which a source was last read to its end, or None."""
-        record = self._record(source_key(source))
-        return None if record is None else record["signature"]
+    def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
+        """The signatures under which sources were last read; those never read are missing."""
+        records = find_records(self.handle, [source_key(source) for source in sources])
+        return {record["source"]: record["signature"] for record in records}
+
+    def list_documents(self) -> Iterator[DocumentEntry]:
+        """All documents, by id."""
+        return catalogue.documents(self.handle)
+
+    def list_sources(self) -> Iterator[SourceEntry]:
+        """All sources that have documents, by name."""
+        return catalogue.sources(self.handle)
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, joined from its passages."""

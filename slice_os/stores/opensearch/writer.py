@@ -18,6 +18,7 @@ from slice_os.stores.opensearch.bulk import (
     Outcome,
     delete_action,
     index_action,
+    update_action,
 )
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.loading import loading
@@ -176,6 +177,19 @@ class OpenSearchWriter:
             deleted += len(former)
         return deleted
 
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        """Note that documents come from another source; see `Writer.assign`."""
+        self._check()
+        remaining = iter(doc_ids)
+        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
+            self._settle_ids(batch)
+            self._sender.deliver(
+                [
+                    update_action(NOBODY, document_key(doc_id), {"source": source})
+                    for doc_id in batch
+                ]
+            )
+
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read; see `Writer.finish_source`."""
         self._queue_parts()
@@ -184,6 +198,12 @@ class OpenSearchWriter:
         }
         self._finished.append(_Finished(source, signature, waiting))
         self._finish_sources()
+
+    def forget_source(self, source: str) -> None:
+        """Delete what is noted about a source; see `Writer.forget_source`."""
+        self._check()
+        self._wait()
+        self._sender.deliver([delete_action(NOBODY, source_key(source))])
 
     def _settle_ids(self, doc_ids: Sequence[str]) -> None:
         """Wait for documents in progress, so that no request overtakes another with the same id."""

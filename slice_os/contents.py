@@ -1,0 +1,65 @@
+"""What a store holds, read without an encoder."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+
+from slice_os.errors import InputError
+from slice_os.stores.base import DocumentEntry, SourceEntry, Store, StoreInfo
+
+
+class Contents(ABC):
+    """The documents of a store: their number, their ids, and the text of each."""
+
+    @cached_property
+    @abstractmethod
+    def store(self) -> Store:
+        """The store."""
+
+    @property
+    @abstractmethod
+    def _location(self) -> str:
+        """Folder or address of the store."""
+
+    def text(self, doc_id: str) -> str:
+        """The text of a document, exactly as given; the offsets of hits count its code points.
+
+        Raises:
+            InputError: if the id is unknown.
+        """
+        text = self.store.document_text(doc_id)
+        if text is None:
+            raise InputError(f"{self._location}: no document {doc_id!r}")
+        return text
+
+    def info(self) -> StoreInfo:
+        """Counts of the store, and its encoder."""
+        return self.store.info()
+
+    def documents(self) -> Iterator[DocumentEntry]:
+        """The documents in the store, by id."""
+        return self.store.list_documents()
+
+    def sources(self) -> Iterator[SourceEntry]:
+        """The sources that the documents came from, by name."""
+        return self.store.list_sources()
+
+    def __len__(self) -> int:
+        return self.info().documents
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and bool(self.store.documents([doc_id]))
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.id for entry in self.documents())
+
+    def __bool__(self) -> bool:
+        return True  # a corpus without documents is still there, and this must not ask a server
+
+    def __repr__(self) -> str:
+        # Without a password, which an address must not have, but may.
+        shown = re.sub(r"//([^:/@]*):.*@", r"//\1:…@", self._location)
+        return f"{type(self).__name__}({shown!r})"

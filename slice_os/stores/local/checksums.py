@@ -1,0 +1,184 @@
+"""Checksums of what a store holds, and comparing passages with theirs as they are first read."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from slice_os.stores.local.arrays import Arrays
+from slice_os.stores.local.table import PassageTable
+from slice_os.threads import usable_cores
+
+CHUNK_PIECES = 65_536
+
+# The columns that the checksum of a row covers; the rows of the array files may move.
+COVERED = {
+    "documents": "id, doc_id, source, fingerprint, text, metadata",
+    "passages": 'id, document, start, "end", n_words, metadata, n_terms, data_checksum',
+}
+
+Value: TypeAlias = str | int | float | None
+
+
+def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
+    """Note the checksum of a row that was inserted or changed.
+
+    Args:
+        connection: a writer's.
+        table: one of `COVERED`.
+        key: id of the row.
+    """
+    row = connection.execute(
+        f"SELECT {COVERED[table]} FROM {table} WHERE id = ?",  # noqa: S608
+        (key,),
+    ).fetchone()
+    connection.execute(
+        f"UPDATE {table} SET checksum = ? WHERE id = ?",  # noqa: S608
+        (_row_checksum(row), key),
+    )
+
+
+def checked_row(
+    connection: sqlite3.Connection, table: str, key: int, has_checksum: bool = True
+) -> tuple[Any, ...] | None:
+    """The columns that a row's checksum covers; None if the row is not as it was written.
+
+    Args:
+        connection: to the database.
+        table: one of `COVERED`.
+        key: id of the row.
+        has_checksum: False in stores of schema version 2.
+    """
+    columns = f"{COVERED[table]}, checksum"
+    if not has_checksum:
+        columns = columns.replace("data_checksum", "0").replace("checksum", "NULL")
+    row = connection.execute(
+        f"SELECT {columns} FROM {table} WHERE id = ?",  # noqa: S608
+        (key,),
+    ).fetchone()
+    if row is None or row[-1] not in (None, _row_checksum(row[:-1])):
+        return None
+    return tuple(row[:-1])
+
+
+def data_checksum(key: int, n_terms: int, rows: Sequence[npt.NDArray[Any]]) -> int:
+    """Checksum of a passage's rows in the array files; a signed 64-bit integer.
+
+    Args:
+        key: id of the passage.
+        n_terms: number of its terms, which scoring reads with the rows.
+        rows: its token vectors, scales, words and norms, as stored.
+    """
+    return _chained(key, n_terms, [part.data for part in rows])
+
+
+def stored_rows(table: PassageTable, arrays: Arrays, row: int) -> list[npt.NDArray[Any]]:
+    """The token vectors, scales, words and norms of the passage in a row of the table."""
+    piece, word = int(table.first_piece[row]), int(table.first_word[row])
+    end_piece, end_word = piece + int(table.n_pieces[row]), word + int(table.n_words[row])
+    return [
+        *(file.view(end_piece)[piece:] for file in arrays.by_piece),
+        *(file.view(end_word)[word:] for file in arrays.by_word),
+    ]
+
+
+class CheckedPassages:
+    """Compares passages with their checksums, each only when it is first read.
+
+    Args:
+        arrays: the files that hold the passages' rows.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._lock = threading.Lock()
+        self._seen = np.zeros(0, dtype=bool)
+
+    def damaged(self, table: PassageTable) -> int | None:
+        """The id of a passage whose rows differ from its checksum; None if all are as written.
+
+        The table must lie within the files.
+        """
+        seen = self._room(int(table.ids[-1]) + 1) if len(table) else self._seen
+        table = table[np.flatnonzero(~seen[table.ids])]
+        if not len(table):
+            return None
+
+        def check(rows: slice) -> int | None:
+            chunk = table[rows]
+            wrong = next(damaged_passages(chunk, self._arrays), None)
+            if wrong is None:
+                seen[chunk.ids] = True
+            return wrong
+
+        with ThreadPoolExecutor(usable_cores()) as executor:
+            found = list(executor.map(check, table.chunks(CHUNK_PIECES)))
+        return next((key for key in found if key is not None), None)
+
+    def _room(self, size: int) -> npt.NDArray[np.bool_]:
+        with self._lock:
+            if size > len(self._seen):
+                grown = np.zeros(max(size, 2 * len(self._seen)), dtype=bool)
+                grown[: len(self._seen)] = self._seen
+                self._seen = grown
+            return self._seen
+
+
+def damaged_passages(table: PassageTable, arrays: Arrays) -> Iterator[int]:
+    """The ids of passages whose rows differ from their checksums."""
+    if not len(table):
+        return
+    # Bytes are cut several times as fast as arrays, and there may be millions of passages.
+    files = []
+    for part, first, counts in (
+        (arrays.by_piece, table.first_piece, table.n_pieces),
+        (arrays.by_word, table.first_word, table.n_words),
+    ):
+        ends = first + counts
+        for file in part:
+            content = file.view(int(ends.max())).data.cast("B")
+            size = file.row_bytes
+            files.append((content, (first * size).tolist(), (ends * size).tolist()))
+    checksums = table.checksum.tolist()
+    for row, (key, n_terms) in enumerate(
+        zip(table.ids.tolist(), table.n_terms.tolist(), strict=True)
+    ):
+        rows = [content[first[row] : end[row]] for content, first, end in files]
+        if _chained(key, n_terms, rows) != checksums[row]:
+            yield key
+
+
+def damaged_rows(table: PassageTable, arrays: Arrays, key: int) -> str:
+    """Where a passage's rows are, for an error."""
+    row = int(np.searchsorted(table.ids, key))
+    piece, word = int(table.first_piece[row]), int(table.first_word[row])
+    by_piece = " and ".join(file.path.name for file in arrays.by_piece)
+    by_word = " or ".join(file.path.name for file in arrays.by_word)
+    return (
+        f"rows {piece}-{piece + int(table.n_pieces[row])} of {by_piece}, or rows "
+        f"{word}-{word + int(table.n_words[row])} of {by_word} (passage {key}),"
+    )
+
+
+def _chained(key: int, n_terms: int, parts: Sequence[memoryview]) -> int:
+    found = xxh3_64_intdigest(f"{key} {n_terms}".encode())
+    for part in parts:
+        found = xxh3_64_intdigest(part, found)
+    return _signed(found)
+
+
+def _row_checksum(values: Iterable[Value]) -> int:
+    text = "\0".join(f"{type(value).__name__} {value}" for value in values)
+    return _signed(xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
+
+
+def _signed(digest: int) -> int:
+    """As SQLite stores it."""
+    return digest - (1 << 64) if digest >= 1 << 63 else digest

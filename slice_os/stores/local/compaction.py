@@ -1,0 +1,110 @@
+"""Compaction: the vectors of deleted documents leave the files, and so do their terms."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from slice_os.stores.local.arrays import Arrays
+from slice_os.stores.local.files import (
+    StoreSettings,
+    errors_explained,
+    read_state,
+    transaction,
+)
+from slice_os.stores.local.table import PassageTable, read_table, rows_of
+
+# Share of deleted token vectors beyond which a writer compacts the store when it ends: copying
+# the rest then costs at most three times as much as writing the deleted ones did.
+DEAD_SHARE = 0.25
+COPIED_PIECES = 65_536
+CHECKPOINT_SECONDS = 2
+
+
+def compact(connection: sqlite3.Connection, folder: Path, settings: StoreSettings) -> None:
+    """Write the array files again without the rows of deleted passages, and shrink the database.
+
+    Readers go on with the files that they have open. If it is interrupted, the store is as before
+    or as after; the next writer deletes the files that are not needed.
+
+    Args:
+        connection: the writer's, not in a transaction.
+        folder: the store's.
+        settings: what the store was made with.
+
+    Raises:
+        StoreError: if the store is damaged, or the disk is too full for a second copy.
+    """
+    with errors_explained(folder):
+        # The former files may go only when the commit that replaces them is on the disk.
+        connection.execute("PRAGMA synchronous = FULL")
+        with transaction(connection):
+            state = read_state(connection, folder)
+            table = read_table(connection, state)
+            former = Arrays(folder, settings.encoder, state.generation)
+            former.open(state.words, state.pieces)
+            former.delete_others()
+            arrays = Arrays(folder, settings.encoder, state.generation + 1)
+            _copy(table, former, arrays)
+            _sync_folder(folder)
+            first_word, first_piece = _starts(table.n_words), _starts(table.n_pieces)
+            connection.executemany(
+                "UPDATE passages SET first_word = ?, first_piece = ? WHERE id = ?",
+                zip(first_word, first_piece, table.ids.tolist(), strict=True),
+            )
+            connection.executemany(
+                "UPDATE settings SET value = ? WHERE name = ?",
+                [
+                    (str(state.generation + 1), "generation"),
+                    (str(state.revision + 1), "revision"),
+                    (str(table.n_words.sum()), "words"),
+                    (str(table.n_pieces.sum()), "pieces"),
+                ],
+            )
+            connection.execute(
+                "DELETE FROM labels WHERE id NOT IN (SELECT label FROM passage_labels)"
+            )
+            # FTS5 keeps deleted terms until it merges the parts of its index.
+            connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('optimize')")
+        arrays.delete_others()
+        connection.execute("VACUUM")
+        connection.execute(f"PRAGMA busy_timeout = {CHECKPOINT_SECONDS * 1000}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _copy(table: PassageTable, source: Arrays, target: Arrays) -> None:
+    try:
+        for chunk in table.chunks(COPIED_PIECES):
+            rows = table[chunk]
+            if not len(rows):
+                continue
+            pieces = rows_of(rows.first_piece, rows.n_pieces)
+            words = rows_of(rows.first_word, rows.n_words)
+            for own, file in zip(source.by_piece, target.by_piece, strict=True):
+                file.append(own.view(int((rows.first_piece + rows.n_pieces).max()))[pieces])
+            for own, file in zip(source.by_word, target.by_word, strict=True):
+                file.append(own.view(int((rows.first_word + rows.n_words).max()))[words])
+        target.sync()
+    except BaseException:
+        target.close()
+        source.delete_others()
+        raise
+    target.close()
+
+
+def _starts(counts: np.ndarray) -> list[int]:
+    starts: list[int] = (np.cumsum(counts) - counts).tolist()
+    return starts
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of new files durable, where the system can."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,105 @@
+"""Where each passage's words and pieces are in the array files."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.arrays import IntArray
+from slice_os.stores.local.files import StoreState, damage
+
+
+@dataclass(frozen=True, slots=True)
+class PassageTable:
+    """Where each passage's words and pieces are in the files; rows in stored order.
+
+    Attributes:
+        ids: passage ids.
+        first_word: first row in the files by word.
+        n_words: number of rows there.
+        first_piece: first row in the files by piece.
+        n_pieces: number of rows there.
+        n_terms: number of terms that BM25 counts.
+        checksum: see `data_checksum`; zeros in stores of schema version 2, which have none.
+    """
+
+    ids: IntArray
+    first_word: IntArray
+    n_words: IntArray
+    first_piece: IntArray
+    n_pieces: IntArray
+    n_terms: IntArray
+    checksum: IntArray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice | IntArray) -> PassageTable:
+        return PassageTable(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def chunks(self, pieces: int) -> Iterator[slice]:
+        """Consecutive rows of about that many pieces each."""
+        number = np.cumsum(self.n_pieces) // pieces
+        edges = np.flatnonzero(np.diff(number)) + 1
+        return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
+
+
+def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTable:
+    """All passages of a store.
+
+    Raises:
+        StoreError: if they are not as many as were stored, or lie beyond the files' rows.
+    """
+    table = select_table(connection, state)
+    if state.passages not in (None, len(table)):
+        raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
+    outside = np.flatnonzero(~rows_within(table, state.words, state.pieces))
+    if len(outside):
+        key = int(table.ids[outside[0]])
+        raise damage(
+            state.folder,
+            f"passage {key} is not in the {state.words} words and {state.pieces} pieces stored",
+        )
+    return table
+
+
+def select_table(connection: sqlite3.Connection, state: StoreState) -> PassageTable:
+    """All passages of a store, without a look at the counts.
+
+    Raises:
+        StoreError: if a column holds anything but integers.
+    """
+    checksum = "data_checksum" if state.has_checksums else "0"
+    rows = connection.execute(
+        "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms, "  # noqa: S608
+        f"{checksum} FROM passages ORDER BY id"
+    ).fetchall()
+    try:
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
+    except (TypeError, ValueError, OverflowError):
+        raise damage(state.folder, "the table of passages holds something else") from None
+    return PassageTable(*np.ascontiguousarray(columns))
+
+
+def rows_within(table: PassageTable, words: int, pieces: int) -> npt.NDArray[np.bool_]:
+    """``(n_passages,)``: which passages lie within that many rows of the files."""
+    within = table.n_terms >= 0
+    for first, count, most in (
+        (table.first_word, table.n_words, words),
+        (table.first_piece, table.n_pieces, pieces),
+    ):
+        within &= (first >= 0) & (count > 0) & (count <= most) & (first <= most - count)
+    return within
+
+
+def rows_of(first: IntArray, counts: IntArray) -> slice | IntArray:
+    """The rows of several runs: a slice if the runs are adjacent, otherwise an index."""
+    if np.array_equal(first[1:], (first + counts)[:-1]):
+        return slice(int(first[0]), int(first[-1] + counts[-1]))
+    offsets = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    return offsets + np.arange(int(counts.sum()))

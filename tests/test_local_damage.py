@@ -1,0 +1,206 @@
+"""Damaged local stores: named in one line, found by verify, and repaired; former versions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from slice_os import Document, LocalStore, StoreError
+from slice_os.cli import cli
+from slice_os.mining import mine, search
+from slice_os.results import Hit
+
+from .soak import damage
+from .test_local_store import CARD, documents, fill, part_of, query
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = LocalStore.create(tmp_path / "store", CARD, 128)
+    fill(store, documents(12, lang="en"))
+    store.close()
+    return tmp_path / "store"
+
+
+def execute(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / "store.sqlite", isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def flip(file: Path, place: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+
+
+def answers(folder: Path) -> list[tuple[Any, ...]]:
+    store = LocalStore.open(folder)
+    found: list[Hit] = [*search(store, query("number"), top_k=50)]
+    found += mine(store, query("number"), threshold=0.3)
+    store.close()
+    return [(hit.doc_id, hit.start, hit.end, hit.text, hit.cosine, hit.bm25) for hit in found]
+
+
+def verify(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]], str]:
+    result = CliRunner().invoke(
+        cli, ["verify", "--store", str(folder), *options], standalone_mode=False
+    )
+    assert not result.exception
+    lines = [orjson.loads(line) for line in result.stdout.splitlines()]
+    return result.return_value, lines, result.stderr
+
+
+class TestDamage:
+    @pytest.mark.parametrize("name", ["vectors.i8", "scales.f32", "words.u32", "norms.f32"])
+    def test_of_a_file_is_named_and_repaired(self, folder: Path, name: str) -> None:
+        before = answers(folder)
+        flip(folder / name, 30)
+        with pytest.raises(StoreError, match=rf"rows \d+-.*{name}.*verify --repair") as caught:
+            answers(folder)
+        assert "\n" not in str(caught.value)
+        status, faults, told = verify(folder)
+        assert (status, [fault["document"] is None for fault in faults]) == (1, [False])
+        assert "use --repair" in told
+        status, _, told = verify(folder, "--repair")
+        (lost,) = (int(fault["document"].removeprefix("doc ")) for fault in faults)
+        assert f"ingest them again: doc {lost}\n" in told
+        assert status == 1
+        assert verify(folder)[0] == 0
+        assert [hit[:5] for hit in answers(folder)] != []
+        store = LocalStore.open(folder)
+        assert store.info().documents == 11
+        with store.writer() as writer:
+            writer.write(part_of(documents(12, lang="en")[lost], seed=lost))
+        assert sorted(answers(folder)) == sorted(before)
+
+    @pytest.mark.parametrize(
+        ("statement", "message"),
+        [
+            ("UPDATE documents SET text = replace(text, 'number', 'lumber')", "documents"),
+            ("UPDATE passages SET start = start + 1", "row .* of the passages"),
+            ("UPDATE passages SET first_piece = first_piece + 1", "not in the|not as they"),
+            ("UPDATE passages SET n_terms = n_terms + 1", "not as they were"),
+            ("UPDATE passages SET n_words = 'many'", "something else"),
+            ("DELETE FROM passages WHERE id = 3", "has 23 of 24 passages"),
+            ("UPDATE settings SET value = 0 WHERE name = 'pieces'", "not in the .* 0 pieces"),
+            ("UPDATE settings SET value = 'x' WHERE name = 'pieces'", "lack a count"),
+            ("DELETE FROM settings WHERE name = 'generation'", "lack a count"),
+        ],
+    )
+    def test_of_the_database_is_one_line(self, folder: Path, statement: str, message: str) -> None:
+        execute(folder, statement)
+        with pytest.raises(StoreError, match=message) as caught:
+            answers(folder)
+        assert "\n" not in str(caught.value)
+        assert verify(folder)[0] == 1
+
+    def test_of_the_counts_does_not_cut_the_files(self, folder: Path) -> None:
+        before = answers(folder)
+        execute(folder, "UPDATE settings SET value = 0 WHERE name IN ('pieces', 'words')")
+        store = LocalStore.open(folder)
+        with pytest.raises(StoreError, match=r"passages use .* of 0"), store.writer():
+            pass
+        status, faults, _ = verify(folder, "--repair")
+        assert (status, faults != []) == (0, True)
+        assert answers(folder) == before
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE labels SET value = 'fr'",
+            "DELETE FROM passage_labels WHERE passage = 1",
+            "UPDATE passage_terms_content SET c0 = 'other' WHERE id = 2",
+            "DELETE FROM passage_terms WHERE rowid = 4",
+        ],
+    )
+    def test_of_what_is_derived_is_repaired_without_loss(
+        self, folder: Path, statement: str
+    ) -> None:
+        before = answers(folder)
+        execute(folder, statement)
+        assert verify(folder)[0] == 1
+        assert verify(folder, "--repair")[0] == 0
+        assert verify(folder)[0] == 0
+        assert answers(folder) == before
+        store = LocalStore.open(folder)
+        assert len(store.rank(query("x", where={"lang": ["en"]}), 1).keys) == 24
+
+    def test_reads_sources_again_after_a_repair(self, folder: Path) -> None:
+        store = LocalStore.open(folder)
+        with store.writer() as writer:
+            writer.finish_source("one", "read")
+        store.close()
+        execute(folder, "UPDATE documents SET text = 'x' WHERE id = 2")
+        verify(folder, "--repair")
+        assert LocalStore.open(folder).source_signature("one") != "read"
+
+    def test_beyond_repair_says_so(self, folder: Path) -> None:
+        database = folder / "store.sqlite"
+        content = bytearray(database.read_bytes())
+        content[4096 * 2 :] = b"\xff" * (len(content) - 4096 * 2)
+        database.write_bytes(content)
+        result = CliRunner().invoke(cli, ["verify", "--repair", "--store", str(folder)])
+        assert isinstance(result.exception, StoreError)
+        assert "\n" not in str(result.exception)
+
+    def test_of_any_kind_is_never_silent(self) -> None:
+        ends, bad = damage.run(40, first=100_000)
+        assert bad == []
+        assert ends["refused"] > 0
+
+
+class TestVersion2:
+    """Stores without checksums, counts of rows, and generations of files."""
+
+    @pytest.fixture
+    def former(self, folder: Path) -> Path:
+        execute(
+            folder,
+            "ALTER TABLE documents DROP COLUMN checksum",
+            "ALTER TABLE passages DROP COLUMN data_checksum",
+            "ALTER TABLE passages DROP COLUMN checksum",
+            "DELETE FROM settings WHERE name IN "
+            "('generation', 'documents', 'passages', 'checksum')",
+            "UPDATE settings SET value = 2 WHERE name = 'schema_version'",
+        )
+        return folder
+
+    def test_is_read_as_it_is(self, former: Path) -> None:
+        store = LocalStore.open(former)
+        assert store.info().schema_version == 2
+        assert store.document_text("doc 3")
+        assert answers(former)
+        assert LocalStore.open(former).info().schema_version == 2
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda store: fill(store, [Document("new", "a new number")]),
+            lambda store: store.compact(),
+            lambda store: store.verify(),
+        ],
+    )
+    def test_is_upgraded_by_a_writer(
+        self, former: Path, change: Callable[[LocalStore], object]
+    ) -> None:
+        before = answers(former)
+        reader = LocalStore.open(former)
+        assert reader.rank(query("number"), 1).keys
+        change(reader)
+        assert reader.info().schema_version == 3
+        assert reader.rank(query("number"), 1).keys
+        assert [hit[:5] for hit in answers(former) if hit[0] != "new"][:3] == [
+            hit[:5] for hit in before
+        ][:3]
+        assert reader.verify() == []
+        flip(next(former.glob("scales*.f32")), 2)
+        with pytest.raises(StoreError, match="not as they were written"):
+            answers(former)

@@ -1,0 +1,158 @@
+"""A question sees one state of a local store; what is complete is committed by the clock."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slice_os import Document, LocalStore, StoreError
+from slice_os.mining import mine, search
+from slice_os.passages import DocumentPart
+from slice_os.results import Hit
+from slice_os.stores.local import store as local
+
+from .test_local_store import CARD, brute_force, documents, fill, part_of, query
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore.create(tmp_path / "store", CARD, 128)
+
+
+def replace_all(store: LocalStore, count: int) -> None:
+    fill(store, [Document(f"doc {n}", f"replaced {n} by others. " * 3) for n in range(count)])
+
+
+def found(hits: list[Hit]) -> list[tuple[str, int, int, float, str]]:
+    return [(hit.doc_id, hit.start, hit.end, hit.cosine, hit.context.text) for hit in hits]
+
+
+class TestOneState:
+    def test_of_a_search(self, store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        fill(store, documents(20))
+        asked = query("number")
+        before = found(list(search(store, asked, top_k=20)))
+        assert len(before) == 20
+        rank = store.rank
+
+        def rank_and_replace(*arguments: object) -> object:
+            candidates = rank(*arguments)  # type: ignore[arg-type]
+            replace_all(store, 20)
+            return candidates
+
+        monkeypatch.setattr(store, "rank", rank_and_replace)
+        assert found(list(search(store, asked, top_k=20))) == before
+        monkeypatch.undo()
+        after = found(list(search(store, asked, top_k=20)))
+        assert after
+        assert all("replaced" in text for *_, text in after)
+
+    def test_of_a_whole_mine(self, store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(local, "SCAN_PASSAGES", 3)
+        fill(store, documents(30))
+        asked = query("number", "here")
+        before = found(list(mine(store, asked, threshold=0.3)))
+        hits = mine(store, asked, threshold=0.3)
+        begun = [next(hits) for _ in range(2)]
+        replace_all(store, 30)
+        with store.writer() as writer:
+            writer.delete([f"doc {n}" for n in range(10)])
+        assert found([*begun, *hits]) == before
+
+    def test_of_questions_on_other_threads(self, store: LocalStore) -> None:
+        fill(store, documents(10))
+        asked = query("number", "version")
+        stop = threading.Event()
+
+        def write() -> int:
+            for revision in range(12):
+                texts = (f"version {revision} of number {n}. " * 4 for n in range(10))
+                fill(store, [Document(f"doc {n}", text) for n, text in enumerate(texts)])
+            stop.set()
+            return revision
+
+        def ask() -> int:
+            questions = 0
+            while not (stop.is_set() and questions):
+                candidates = store.rank(asked, 1)
+                loaded = candidates.load(candidates.keys)
+                assert len(loaded) == len(candidates.keys) > 0
+                texts = {passage.text.partition(" of ")[0] for passage in loaded.values()}
+                assert len({passage.doc_id for passage in loaded.values()}) == 10
+                for column, key in enumerate(candidates.keys):
+                    expected = brute_force(loaded[key].encoded, asked.phrases.vectors)
+                    np.testing.assert_allclose(candidates.cosines[:, column], expected, atol=5e-5)
+                assert texts
+                questions += 1
+            return questions
+
+        with ThreadPoolExecutor(4) as executor:
+            jobs = [executor.submit(write), *(executor.submit(ask) for _ in range(3))]
+            assert all(job.result() for job in jobs)
+
+    def test_ends_with_the_candidates(self, store: LocalStore) -> None:
+        fill(store, documents(3))
+        log = store.folder / "store.sqlite-wal"
+        candidates = store.rank(query("number"), 1)
+        fill(store, documents(5))
+        assert len(candidates.load(candidates.keys)) == len(candidates.keys)
+        del candidates
+        store.close()
+        assert not log.exists()
+
+
+class TestTheClock:
+    def test_commits_while_nothing_is_written(
+        self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.2)
+        with store.writer() as writer:
+            for document in documents(5):
+                writer.write(part_of(document))
+            wait_for(lambda: store.info().documents == 5)
+            writer.delete(["doc 1"])
+            wait_for(lambda: store.info().documents == 4)
+
+    def test_leaves_out_what_is_not_complete(
+        self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)
+        with store.writer() as writer:
+            monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 60)
+            writer.write(part_of(Document("whole", "It is complete.")))
+            begun = part_of(Document("begun", "a part of it " * 9))
+            writer.write(DocumentPart(begun.document, begun.passages[:1], last=False))
+            assert store.document_text("whole") == "It is complete."
+            monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)
+            time.sleep(0.6)
+            assert store.info().documents == 1
+            writer.write(DocumentPart(begun.document, begun.passages[1:], last=True))
+            assert store.info().documents == 2
+
+    def test_reports_a_commit_that_failed(
+        self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        with pytest.raises(StoreError, match="No space left"), store.writer() as writer:  # noqa: PT012
+            writer.write(part_of(Document("a", "one two")))
+            monkeypatch.setattr("slice_os.stores.local.arrays.Arrays.sync", full)
+            monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)
+            time.sleep(0.6)
+            monkeypatch.undo()
+            writer.write(part_of(Document("b", "three four")))
+        fill(store, documents(2))
+        assert store.document_text("doc 1")
+
+
+def wait_for(condition: object) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
