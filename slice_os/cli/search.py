@@ -10,6 +10,7 @@ import click
 
 from slice_os.cli.options import (
     FORMATS_HELP,
+    CosineRange,
     RenamedOption,
     chosen_encoder,
     encoder_options,
@@ -21,6 +22,7 @@ from slice_os.cli.options import (
     text_field_option,
     where_option,
 )
+from slice_os.cli.render import echo_json
 from slice_os.search_options import (
     DEFAULT_FUSION,
     FUSION_NAMES,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 _threshold = click.option(
     "--threshold",
-    type=click.FloatRange(-1, 1),
+    type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
 )
 _phrases = click.option(
@@ -59,7 +61,7 @@ _phrases = click.option(
 @click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Lowest cosine of a hit.")
+@click.option("--threshold", type=CosineRange(), help="Lowest cosine of a hit.")
 @where_option
 @click.option(
     "--fusion",
@@ -182,22 +184,23 @@ def scan(
     A record that cannot be used is reported on standard error; reading continues, and the exit
     status is 1.
     """
-    from slice_os.cli.render import complaint
+    from slice_os.cli.render import complaint, printable
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.ingest.reading import read
-    from slice_os.ingest.sources import find_sources
+    from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.scanning import scan as scan_documents
 
     encoder = chosen_encoder(model, engine, providers, threads)
     if not isinstance(encoder, SpanEncoder):
         encoder = SpanEncoder(encoder)
     options = ReadOptions(id_field, text_field)
+    sources = find_sources(paths, format_name)
     bad = 0
 
     def documents() -> Iterator[Document]:
         nonlocal bad
-        for source in find_sources(paths, format_name):
+        for source in sources:
             for record in read(source, options):
                 if isinstance(record, BadRecord):
                     bad += 1
@@ -206,6 +209,8 @@ def scan(
                     yield record
 
     _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    if sources.skipped:
+        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
 
 
@@ -215,7 +220,7 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
 
     if as_json or (as_json is None and not sys.stdout.isatty()):
         for hit in hits:
-            click.echo(hit.to_json(), nl=False)
+            echo_json(hit.to_json())
         return
     number = first - 1
     for number, hit in enumerate(hits, start=first):
