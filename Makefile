@@ -17,7 +17,7 @@ test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage a store in 1,500 ways, and save what came of it: half an hour
+soak: $(VENV)/.dev ## Damage a store in 1,050 ways, and save what came of it: minutes
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 
 .PHONY: check

@@ -1,6 +1,6 @@
 """Damages a local store in many ways: no answer may be wrong in silence, and none a traceback.
 
-    python -m tests.soak.damage --count 1500 --out benchmarks/results/soak_damage.json
+    python -m tests.soak.damage --count 1050 --out benchmarks/results/soak_damage.json
 
 Each time, one bit of a file is flipped, or a file is cut or emptied. Then the store answers
 searches, minings and look-ups, is verified, and repaired. Prints what came of it, as JSON.
@@ -191,7 +191,7 @@ def run(count: int, first: int = 0) -> tuple[Counter[str], list[dict[str, str]]]
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=1_500)
+    parser.add_argument("--count", type=int, default=1_050)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
