@@ -6,9 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from types import TracebackType
+from typing import TypeVar
 
 from slice_os.errors import InputError
 from slice_os.stores.base import DocumentEntry, SourceEntry, Store, StoreInfo
+
+_Contents = TypeVar("_Contents", bound="Contents")
 
 
 class Contents(ABC):
@@ -23,6 +27,10 @@ class Contents(ABC):
     @abstractmethod
     def _location(self) -> str:
         """Folder or address of the store."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the store, if this object opened it."""
 
     def text(self, doc_id: str) -> str:
         """The text of a document, exactly as given; the offsets of hits count its code points.
@@ -63,3 +71,14 @@ class Contents(ABC):
         # Without a password, which an address must not have, but may.
         shown = re.sub(r"//([^:/@]*):.*@", r"//\1:…@", self._location)
         return f"{type(self).__name__}({shown!r})"
+
+    def __enter__(self: _Contents) -> _Contents:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

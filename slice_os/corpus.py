@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from slice_os.contents import Contents
@@ -309,17 +308,6 @@ class Corpus(Contents):
         store = self.__dict__.pop("store", None)
         if store is not None and store is not self._source:
             store.close()
-
-    def __enter__(self) -> Corpus:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def _folder(self) -> Path | None:
