@@ -12,9 +12,10 @@ import numpy as np
 
 from slice_os.alignment import AlignedText
 from slice_os.arrays import IntArray
-from slice_os.documents import Document, Metadata, Scalar
+from slice_os.documents import Document, Metadata
 from slice_os.encoder import PieceRange, SpanEncoder
 from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
+from slice_os.places import passage_fields
 from slice_os.sentences import sentence_ends
 
 PART_PIECES = 16_384
@@ -47,7 +48,7 @@ def cut_passages(
     words = aligned.words
     if not len(words):
         return []
-    ends = np.array(sentence_ends(document.text), dtype=np.int64)
+    ends = np.array(sentence_ends(document.text, document.language), dtype=np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
     turn = _turns(document, words)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
@@ -171,12 +172,4 @@ def _metadata(document: Document, passage: PassageRange) -> Metadata:
     segments = document.segments
     after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
-    within = segments[before:after]
-    found: dict[str, Scalar] = {}
-    if within and within[0].speaker is not None:
-        found["speaker"] = within[0].speaker
-    starts = [segment.start_time for segment in within if segment.start_time is not None]
-    ends = [segment.end_time for segment in within if segment.end_time is not None]
-    if starts and ends:
-        found["start_time"], found["end_time"] = min(starts), max(ends)
-    return found
+    return passage_fields(segments[before:after], passage.start)

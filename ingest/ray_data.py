@@ -133,7 +133,7 @@ class EncodeDocuments:
         try:
             if fields.get(self._options.id_field) is None:
                 raise InputError(f"field {self._options.id_field!r} is missing")
-            document = document_of(fields, "", 0, self._options)
+            document = document_of(fields, "", "", self._options)
             if document.id in seen:
                 raise InputError(f"id {document.id!r} came before")
         except InputError as error:

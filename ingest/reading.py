@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from slice_os.documents import Document
-from slice_os.ingest.formats import reader_named
+from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.sources import Source
 
@@ -57,10 +57,9 @@ def read_additions(source: Source, options: ReadOptions) -> Iterator[Document | 
 
 def _records(source: Source, ids: str, options: ReadOptions) -> Iterator[Document | BadRecord]:
     """What the reader makes of a source that it knows by the beginning of its documents' ids."""
-    read_stream = reader_named(source.format).load()
     try:
         with _open(source) as stream:
-            for record in read_stream(ids, stream, options):
+            for record in read_stream(ids, source.format, stream, options):
                 if isinstance(record, BadRecord):
                     within = record.source.removeprefix(ids)
                     yield replace(record, source=f"{source.name}{within}")

@@ -106,12 +106,20 @@ class Aligner:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Cut at white space, which neither tokens nor words cross, to bound memory."""
+    """Cut at white space, which neither tokens nor words cross, to bound memory.
+
+    Where there is none for as long as a block again, cut before a word or, if there is none
+    either, anywhere.
+    """
     start = 0
     while start < len(text):
         end = min(start + BLOCK_CHARACTERS, len(text))
-        while end < len(text) and not text[end].isspace():
+        limit = min(end + BLOCK_CHARACTERS, len(text))
+        while end < limit and not text[end].isspace():
             end += 1
+        if end == limit < len(text):
+            words = find_words(text[start:end])
+            end = start + int(words[-1, 0]) if len(words) and words[-1, 0] else end
         yield start, end
         start = end
 

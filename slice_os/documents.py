@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import TypeAlias
 
@@ -16,13 +16,15 @@ import orjson
 
 from slice_os.errors import InputError
 
+ENGLISH = "en"
+
 Scalar: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, Scalar]
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A turn of a conversation or a cue of a subtitle file.
+    """A turn of a conversation, a cue of a subtitle file, or a page or section of a document.
 
     Passages never cross from one speaker to another.
 
@@ -32,6 +34,7 @@ class Segment:
         speaker: who says it, if known.
         start_time: seconds from the beginning of the recording, if known.
         end_time: seconds from the beginning of the recording, if known.
+        fields: further fields of hits in it, such as ``page``, ``sheet`` or ``heading``.
     """
 
     start: int
@@ -39,6 +42,7 @@ class Segment:
     speaker: str | None = None
     start_time: float | None = None
     end_time: float | None = None
+    fields: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,12 @@ class Document:
         metadata: scalar fields that searches can filter by.
         segments: turns or cues, in order and without overlap; empty for plain text.
         source: the file it came from; empty if it was made by a program.
+        language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences.
 
     Raises:
-        InputError: if the id or the text is no string, the id is empty, there is a lone surrogate,
-            a metadata value is not a string, a boolean or a number that JSON can carry, or
-            segments overlap or go beyond the text.
+        InputError: if the id or the text is no string, the id is empty, the language is no code,
+            there is a lone surrogate, a metadata value is not a string, a boolean or a number that
+            JSON can carry, or segments overlap or go beyond the text.
     """
 
     id: str
@@ -63,11 +68,14 @@ class Document:
     metadata: Metadata = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     source: str = ""
+    language: str = ENGLISH
 
     @property
     def fingerprint(self) -> str:
         """A hash of everything that a store keeps of this document, except its id and source."""
-        content = (self.text, dict(self.metadata), [astuple(part) for part in self.segments])
+        segments = [_content(segment) for segment in self.segments]
+        content: list[object] = [self.text, dict(self.metadata), segments]
+        content += [] if self.language == ENGLISH else [self.language]
         packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(packed).hexdigest()[:32]
 
@@ -77,6 +85,7 @@ class Document:
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
+        check_language(self.language)
         check_text(self.id, f"id of {where}")
         check_text(self.text, where)
         for name, value in self.metadata.items():
@@ -84,12 +93,31 @@ class Document:
         position = 0
         for segment in self.segments:
             check_text(segment.speaker or "", f"speaker in {where}")
+            for name, value in segment.fields.items():
+                _check_field(name, value, where)
             if not position <= segment.start <= segment.end <= len(self.text):
                 raise InputError(
                     f"{where}: segment {segment.start}..{segment.end} overlaps the one before it, "
                     f"or goes beyond the text of {len(self.text)} characters"
                 )
             position = segment.end
+
+
+def _content(segment: Segment) -> list[object]:
+    """What fingerprints count; a segment without fields counts as it did before it had them."""
+    content: list[object] = [segment.start, segment.end, segment.speaker]
+    content += [segment.start_time, segment.end_time]
+    return [*content, dict(segment.fields)] if segment.fields else content
+
+
+def check_language(code: str) -> None:
+    """Refuse what is no code of a language.
+
+    Raises:
+        InputError: if it is not two or three small letters.
+    """
+    if not (code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3):
+        raise InputError(f"no language {code!r}; give an ISO 639 code, such as en, de or ja")
 
 
 def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from slice_os.candidates import StoredPassage
 from slice_os.page import PlacedSpan
+from slice_os.places import own_metadata
 from slice_os.query import Query
 from slice_os.results import Context, Hit
 from slice_os.scoring import PassageScorer, span_offsets
@@ -56,7 +57,9 @@ class HitBuilder:
                 cosine=span.cosine,
                 bm25=bm25,
                 score=span.cosine if score is None else score,
-                metadata=self._passage.encoded.metadata,
+                metadata=own_metadata(
+                    self._passage.encoded.metadata, self._context.start, start, end
+                ),
                 context=self._context,
                 probability=_probability(self._query, row, span.cosine, span.words),
             )
@@ -73,7 +76,7 @@ def placed_hit(span: PlacedSpan, query: Query) -> Hit:
         cosine=span.cosine,
         bm25=span.bm25,
         score=span.score,
-        metadata=span.metadata,
+        metadata=own_metadata(span.metadata, span.passage.start, span.start, span.end),
         context=span.passage,
         probability=_probability(query, span.row, span.cosine, span.words),
     )

@@ -35,7 +35,7 @@ class Hit:
         bm25: BM25 of the passage for the phrase's terms, 0 if none occurs; None if there
             is no corpus to count terms in.
         score: cosine and BM25, fused; searches rank by it.
-        metadata: the document's fields, and the speaker and times of a turn.
+        metadata: the document's fields, and the speaker, times, page or heading of these words.
         context: the passage around the span.
         probability: how likely the span paraphrases the phrase, by the model's calibration;
             None if the model has none.

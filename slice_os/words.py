@@ -19,7 +19,8 @@ _WORD = regex.compile(
     rf"""
       [[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][\p{{M}}\u200D]*
     | {_RUN} (?: (?: ['’.\-‐‑/&@·_] | (?<=\p{{N}})[,:](?=\p{{N}}) ) {_RUN} ){{0,15}}
-    | (?= \p{{Extended_Pictographic}} | \p{{Regional_Indicator}} ) \X
+    | \p{{Regional_Indicator}}{{1,2}} [\p{{GCB=Extend}}\p{{GCB=SpacingMark}}\p{{GCB=ZWJ}}]*
+    | (?= \p{{Extended_Pictographic}} ) \X
     | [\p{{S}}--[`^~<>|=+]]
     """,
     regex.VERBOSE | regex.VERSION1,

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from slice_os.documents import Document
+from slice_os.errors import InputError
+from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.reading import read
+from slice_os.ingest.sources import find_sources
 from slice_os.sentences import sentence_ends
 
 SIGNS = list('\n\r\t\0 .!?。؟…"“”([)é\u0301\u200d\ufeff\u2028\xa0\x85aBA\U0010ffff')
@@ -103,3 +110,20 @@ def test_a_sentence_continues_across_the_lines_of_wrapped_prose() -> None:
 def test_windows_are_invisible() -> None:
     text = "The parties agree that this clause survives. " * 1_000
     assert len(set(sentences(text))) == 1
+
+
+def test_sentences_are_cut_by_the_rules_of_the_language() -> None:
+    text = "Am 3. Mai kam er. Dann ging er."
+    assert sentence_ends(text, "de") == [18, 31]
+    assert len(sentence_ends(text)) > 2
+
+
+def test_a_language_is_a_code(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no language 'german'; give an ISO 639 code"):
+        ReadOptions(language="german")
+    (tmp_path / "a.txt").write_text("Am 3. Mai kam er.")
+    (source,) = find_sources([tmp_path / "a.txt"])
+    (document,) = read(source, ReadOptions(language="de"))
+    assert isinstance(document, Document)
+    assert document.language == "de"
+    assert document.fingerprint != replace(document, language="en").fingerprint

@@ -8,24 +8,36 @@ from typing import Any
 
 from slice_os.documents import Document, Metadata, Segment
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import ReadOptions, Turn, is_blank, join_turns
+from slice_os.ingest.readers.base import ReadOptions, is_blank, join_turns
+from slice_os.ingest.readers.transcripts import transcript_turns
+from slice_os.ingest.readers.turns import TURN_LISTS, label, turn_of
 
 _MOST_LISTED = 20
 
 
 def document_of(
-    fields: Mapping[str, Any], source: str, line: int, options: ReadOptions
+    fields: Mapping[str, Any], name: str, source: str, options: ReadOptions
 ) -> Document:
     """The document of a record.
+
+    Its text is the field for it: a string, or a list of turns. A record without that field may
+    have its turns in ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
+
+    Args:
+        fields: of the record.
+        name: the document's id, unless the record has one.
+        source: name of the source.
+        options: which fields are read.
 
     Raises:
         InputError: if a field is missing or has the wrong type.
     """
-    text, segments = _text(fields, options.text_field)
+    used, text, segments = _text(fields, options.text_field)
+    skipped = {options.id_field, used}
     return Document(
-        id=_id(fields, options.id_field) or f"{source}#{line}",
+        id=record_id(fields, options.id_field) or name,
         text=text,
-        metadata=_metadata(fields, options),
+        metadata=metadata_of(fields, options, skipped),
         segments=segments,
         source=source,
     )
@@ -38,64 +50,27 @@ def listing(names: Iterable[str]) -> str:
     return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more
 
 
-def _id(fields: Mapping[str, Any], field: str) -> str | None:
+def record_id(fields: Mapping[str, Any], field: str) -> str | None:
+    """The id in a field of a record; None if it has none.
+
+    Raises:
+        InputError: if it is empty or of the wrong type.
+    """
     value = fields.get(field)
     if value is None:
         return None
     if value == "":
         raise InputError(f"field {field!r} is empty; leave it out or give a document id")
-    return _label(value, f"field {field!r}")
+    return label(value, f"field {field!r}")
 
 
-def _label(value: Any, where: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InputError(f"{where} is a {type(value).__name__}; give a string or an integer")
-    return str(value)
+def metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]) -> Metadata:
+    """The fields to keep as metadata: all plain values, or those that were chosen.
 
-
-def _text(fields: Mapping[str, Any], field: str) -> tuple[str, tuple[Segment, ...]]:
-    value = fields.get(field)
-    if value is not None and not isinstance(value, (str, list)):
-        raise InputError(
-            f"field {field!r} is a {type(value).__name__}; give a string or a list of turns"
-        )
-    if isinstance(value, list):
-        text, segments = join_turns(_turn(turn, number) for number, turn in enumerate(value, 1))
-    else:
-        text, segments = value or "", ()
-    if is_blank(text):
-        raise InputError(
-            f"field {field!r} is missing or empty; the record's fields are {listing(fields)}"
-        )
-    return text, segments
-
-
-def _turn(value: Any, number: int) -> Turn:
-    if isinstance(value, str):
-        return Turn(value)
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str):
-        raise InputError(f"turn {number} has no text; give a string or an object with 'text'")
-    speaker = value.get("speaker")
-    return Turn(
-        text=value["text"],
-        speaker=None if speaker is None else _label(speaker, f"speaker of turn {number}"),
-        start_time=_time(value, "start_time", number),
-        end_time=_time(value, "end_time", number),
-    )
-
-
-def _time(turn: Mapping[str, Any], field: str, number: int) -> float | None:
-    value = turn.get(field)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"{field} of turn {number} is a {type(value).__name__}; give seconds")
-    return float(value)
-
-
-def _metadata(fields: Mapping[str, Any], options: ReadOptions) -> Metadata:
+    Raises:
+        InputError: if a chosen field is not a plain value.
+    """
     if options.metadata_fields is None:
-        skipped = (options.id_field, options.text_field)
         return {
             name: value
             for name, value in fields.items()
@@ -112,3 +87,26 @@ def _metadata(fields: Mapping[str, Any], options: ReadOptions) -> Metadata:
                 "give a string, number or boolean"
             )
     return metadata
+
+
+def _text(fields: Mapping[str, Any], field: str) -> tuple[str, str, tuple[Segment, ...]]:
+    """The name of the field with the text, the text and its turns."""
+    used, value = field, fields.get(field)
+    if value is None:
+        used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
+        value = fields.get(used)
+    if value is None and (turns := transcript_turns(fields)):
+        return field, *join_turns(turns)
+    if value is not None and not isinstance(value, (str, list)):
+        raise InputError(
+            f"field {field!r} is a {type(value).__name__}; give a string or a list of turns"
+        )
+    if isinstance(value, list):
+        text, segments = join_turns(turn_of(turn, number) for number, turn in enumerate(value, 1))
+    else:
+        text, segments = value or "", ()
+    if is_blank(text):
+        raise InputError(
+            f"field {field!r} is missing or empty; the record's fields are {listing(fields)}"
+        )
+    return used, text, segments

@@ -2,49 +2,65 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
+from itertools import chain
 from typing import BinaryIO
 
 import orjson
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record, not_utf8
-from slice_os.ingest.readers.fields import document_of
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
+from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line
+from slice_os.ingest.readers.records import Record, documents_of
 
 
 def read_jsonl(
     source: str, stream: BinaryIO, options: ReadOptions
 ) -> Iterator[Document | BadRecord]:
     """A document or bad record for every line that is not blank."""
-    empty = True
-    for number, line in enumerate(stream, 1):
-        raw = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).strip()
-        if not raw:
-            continue
-        empty = False
-        try:
-            yield document_of(_object(raw), source, number, options)
-        except InputError as error:
-            yield bad_record(source, number, str(error), raw)
-    if empty:
+    return documents_or_empty(source, _records(stream, options), options)
+
+
+def documents_or_empty(
+    source: str, records: Iterator[Record], options: ReadOptions
+) -> Iterator[Document | BadRecord]:
+    """What `documents_of` makes of records, or a bad record if there are none."""
+    first = next(records, None)
+    if first is None:
         yield bad_record(source, None, "empty", "")
+        return
+    yield from documents_of(source, chain([first], records), options)
+
+
+def json_value(raw: bytes | str) -> object:
+    """The value of a JSON text.
+
+    Raises:
+        InputError: if it is not valid.
+    """
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg} at column {error.colno}") from None
+
+
+def _records(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
+    with open_text(stream, options.encoding, newline="\n") as (text, encoding):
+        number = 0
+        while line := read_line(text):
+            number += 1
+            if line.isspace():
+                continue
+            try:
+                raw = check_line(line, encoding).strip()
+                yield Record(number, _object(raw), raw)
+            except InputError as error:
+                yield Record(number, error, line.strip().encode(UTF8, "surrogateescape"))
 
 
 def _object(raw: bytes) -> dict[str, object]:
-    try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise InputError(_why_not_json(raw, error)) from None
+    value = json_value(raw)
     if not isinstance(value, dict):
         raise InputError(f"a JSON {type(value).__name__}; give an object on every line")
     return value
-
-
-def _why_not_json(raw: bytes, error: orjson.JSONDecodeError) -> str:
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as undecodable:
-        return not_utf8(undecodable)
-    return f"not valid JSON: {error.msg} at column {error.colno}"

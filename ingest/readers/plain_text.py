@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from slice_os.documents import Document
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, decode_file
+from slice_os.ingest.readers.base import BadRecord, ReadOptions
+from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.speakers import speaker_segments
 
 
 def read_text(
     source: str, stream: BinaryIO, options: ReadOptions
 ) -> Iterator[Document | BadRecord]:
-    """One document with the file's exact text, byte order mark and line ends included."""
-    del options  # a text has no fields
-    text = decode_file(source, stream.read())
-    yield text if isinstance(text, BadRecord) else Document(source, text, source=source)
+    """One document with the file's exact text, byte order mark and line ends included.
+
+    Lines that begin with the names of speakers are turns.
+    """
+    decoded = read_text_file(source, stream, options.encoding)
+    if isinstance(decoded, BadRecord):
+        yield decoded
+        return
+    text, encoding = decoded
+    yield Document(source, text, note(encoding), speaker_segments(text), source)

@@ -19,14 +19,15 @@ from slice_os.ingest.readers.base import (
     ReadOptions,
     Turn,
     bad_record,
-    decode_file,
     join_turns,
 )
+from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.speakers import name_speakers
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
-_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]*)>")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 # Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
     r"</?(?:b|c|font|i|lang|rt|ruby|s|u|v)(?:[.\s][^<>]*)?>|<\d+:[\d:.]+>|\{\\[^{}]*\}",
@@ -50,21 +51,22 @@ class _Block:
 
 def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
     """A bad record for every malformed cue of WebVTT, then one document of the other cues."""
-    del options  # a cue has no fields
-    return _read_cues(source, stream, webvtt=True)
+    return _read_cues(source, stream, options.encoding, webvtt=True)
 
 
 def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
     """A bad record for every malformed cue of SubRip, then one document of the other cues."""
-    del options  # a cue has no fields
-    return _read_cues(source, stream, webvtt=False)
+    return _read_cues(source, stream, options.encoding, webvtt=False)
 
 
-def _read_cues(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Document | BadRecord]:
-    text = decode_file(source, stream.read())
-    if isinstance(text, BadRecord):
-        yield text
+def _read_cues(
+    source: str, stream: BinaryIO, encoding: str | None, *, webvtt: bool
+) -> Iterator[Document | BadRecord]:
+    decoded = read_text_file(source, stream, encoding)
+    if isinstance(decoded, BadRecord):
+        yield decoded
         return
+    text, encoding = decoded
     blocks = list(_blocks(text.removeprefix("\ufeff")))
     if webvtt:
         header = blocks.pop(0)
@@ -82,9 +84,9 @@ def _read_cues(source: str, stream: BinaryIO, webvtt: bool) -> Iterator[Document
             turns.extend(_cue(block))
         except InputError as error:
             yield bad_record(source, block.line, str(error), block.raw)
-    joined, segments = join_turns(turns)
+    joined, segments = join_turns(name_speakers(turns))
     if joined:
-        yield Document(source, joined, segments=segments, source=source)
+        yield Document(source, joined, note(encoding), segments, source)
     else:
         yield bad_record(source, None, "no cue with text", "")
 

@@ -1,117 +1,207 @@
-"""CSV and tab-separated tables: a header row, then a document a row."""
+"""CSV and other delimited tables: a header row, then a record a row."""
 
 from __future__ import annotations
 
 import csv
-import io
+import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, TextIO
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record, not_utf8
-from slice_os.ingest.readers.fields import document_of, listing
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
+from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
+from slice_os.ingest.readers.fields import listing
+from slice_os.ingest.readers.records import Record, documents_of
 
-# The longest cell, in characters; an unclosed quote swallows at most this much.
-_LONGEST_CELL = 1 << 24
+DELIMITERS = ",;\t|"
+
+# Excel writes and reads this line before the header.
+_NAMED_DELIMITER = re.compile(r"\ufeff?sep=(.)\r?\n?")
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row, the line it starts at and its bytes; an InputError if it is not valid CSV."""
+    """A row, the line it starts at and its text; an InputError if it is not valid CSV."""
 
     line: int
-    raw: bytes
+    text: str
     cells: list[str] | InputError
 
 
 def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """A document or bad record for every row that is not blank; cells are comma-separated."""
-    return _read_table(source, stream, options, delimiter=",")
+    """A document or bad record for every row; the header row shows what separates cells."""
+    return _read_table(source, stream, options, options.delimiter)
 
 
 def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """A document or bad record for every row that is not blank; cells are tab-separated."""
-    return _read_table(source, stream, options, delimiter="\t")
+    """A document or bad record for every row; cells are tab-separated."""
+    return _read_table(source, stream, options, options.delimiter or "\t")
+
+
+def needed_columns(options: ReadOptions) -> list[str]:
+    """The columns that a table must have."""
+    optional = options.group_by, options.speaker_field, options.time_field, options.order_by
+    return [options.text_field, *filter(None, optional)]
+
+
+def check_columns(columns: list[str], options: ReadOptions) -> None:
+    """Refuse a table without the columns that it must have.
+
+    Raises:
+        InputError: if one is missing or two share a name.
+    """
+    for needed in needed_columns(options):
+        if needed not in columns:
+            raise InputError(
+                f"no column {needed!r} in the header row; the columns are {listing(columns)}"
+            )
+    if len(set(columns)) < len(columns):
+        raise InputError(f"two columns share a name in the header row: {listing(columns)}")
 
 
 def _read_table(
-    source: str, stream: BinaryIO, options: ReadOptions, delimiter: str
+    source: str, stream: BinaryIO, options: ReadOptions, delimiter: str | None
 ) -> Iterator[Document | BadRecord]:
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-    # Undecodable bytes pass as surrogates, so that one bad row does not stop the file.
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    try:
-        rows = _rows(text, delimiter)
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    with open_text(stream, options.encoding, newline="") as (text, encoding):
+        lines = _Lines(text)
+        delimiter = _delimiter(lines, options, delimiter)
+        rows = lines.rows(delimiter)
         header = next(rows, None)
         if header is None:
             yield bad_record(source, None, "empty", "")
             return
         try:
-            columns = _columns(header, options)
+            columns = _cells(header, encoding)
+            check_columns(columns, options)
         except InputError as error:
-            yield bad_record(source, header.line, str(error), header.raw)
+            yield bad_record(source, header.line, str(error), _raw(header))
             return
-        for row in rows:
-            try:
-                fields = _fields(row, columns)
-                yield document_of(fields, source, row.line, options)
-            except InputError as error:
-                yield bad_record(source, row.line, str(error), row.raw)
-    finally:
-        text.detach()  # the caller closes the stream
+        yield from documents_of(source, _records(rows, columns, encoding), options)
 
 
-def _rows(text: TextIO, delimiter: str) -> Iterator[_Row]:
-    taken: list[str] = []
+class _Lines:
+    """The lines of a table, some of which can be read again.
 
-    def lines() -> Iterator[str]:
-        for line in text:
-            taken.append(line)
-            yield line
+    A quote that is never closed takes all further lines into its cell. Then only the first of
+    them is a bad record, and the others are read again, as long as this does not take longer
+    than reading the file twice.
+    """
 
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
-    while True:
-        taken.clear()
-        line = reader.line_num + 1
-        cells: list[str] | InputError
+    def __init__(self, text: TextIO) -> None:
+        self._text = text
+        self._again: deque[str] = deque()
+        self._taken: list[str] = []
+        self._size = 0
+        self._read = self._reread = 0
+        self._number = 1
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if self._again:
+            line = self._again.popleft()
+        else:
+            line = read_line(self._text)
+            self._read += len(line)
+        if not line:
+            raise StopIteration
+        self._taken.append(line)
+        self._size += len(line)
+        if self._size > LONGEST_LINE:
+            raise InputError(f"a row of more than {LONGEST_LINE:,} characters; check the quotes")
+        return line
+
+    def first(self) -> str:
+        """The first line, which is read again; empty if there is none."""
+        line = read_line(self._text)
+        self._again.extend([line] if line else [])
+        return line
+
+    def skip(self) -> None:
+        """Do not read the first line."""
+        self._again.popleft()
+        self._number += 1
+
+    def rows(self, delimiter: str) -> Iterator[_Row]:
+        """The rows that are not blank."""
+        while True:
+            reader = csv.reader(self, delimiter=delimiter, strict=True)
+            error = None
+            while error is None:
+                self._taken.clear()
+                self._size = 0
+                cells: list[str] | InputError = []
+                try:
+                    cells = next(reader)
+                except StopIteration:
+                    return
+                except csv.Error as wrong:
+                    cells = error = InputError(f"not valid CSV: {wrong}; check the quotes")
+                except InputError as wrong:
+                    cells = error = wrong
+                if error is not None:
+                    self._return_lines()
+                text = "".join(self._taken)
+                line, self._number = self._number, self._number + len(self._taken)
+                if text.strip():
+                    yield _Row(line, text.rstrip("\r\n"), cells)
+
+    def _return_lines(self) -> None:
+        """Take only the first line of a row that is not valid."""
+        size = self._size - len(self._taken[0])
+        if size and self._size <= LONGEST_LINE + size and self._reread + size <= 2 * self._read:
+            self._reread += size
+            self._again.extendleft(reversed(self._taken[1:]))
+            del self._taken[1:]
+
+
+def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
+    """What separates cells: as chosen, named, or seen in the header row."""
+    first = lines.first()
+    named = _NAMED_DELIMITER.fullmatch(first)
+    if named is not None:
+        lines.skip()
+        return chosen or named[1]
+    if chosen is not None:
+        return chosen
+
+    def fit(delimiter: str) -> tuple[int, int]:
+        names = first.rstrip("\r\n").split(delimiter)
+        cells = {name.strip('"') for name in names}
+        return len(cells.intersection(needed_columns(options))), len(names)
+
+    return max(DELIMITERS, key=fit)
+
+
+def _records(rows: Iterator[_Row], columns: list[str], encoding: str) -> Iterator[Record]:
+    for row in rows:
+        fields: dict[str, str] | InputError
         try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            cells = InputError(f"not valid CSV: {error}; check the quotes")
-        raw = "".join(taken).encode("utf-8", "surrogateescape")
-        if raw.strip():
-            yield _Row(line, raw.rstrip(b"\r\n"), cells)
+            fields = note(encoding) | _fields(row, columns, encoding)
+        except InputError as error:
+            fields = error
+        yield Record(row.line, fields, _raw(row))
 
 
-def _cells(row: _Row) -> list[str]:
-    try:
-        row.raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(not_utf8(error)) from None
+def _raw(row: _Row) -> bytes:
+    return row.text.encode("utf-8", "surrogateescape")
+
+
+def _cells(row: _Row, encoding: str) -> list[str]:
     if isinstance(row.cells, InputError):
         raise row.cells
+    check_line(row.text, encoding)
     return row.cells
 
 
-def _columns(header: _Row, options: ReadOptions) -> list[str]:
-    columns = _cells(header)
-    if options.text_field not in columns:
-        raise InputError(
-            f"no column {options.text_field!r} in the header row; "
-            f"the columns are {listing(columns)}"
-        )
-    if len(set(columns)) < len(columns):
-        raise InputError(f"two columns share a name in the header row: {listing(columns)}")
-    return columns
-
-
-def _fields(row: _Row, columns: list[str]) -> dict[str, str]:
+def _fields(row: _Row, columns: list[str], encoding: str) -> dict[str, str]:
     """The cells by column; an empty cell means null and is left out."""
-    cells = _cells(row)
+    cells = _cells(row, encoding)
     if len(cells) != len(columns):
         raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
     return {column: cell for column, cell in zip(columns, cells, strict=True) if cell}

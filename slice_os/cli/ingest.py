@@ -39,9 +39,40 @@ if TYPE_CHECKING:
     "metadata_fields",
     multiple=True,
     metavar="FIELD",
-    help="JSONL and CSV: metadata field to keep; repeatable. By default all plain values.",
+    help="Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
+)
+@click.option(
+    "--group-by",
+    metavar="FIELD",
+    help="Tables and JSON: records with one value of this field are the turns of one document.",
+)
+@click.option("--speaker-field", metavar="FIELD", help="With --group-by: who says the turn.")
+@click.option(
+    "--time-field",
+    metavar="FIELD",
+    help="With --group-by: when the turn begins, in seconds, HH:MM:SS or as date and time.",
+)
+@click.option(
+    "--order-by", metavar="FIELD", help="With --group-by: order of turns; by default the file's."
 )
 @format_option
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of text files, such as cp1252; by default it is detected.",
+)
+@click.option(
+    "--delimiter",
+    metavar="CHARACTER",
+    help="CSV: what separates cells; by default as the header row shows.",
+)
+@click.option(
+    "--language",
+    default="en",
+    metavar="CODE",
+    show_default=True,
+    help="Language of the texts, such as de; sentences are cut by its rules.",
+)
 @click.option(
     "--source",
     metavar="NAME",
@@ -89,7 +120,14 @@ def ingest(
     id_field: str,
     text_field: str,
     metadata_fields: tuple[str, ...],
+    group_by: str | None,
+    speaker_field: str | None,
+    time_field: str | None,
+    order_by: str | None,
     format_name: str | None,
+    encoding: str | None,
+    delimiter: str | None,
+    language: str,
     source: str | None,
     id_prefix: str,
     prune: bool,
@@ -120,7 +158,18 @@ def ingest(
     from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.sources import skipped_line
 
-    options = ReadOptions(id_field, text_field, metadata_fields or None)
+    options = ReadOptions(
+        id_field,
+        text_field,
+        metadata_fields or None,
+        group_by,
+        speaker_field,
+        time_field,
+        order_by,
+        encoding,
+        delimiter and delimiter.replace("\\t", "\t"),
+        language,
+    )
     index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)
     with (

@@ -104,18 +104,20 @@ output_option = click.option(
 )
 
 id_field_option = click.option(
-    "--id-field", default="id", show_default=True, help="JSONL and CSV: field of the document id."
+    "--id-field", default="id", show_default=True, help="Tables and JSON: field of the document id."
 )
 
 text_field_option = click.option(
-    "--text-field", default="text", show_default=True, help="JSONL and CSV: field of the text."
+    "--text-field", default="text", show_default=True, help="Tables and JSON: field of the text."
 )
 
 format_option = click.option(
     "--format",
     "format_name",
     type=click.Choice(list(READERS)),
-    help="Format of every PATH; by default by its extension, and text for standard input.",
+    metavar="NAME",
+    help="Format of every PATH, as named below; by default by what it is, and text for standard "
+    "input.",
 )
 
 # Click keeps the lines of a paragraph that begins with \b.
@@ -124,7 +126,7 @@ FORMATS_HELP = "\n".join(
         "\b",
         "Formats:",
         *(
-            f"  {name:<6} {' '.join(reader.extensions):<15} {reader.description}"
+            f"  {name:<7} {' '.join(reader.extensions):<17} {reader.description}"
             for name, reader in READERS.items()
         ),
     ]

@@ -18,6 +18,9 @@ import orjson
 
 from slice_os.errors import InputError
 
+LONGEST = 1 << 31
+"""Bytes of the longest data file after unpacking."""
+
 _GZIP = b"\x1f\x8b"
 
 
@@ -69,7 +72,7 @@ class DataSource:
         """The bytes of a file, unpacked if it is gzipped.
 
         Raises:
-            InputError: if it is missing, a folder, unreadable, or damaged.
+            InputError: if it is missing, a folder, unreadable, damaged, or too long when unpacked.
         """
         if not path.exists():
             raise self.missing(path)
@@ -82,9 +85,13 @@ class DataSource:
         if path.suffix != ".gz" and not content.startswith(_GZIP):
             return content
         try:
-            return gzip.decompress(content)
+            with gzip.open(io.BytesIO(content)) as stream:
+                unpacked = stream.read(LONGEST + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise self.malformed(path, f"cannot be unpacked ({error})") from None
+        if len(unpacked) > LONGEST:
+            raise self.malformed(path, f"unpacks to more than {LONGEST >> 20} MiB")
+        return unpacked
 
     def text(self, path: Path, fallback: str | None = None) -> str:
         """The text of a UTF-8 file with its line ends unchanged, without a byte order mark.

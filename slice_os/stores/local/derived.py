@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from slice_os.documents import Metadata, field_text
+from slice_os.places import PLACES
 
 
 def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:
@@ -21,7 +22,7 @@ def labels_of(fields: Metadata) -> set[tuple[str, str]]:
     Args:
         fields: of its document and its own.
     """
-    return {(field, field_text(value)) for field, value in fields.items()}
+    return {(field, field_text(value)) for field, value in fields.items() if field != PLACES}
 
 
 def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:

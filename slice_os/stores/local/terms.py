@@ -26,7 +26,7 @@ _RUN = r"[\p{L}\p{M}\p{Nd}_\u00AD]+"
 _TERM = regex.compile(
     rf"""
       [\p{{Han}}\p{{Hiragana}}]
-    | (?=_*[\p{{L}}\p{{Nd}}]) {_RUN}
+    | (?<!_) (?=_*[\p{{L}}\p{{Nd}}]) {_RUN}
       (?: (?: (?<=\p{{L}})['’.:·](?=\p{{L}}) | (?<=\p{{Nd}})['’.,;](?=\p{{Nd}}) ) {_RUN} )*
     """,
     regex.VERBOSE,

@@ -1,0 +1,136 @@
+"""Packed files: gzip, zip and tar, of any format that is read.
+
+A file in an archive has the name of the archive before its own. What unpacks to far more than
+its size is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, BinaryIO
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers.base import BadRecord, PackedFile, ReadOptions, bad_record
+from slice_os.ingest.readers.extracted import ENCRYPTED
+
+LONGEST_UNPACKED = 1 << 34
+"""Bytes that an archive may unpack to."""
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    EOFError,
+    OSError,
+    NotImplementedError,
+)
+_IN_ZIP = {
+    "word/document.xml": "docx",
+    "ppt/presentation.xml": "pptx",
+    "xl/workbook.xml": "xlsx",
+    "META-INF/container.xml": "epub",
+}
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that unpacks to a limit."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
+        self._stream = stream
+        self._left = LONGEST_UNPACKED
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        found = self._stream.read(len(buffer))
+        self._left -= len(found)
+        if self._left < 0:
+            raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def read_gz(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[PackedFile | BadRecord]:
+    """The packed file, by the name without ``.gz``."""
+    del options  # what is packed has its own reader
+    inner = source[:-3] if source.lower().endswith(".gz") else source
+    inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
+    try:
+        with gzip.open(stream) as unpacked:
+            bounded = io.BufferedReader(_Bounded(unpacked))
+            yield PackedFile(source, inner, bounded)
+    except (InputError, *_DAMAGED) as error:
+        yield _damaged(source, error)
+
+
+def read_zip(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[PackedFile | BadRecord]:
+    """The files of an archive, in its order; or an Office file or book, which are archives."""
+    del options  # what is packed has its own reader
+    try:
+        with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
+            kind = next((_IN_ZIP[name] for name in archive.namelist() if name in _IN_ZIP), None)
+            if kind is not None:
+                content.seek(0)
+                yield PackedFile(source, source, content, kind)
+                return
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            if sum(entry.file_size for entry in entries) > LONGEST_UNPACKED:
+                raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+            for entry in entries:
+                name = f"{source}/{entry.filename}"
+                if entry.flag_bits & 1:
+                    yield bad_record(name, None, ENCRYPTED, "")
+                    continue
+                try:
+                    with archive.open(entry) as member:
+                        yield PackedFile(name, name, member)
+                except (InputError, *_DAMAGED) as error:
+                    yield _damaged(name, error)
+    except (InputError, *_DAMAGED) as error:
+        yield _damaged(source, error)
+
+
+def read_tar(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[PackedFile | BadRecord]:
+    """The files of an archive, in its order."""
+    del options  # what is packed has its own reader
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for entry in archive:
+                member = archive.extractfile(entry) if entry.isreg() else None
+                if member is not None:
+                    name = f"{source}/{entry.name}"
+                    yield PackedFile(name, name, io.BufferedReader(_Bounded(member)))
+    except (InputError, *_DAMAGED) as error:
+        yield _damaged(source, error)
+
+
+def _damaged(name: str, error: Exception) -> BadRecord:
+    why = str(error) if isinstance(error, InputError) else f"a damaged archive: {error}"
+    return bad_record(name, None, why, "")
+
+
+@contextmanager
+def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
+    """The stream, or a copy in a temporary file, that can be searched."""
+    if stream.seekable():
+        yield stream
+        return
+    with tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(io.BufferedReader(_Bounded(stream)), copy)
+        copy.seek(0)
+        yield copy

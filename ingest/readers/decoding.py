@@ -1,0 +1,176 @@
+"""Text in any encoding: which one a file has, its exact text, and its lines."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TextIO
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers.base import BadRecord, bad_record, is_blank, not_utf8, read_whole
+
+LONGEST_LINE = 1 << 24
+"""Characters of the longest line that is read."""
+
+UTF8 = "utf-8"
+SAMPLE = 1 << 16
+
+_MARKS = (
+    (codecs.BOM_UTF8, UTF8),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MOST_FOREIGN = 0.3
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        head = self._head[: len(buffer)] or memoryview(self._rest.read(len(buffer)))
+        buffer[: len(head)] = head
+        self._head = self._head[len(head) :]
+        return len(head)
+
+
+def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
+    """The first bytes of a stream, and a stream that still has them."""
+    head = stream.read(size)
+    return head, io.BufferedReader(_Rejoined(head, stream), SAMPLE)
+
+
+def encoding_of(sample: bytes) -> str:
+    """The encoding of a text by its first bytes.
+
+    UTF-8, if with some bad bytes; UTF-16 and UTF-32 by their byte order marks or zero bytes; or
+    Windows-1252 for mostly Latin letters. Anything else counts as UTF-8 with bad bytes.
+    """
+    marked = next((name for mark, name in _MARKS if sample.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    begin = sample[:SAMPLE]
+    even, odd = begin[0::2].count(0), begin[1::2].count(0)
+    if max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4:
+        return "utf-16-be" if even > odd else "utf-16-le"
+    try:
+        codecs.getincrementaldecoder(UTF8)().decode(sample)
+    except UnicodeDecodeError as error:
+        near = sample[max(0, error.start - SAMPLE // 2) : error.start + SAMPLE // 2]
+        return "cp1252" if _is_windows(near) else UTF8
+    return UTF8
+
+
+def _is_windows(sample: bytes) -> bool:
+    """Whether bytes that are not UTF-8 are Latin letters in Windows-1252."""
+    text = sample.decode(UTF8, "surrogateescape")
+    bad = sum("\udc80" <= character <= "\udcff" for character in text)
+    foreign = len(text) - len(text.encode("ascii", "ignore"))
+    letters = sum(character.isalpha() for character in text) + bad
+    try:
+        sample.decode("cp1252")
+    except UnicodeDecodeError:
+        return False
+    # Characters that are valid UTF-8 are no accident: then the bad bytes are damage.
+    return foreign - bad < 3 and b"\0" not in sample and bad < _MOST_FOREIGN * letters
+
+
+def note(encoding: str) -> dict[str, str]:
+    """The metadata that says which encoding was detected; none for UTF-8."""
+    return {} if encoding == UTF8 else {"encoding": encoding}
+
+
+def decode_file(
+    source: str, raw: bytes, encoding: str | None = None
+) -> tuple[str, str] | BadRecord:
+    """The exact text of a whole file and its encoding, or a bad record if there is no text.
+
+    Args:
+        source: name of the source.
+        raw: the file.
+        encoding: of the file; None detects it.
+    """
+    chosen = encoding or encoding_of(raw)
+    try:
+        text = raw.decode(chosen)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        return bad_record(source, line, _undecodable(error, chosen), raw)
+    except UnicodeError as error:
+        return bad_record(source, None, f"not valid {chosen}: {error}", raw)
+    return bad_record(source, None, "empty", text) if is_blank(text) else (text, chosen)
+
+
+def read_text_file(
+    source: str, stream: IO[bytes], encoding: str | None
+) -> tuple[str, str] | BadRecord:
+    """What `decode_file` makes of a stream."""
+    try:
+        raw = read_whole(stream)
+    except InputError as error:
+        return bad_record(source, None, str(error), "")
+    return decode_file(source, raw, encoding)
+
+
+@contextmanager
+def open_text(
+    stream: IO[bytes], encoding: str | None, newline: str
+) -> Iterator[tuple[TextIO, str]]:
+    """A stream as text without its byte order mark, and its encoding; it stays open.
+
+    Undecodable bytes are lone surrogates, so that one bad line does not stop the file.
+    """
+    head, whole = peek(stream)
+    chosen = encoding or encoding_of(head)
+    name = "utf-8-sig" if codecs.lookup(chosen).name == UTF8 else chosen
+    text = io.TextIOWrapper(whole, name, errors="surrogateescape", newline=newline)
+    try:
+        yield text, chosen
+    finally:
+        text.detach()
+
+
+def read_line(text: TextIO) -> str:
+    """The next line, cut after `LONGEST_LINE` characters; empty at the end.
+
+    A line that was cut has no line end and is longer than any other.
+    """
+    line = text.readline(LONGEST_LINE + 1)
+    if len(line) > LONGEST_LINE:
+        rest = line
+        while rest and not rest.endswith(("\n", "\r")):
+            rest = text.readline(LONGEST_LINE)
+    return line
+
+
+def check_line(line: str, encoding: str) -> bytes:
+    """The bytes of a line.
+
+    Raises:
+        InputError: if it was cut or is not valid in its encoding.
+    """
+    if len(line) > LONGEST_LINE:
+        raise InputError(f"a line of more than {LONGEST_LINE:,} characters; split it")
+    raw = line.encode(UTF8, "surrogateescape")
+    try:
+        raw.decode(UTF8)
+    except UnicodeDecodeError as error:
+        raise InputError(_undecodable(error, encoding)) from None
+    return raw
+
+
+def _undecodable(error: UnicodeDecodeError, encoding: str) -> str:
+    if codecs.lookup(encoding).name == UTF8:
+        return not_utf8(error)
+    byte = error.object[error.start]
+    return f"not valid {encoding}: byte 0x{byte:02x}; choose another --encoding"

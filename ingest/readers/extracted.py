@@ -1,0 +1,95 @@
+"""What the readers of documents share: libraries, limits, and text made of pages or sections."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from slice_os.documents import Document, Metadata
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.ingest.readers.base import (
+    LONGEST_FILE,
+    BadRecord,
+    Turn,
+    bad_record,
+    join_turns,
+    read_whole,
+)
+
+ENCRYPTED = "encrypted; save it without a password"
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+def needs(module: str) -> Any:
+    """Import a library that reads documents.
+
+    Raises:
+        MissingExtraError: if it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        raise MissingExtraError("this format", "documents") from None
+
+
+def extracted(
+    source: str,
+    stream: BinaryIO,
+    sections: Callable[[BinaryIO], Iterable[Turn]],
+    empty: Callable[[], bool] = lambda: True,
+    metadata: Metadata | None = None,
+) -> Iterator[Document | BadRecord]:
+    """One document of the sections of a file, or a bad record that says why there is none.
+
+    Args:
+        source: name of the source.
+        stream: the file.
+        sections: makes sections of a stream that can be searched.
+        metadata: of the document; ``sections`` may fill it.
+        empty: whether a file without a section is a bad record.
+    """
+    try:
+        raw = read_whole(stream)
+        _check(raw)
+        text, segments = join_turns(map(_valid, sections(io.BytesIO(raw))))
+        if text:
+            yield Document(source, text, metadata or {}, segments, source)
+        elif empty():
+            yield bad_record(source, None, "no text in it; a scan needs text recognition first", "")
+    except (InputError, MissingExtraError) as error:
+        yield bad_record(source, None, str(error), "")
+    except MemoryError:
+        yield bad_record(source, None, "too large for this machine's memory", "")
+    except Exception as error:  # libraries raise what they like on a damaged file
+        why = " ".join(str(error).split()) or type(error).__name__
+        yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
+
+
+def check_zip(archive: zipfile.ZipFile) -> None:
+    """Refuse an archive that unpacks to more than a limit.
+
+    Raises:
+        InputError: if it does, or is encrypted.
+    """
+    entries = archive.infolist()
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise InputError(ENCRYPTED)
+    if sum(entry.file_size for entry in entries) > LONGEST_FILE:
+        raise InputError(f"unpacks to more than {LONGEST_FILE >> 20} MiB")
+
+
+def _valid(turn: Turn) -> Turn:
+    """A section without lone surrogates, which damaged files have."""
+    return replace(turn, text=turn.text.encode("utf-8", "replace").decode())
+
+
+def _check(raw: bytes) -> None:
+    if not raw:
+        raise InputError("empty")
+    if raw.startswith(b"PK\x03\x04"):
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            check_zip(archive)

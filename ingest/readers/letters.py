@@ -1,0 +1,115 @@
+"""E-mail (EML and Outlook's MSG) and RTF; offsets count the extracted text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from email import message_from_binary_file, policy
+from email.header import decode_header, make_header
+from email.message import Message
+from typing import BinaryIO
+
+from slice_os.documents import Document, Scalar
+from slice_os.errors import InputError
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
+from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
+from slice_os.ingest.readers.markup import html_sections
+
+_HEADERS = ("subject", "from", "to", "date")
+_LONGEST_HEADER = 2_000
+_OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
+
+
+def read_eml(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """One document of a message's subject and text; attachments are named in its metadata."""
+    del options  # a message has no fields
+    metadata: dict[str, Scalar] = {}
+
+    def sections(content: BinaryIO) -> Iterator[Turn]:
+        message = message_from_binary_file(content, policy=policy.default)
+        headers = _headers(message)
+        names = [part.get_filename() or "" for part in message.iter_attachments()]
+        metadata.update(_described(headers, names))
+        if not headers:
+            raise InputError("not an e-mail: it has no subject, sender or date")
+        yield Turn(headers.get("subject", ""))
+        body = message.get_body(("plain", "html"))
+        if body is not None:
+            text = body.get_content()
+            if body.get_content_subtype() == "html":
+                yield from html_sections(text.encode(), "utf-8")
+            else:
+                yield Turn(text.strip())
+
+    return extracted(source, stream, sections, metadata=metadata)
+
+
+def read_msg(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """One document of an Outlook message's subject and text."""
+    del options  # a message has no fields
+    metadata: dict[str, Scalar] = {}
+
+    def sections(content: BinaryIO) -> Iterator[Turn]:
+        raw = content.read()
+        _check_kind(raw)
+        message = needs("oxmsg").Message.load(io.BytesIO(raw))
+        headers = {"subject": message.subject or "", "from": message.sender or ""}
+        names = [one.file_name or "" for one in message.attachments]
+        metadata.update(_described(headers, names))
+        yield Turn(headers["subject"])
+        if message.body:
+            yield Turn(message.body.strip())
+        elif message.html_body:
+            yield from html_sections(message.html_body.encode(), "utf-8")
+
+    return extracted(source, stream, sections, metadata=metadata)
+
+
+def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+    """One document of an RTF file's text."""
+
+    def sections(content: BinaryIO) -> Iterator[Turn]:
+        rtf = content.read()
+        if not rtf.lstrip().startswith(b"{\\rtf"):
+            raise InputError("not an RTF file")
+        convert = needs("striprtf.striprtf").rtf_to_text
+        yield Turn(convert(rtf.decode(options.encoding or "cp1252", "replace"), errors="replace"))
+
+    return extracted(source, stream, sections)
+
+
+def _headers(message: Message) -> dict[str, str]:
+    """The headers to keep, decoded.
+
+    The standard library's own parser of headers takes time quadratic in their length.
+
+    Raises:
+        InputError: if a header that says what a part is is too long.
+    """
+    for part in message.walk():
+        for name, value in part.raw_items():
+            if name.lower().startswith("content-") and len(value) > _LONGEST_HEADER:
+                raise InputError(f"a header of more than {_LONGEST_HEADER:,} characters")
+    raw = {name.lower(): str(value)[:_LONGEST_HEADER] for name, value in message.raw_items()}
+    return {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
+
+
+def _described(headers: dict[str, str], attachments: list[str]) -> dict[str, Scalar]:
+    described: dict[str, Scalar] = {
+        name: " ".join(value.split()) for name, value in headers.items() if value
+    }
+    if attachments:
+        described["attachments"] = ", ".join(filter(None, attachments)) or len(attachments)
+    return described
+
+
+def _check_kind(raw: bytes) -> None:
+    """Refuse what is in the same container as Outlook messages: other Office files."""
+    if not raw.startswith(OLE_MAGIC):
+        raise InputError("not an Outlook message")
+    with needs("olefile").OleFileIO(io.BytesIO(raw)) as container:
+        if container.exists("EncryptedPackage"):
+            raise InputError(ENCRYPTED)
+        for name, now in _OLD.items():
+            if container.exists(name):
+                raise InputError(f"a file of an old version of Office; save it as {now}")

@@ -1,0 +1,120 @@
+"""Word, PowerPoint and Excel files; offsets count the extracted text.
+
+Old ``.doc``, ``.xls`` and ``.ppt`` files are of another format, which is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from typing import Any, BinaryIO
+
+from slice_os.documents import Document
+from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
+from slice_os.ingest.readers.extracted import extracted, needs
+from slice_os.ingest.readers.records import Record, documents_of
+
+
+def read_docx(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[Document | BadRecord]:
+    """One document of a Word file's paragraphs and tables, with the heading above each."""
+    del options  # a document has no fields
+    return extracted(source, stream, _docx)
+
+
+def read_pptx(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[Document | BadRecord]:
+    """One document of a presentation's text and notes, with the slide of each."""
+    del options  # a presentation has no fields
+    return extracted(source, stream, _pptx)
+
+
+def read_xlsx(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[Document | BadRecord]:
+    """Rows of the sheets that have the text column, each a document; else the whole text."""
+    found: list[Record] = []
+
+    def sheets(content: BinaryIO) -> Iterator[Turn]:
+        openpyxl = needs("openpyxl")
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
+        try:
+            for sheet in book.worksheets:
+                # Rows are counted through the sheets, so that no two documents share an id.
+                before = found[-1].number if found else 0
+                yield from _sheet(sheet, options, found, before)
+        finally:
+            book.close()
+
+    yield from extracted(source, stream, sheets, empty=lambda: not found)
+    yield from documents_of(source, found, options)
+
+
+def _docx(content: BinaryIO) -> Iterator[Turn]:
+    document = needs("docx").Document(content)
+    heading = ""
+    for block in document.iter_inner_content():
+        if hasattr(block, "rows"):
+            # A cell may claim to span a million columns, which the library's cells repeat.
+            for row in block._element.iterfind("{*}tr"):
+                cells = ("".join(text.text or "" for text in cell.iter("{*}t")) for cell in row)
+                yield Turn("\t".join(filter(None, cells)), fields=_heading(heading))
+            continue
+        style = (block.style.name or "") if block.style is not None else ""
+        if style.startswith(("Heading", "Title")) and block.text.strip():
+            heading = " ".join(block.text.split())
+        yield Turn(block.text, fields=_heading(heading))
+
+
+def _heading(heading: str) -> dict[str, str]:
+    return {"heading": heading} if heading else {}
+
+
+def _pptx(content: BinaryIO) -> Iterator[Turn]:
+    slides = needs("pptx").Presentation(content).slides
+    for number, slide in enumerate(slides, 1):
+        texts = [text for shape in slide.shapes for text in _shape(shape)]
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+            texts.append(slide.notes_slide.notes_text_frame.text)
+        yield Turn("\n".join(filter(str.strip, texts)), fields={"slide": number})
+
+
+def _shape(shape: Any) -> Iterator[str]:
+    if shape.has_text_frame:
+        yield shape.text_frame.text
+    elif getattr(shape, "has_table", False) and shape.has_table:
+        for row in shape.table.rows:
+            yield "\t".join(cell.text for cell in row.cells)
+    for inner in getattr(shape, "shapes", ()):
+        yield from _shape(inner)
+
+
+def _sheet(sheet: Any, options: ReadOptions, found: list[Record], before: int) -> Iterator[Turn]:
+    sheet.reset_dimensions()  # a sheet may claim a million empty rows
+    rows = sheet.iter_rows(values_only=True)
+    header = next(rows, ())
+    columns = ["" if name is None else str(name).strip() for name in header]
+    is_table = options.text_field in columns
+    if not is_table:
+        yield _line(header, sheet.title)
+    for number, row in enumerate(rows, 2):
+        if not is_table:
+            yield _line(row, sheet.title)
+        elif any(cell is not None for cell in row):
+            cells = {"sheet": sheet.title} | {
+                name: _cell(cell)
+                for name, cell in zip(columns, row, strict=False)
+                if name and cell is not None
+            }
+            found.append(Record(before + number, cells, "\t".join(map(str, row))))
+
+
+def _line(row: tuple[Any, ...], sheet: str) -> Turn:
+    cells = (str(_cell(cell)) for cell in row if cell is not None)
+    return Turn("\t".join(cells), fields={"sheet": sheet})
+
+
+def _cell(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, (datetime, date, time)) else value

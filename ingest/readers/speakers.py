@@ -1,0 +1,96 @@
+"""Speakers that a text names itself: ``Customer: …`` at the beginning of lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from slice_os.documents import Segment
+from slice_os.ingest.readers.base import Turn
+from slice_os.ingest.readers.times import clock_seconds
+
+_LABEL = re.compile(
+    r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
+    r"(?:[-–—][^\S\n]{0,4})?)?"
+    r"(?P<speaker>[^\W\d_][^\n:<>|{}\t\"]{0,39}):(?=[^\S\n]|$)[^\S\n]{0,8}",
+)
+_LEAST_SHARE = 0.8
+_MOST_WORDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The label at the beginning of a line, and where the words after it begin."""
+
+    speaker: str
+    time: float | None
+    words: int
+
+
+def speaker_segments(text: str) -> tuple[Segment, ...]:
+    """The turns of a text whose lines begin with the names of speakers; none for other texts.
+
+    At least four fifths of the lines need a name, at least one name must come again, and the
+    names may be half as many as the lines; so a list of defined terms is not a conversation. A
+    line without a name continues the turn. A time before the name is kept.
+    """
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    ends = [*(start - 1 for start in starts[1:]), len(text)]
+    lines = [
+        (start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()
+    ]
+    labels = [_label(text[start:end]) for start, end in lines]
+    if not _is_conversation(labels):
+        return ()
+    segments: list[Segment] = []
+    for (start, end), found in zip(lines, labels, strict=True):
+        if found is not None:
+            begin = start + found.words
+            segments.append(Segment(begin, end, found.speaker, found.time))
+        elif segments:
+            segments[-1] = replace(segments[-1], end=end)
+    return tuple(segments)
+
+
+def name_speakers(turns: Sequence[Turn]) -> Iterable[Turn]:
+    """Cues with the names at their beginning as speakers; unchanged if they are no names.
+
+    A cue without a name is spoken by the speaker of the one before.
+    """
+    labels = [None if turn.speaker else _label(turn.text) for turn in turns]
+    if any(turn.speaker for turn in turns) or not _repeated(labels):
+        return turns
+    return _named(turns, labels)
+
+
+def _named(turns: Sequence[Turn], labels: Sequence[_Line | None]) -> Iterator[Turn]:
+    speaker = None
+    for turn, found in zip(turns, labels, strict=True):
+        if found is not None:
+            speaker = found.speaker
+            turn = replace(turn, text=turn.text[found.words :])
+        yield replace(turn, speaker=speaker)
+
+
+def _label(line: str) -> _Line | None:
+    found = _LABEL.match(line)
+    if found is None:
+        return None
+    speaker = found["speaker"].strip()
+    if len(speaker.split()) > _MOST_WORDS or speaker.lower() in ("http", "https"):
+        return None
+    time = None if found["time"] is None else clock_seconds(found["time"])
+    return _Line(speaker, time, found.end())
+
+
+def _is_conversation(labels: Sequence[_Line | None]) -> bool:
+    found = sum(label is not None for label in labels)
+    return found >= _LEAST_SHARE * len(labels) and _repeated(labels)
+
+
+def _repeated(labels: Sequence[_Line | None]) -> bool:
+    """Whether there are two speakers or more, and names come again."""
+    counts = Counter(label.speaker for label in labels if label is not None)
+    return 2 <= len(counts) <= counts.total() / 2 or (len(counts) == 2 and counts.total() == 3)

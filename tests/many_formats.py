@@ -1,0 +1,201 @@
+"""Builds a folder with a file of every kind that people have, each saying one thing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+from collections.abc import Callable
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+SAYING = "I want to cancel my subscription."
+OTHER = "The weather is fine today."
+
+
+def pdf(*pages: str) -> bytes:
+    """A file with a line of text a page; an empty one is as a scan is."""
+    kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for number, text in enumerate(pages):
+        content = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        ]
+    out, offsets = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        offsets.append(len(out))
+        out += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    size = len(objects) + 1
+    end = f"trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{len(out)}\n%%EOF\n"
+    return out + f"xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode()
+
+
+def docx() -> bytes:
+    document = pytest.importorskip("docx").Document()
+    document.add_heading("Intro", 1)
+    document.add_paragraph(OTHER)
+    document.add_heading("Ending", 1)
+    document.add_paragraph(SAYING)
+    document.add_table(1, 2).cell(0, 1).text = "42"
+    return saved(document.save)
+
+
+def pptx() -> bytes:
+    show = pytest.importorskip("pptx").Presentation()
+    for text in (OTHER, SAYING):
+        slide = show.slides.add_slide(show.slide_layouts[5])
+        slide.shapes.title.text = text
+    return saved(show.save)
+
+
+def xlsx(*rows: tuple[object, ...]) -> bytes:
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in rows:
+        book.active.append(row)
+    return saved(book.save)
+
+
+def saved(save: Callable[[io.BytesIO], object]) -> bytes:
+    out = io.BytesIO()
+    save(out)
+    return out.getvalue()
+
+
+def eml() -> bytes:
+    message = EmailMessage()
+    message["Subject"] = "My plan"
+    message["From"] = "ann@example.org"
+    message["To"] = "bo@example.org"
+    message.set_content(SAYING)
+    message.add_attachment(b"x", maintype="image", subtype="png", filename="a.png")
+    return message.as_bytes()
+
+
+def epub() -> bytes:
+    container = (
+        '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+        '<rootfile full-path="b/book.opf"/></rootfiles></container>'
+    )
+    package = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="2" href="two.html"/>'
+        '<item id="1" href="one.html"/></manifest>'
+        '<spine><itemref idref="1"/><itemref idref="2"/></spine></package>'
+    )
+    return zipped(
+        {
+            "META-INF/container.xml": container.encode(),
+            "b/book.opf": package.encode(),
+            "b/one.html": f"<h1>One</h1><p>{OTHER}</p>".encode(),
+            "b/two.html": f"<h1>Two</h1><p>{SAYING}</p>".encode(),
+        }
+    )
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def tarred(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
+
+
+def columnar(kind: str) -> bytes:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"id": [f"{kind}-0", f"{kind}-1"], "text": [OTHER, SAYING]})
+    out = io.BytesIO()
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, out)
+    else:
+        with pa.ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table)
+    return out.getvalue()
+
+
+CUE = (
+    "{mark}00:00:01{dot}000 --> 00:00:02{dot}000\n{a}\n\n"
+    "00:00:03{dot}000 --> 00:00:04{dot}000\n{b}\n"
+)
+LENS = {"Transcript": [{"Content": SAYING, "ParticipantRole": "CUSTOMER", "BeginOffsetMillis": 7}]}
+
+
+def write_many(folder: Path) -> dict[str, dict[str, object]]:
+    """Write the files; returns what the hit in each shows, by the id of its document."""
+    jsonl = json.dumps({"text": SAYING}).encode()
+    page = f"<html><body><h2>Ending</h2><p>{SAYING}</p><script>x()</script></body></html>"
+    spanish = "Señor: I want to cancel my subscription."
+    files: dict[str, tuple[bytes, str, dict[str, object]]] = {
+        "a.txt": (SAYING.encode(), "a.txt", {}),
+        "b.md": (f"# Title\n\n{SAYING}\n".encode(), "b.md", {}),
+        "chat.txt": (
+            f"Agent: Hi.\nCustomer: {SAYING}\nAgent: Why?\nCustomer: So.\n".encode(),
+            "chat.txt",
+            {"speaker": "Customer"},
+        ),
+        "cp1252.txt": (spanish.encode("cp1252"), "cp1252.txt", {"encoding": "cp1252"}),
+        "utf16.txt": (SAYING.encode("utf-16"), "utf16.txt", {"encoding": "utf-16"}),
+        "c.jsonl": (jsonl, "c.jsonl#1", {}),
+        "d.ndjson": (jsonl, "d.ndjson#1", {}),
+        "list.json": (json.dumps([{"text": SAYING}]).encode(), "list.json#1", {}),
+        "lens.json": (
+            json.dumps(LENS).encode(),
+            "lens.json",
+            {"speaker": "CUSTOMER", "start_time": 0.007},
+        ),
+        "e.csv": (f"text,n\n{SAYING},1\n".encode(), "e.csv#2", {"n": "1"}),
+        "semicolons.csv": (f"n;text\n1;{SAYING}\n".encode(), "semicolons.csv#2", {"n": "1"}),
+        "f.tsv": (f"text\tn\n{SAYING}\t1\n".encode(), "f.tsv#2", {"n": "1"}),
+        "g.vtt": (
+            CUE.format(mark="WEBVTT\n\n", dot=".", a=OTHER, b=SAYING).encode(),
+            "g.vtt",
+            {"start_time": 3, "end_time": 4},
+        ),
+        "h.srt": (
+            CUE.format(mark="", dot=",", a=OTHER, b=SAYING).encode(),
+            "h.srt",
+            {"start_time": 3, "end_time": 4},
+        ),
+        "i.pdf": (pdf(OTHER, SAYING), "i.pdf", {"page": 2}),
+        "unnamed": (pdf(SAYING), "unnamed", {"page": 1}),
+        "j.docx": (docx(), "j.docx", {"heading": "Ending"}),
+        "k.pptx": (pptx(), "k.pptx", {"slide": 2}),
+        "l.xlsx": (xlsx(("text", "n"), (SAYING, 1)), "l.xlsx#2", {"sheet": "Sheet", "n": 1}),
+        "notes.xlsx": (xlsx(("Say", SAYING)), "notes.xlsx", {"sheet": "Sheet"}),
+        "m.html": (page.encode(), "m.html", {"heading": "Ending"}),
+        "n.eml": (eml(), "n.eml", {"subject": "My plan", "attachments": "a.png"}),
+        "o.rtf": (rf"{{\rtf1\ansi {SAYING}\par}}".encode(), "o.rtf", {}),
+        "p.epub": (epub(), "p.epub", {"heading": "Two"}),
+        "q.parquet": (columnar("parquet"), "parquet-1", {}),
+        "r.arrow": (columnar("arrow"), "arrow-1", {}),
+        "s.txt.gz": (gzip.compress(SAYING.encode()), "s.txt.gz", {}),
+        "t.zip": (zipped({"in/x.pdf": pdf(OTHER, SAYING)}), "t.zip/in/x.pdf", {"page": 2}),
+        "u.tar": (tarred({"x.jsonl": jsonl}), "u.tar/x.jsonl#1", {}),
+        "v.tgz": (gzip.compress(tarred({"y.docx": docx()})), "v.tgz/y.docx", {"heading": "Ending"}),
+        "w.pdf": (docx(), "w.pdf", {"heading": "Ending"}),
+    }
+    for name, (content, _, _) in files.items():
+        (folder / name).write_bytes(content)
+    return {doc_id: shown for _, doc_id, shown in files.values()}

@@ -1,0 +1,233 @@
+"""Conversations in the forms that people have them become turns with speakers and times."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.documents import Document
+from slice_os.errors import InputError
+from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers import BadRecord, ReadOptions
+
+Said = list[tuple[str | None, str, float | None, float | None]]
+
+
+def read(name: str, content: str | bytes, **options: str) -> list[Document | BadRecord]:
+    raw = content if isinstance(content, bytes) else content.encode()
+    return list(reader_named(name).load()("s", io.BytesIO(raw), ReadOptions(**options)))
+
+
+def said(document: Document | BadRecord) -> Said:
+    assert isinstance(document, Document), document
+    return [
+        (one.speaker, document.text[one.start : one.end], one.start_time, one.end_time)
+        for one in document.segments
+    ]
+
+
+CALLS = """call_id,seq,at,who,text,region
+7,2,0:00:05,Customer,I want to cancel.,EU
+9,1,2,Agent,Good day.,US
+7,1,0:00:01.5,Agent,Hello.,EU
+7,3,0:00:09,Agent,,EU
+,1,0,Agent,Nobody's,EU
+9,2,soon,Agent,When?,US
+"""
+
+
+class TestRows:
+    OPTIONS: ClassVar = {"group_by": "call_id", "speaker_field": "who", "time_field": "at"}
+
+    def test_rows_with_one_value_are_turns_of_one_document(self) -> None:
+        *bad, first, second = read("csv", CALLS, order_by="seq", **self.OPTIONS)
+        assert said(first) == [
+            ("Agent", "Hello.", 1.5, None),
+            ("Customer", "I want to cancel.", 5, None),
+        ]
+        assert said(second) == [("Agent", "Good day.", 2, None)]
+        assert isinstance(first, Document)
+        assert (first.id, first.metadata) == ("7", {"region": "EU"})
+        assert [one.line for one in bad if isinstance(one, BadRecord)] == [5, 6, 7]
+        assert "time field 'at' is 'soon'" in bad[2].reason
+
+    def test_order_of_the_file_by_default(self) -> None:
+        *_, first, _ = read("csv", CALLS, **self.OPTIONS)
+        assert [text for _, text, *_ in said(first)] == ["I want to cancel.", "Hello."]
+
+    def test_numbers_are_ordered_as_numbers(self) -> None:
+        content = "c,n,text\na,10,last\na,9,first\n"
+        (document,) = read("csv", content, group_by="c", order_by="n")
+        assert [text for _, text, *_ in said(document)] == ["first", "last"]
+
+    def test_dates_count_from_the_first_turn(self) -> None:
+        content = "c,t,text\na,2026-05-01T10:00:00Z,Hi\na,2026-05-01 10:00:07+00:00,Yes\n"
+        (document,) = read("csv", content, group_by="c", time_field="t")
+        assert [start for _, _, start, _ in said(document)] == [0, 7]
+
+    def test_json_lines_too(self) -> None:
+        rows = [{"call": 1, "text": "Hi", "who": "A"}, {"call": 1, "text": "Yes", "who": "B"}]
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+        for name, text in (("jsonl", content), ("json", json.dumps(rows))):
+            (document,) = read(name, text, group_by="call", speaker_field="who")
+            assert said(document) == [("A", "Hi", None, None), ("B", "Yes", None, None)]
+
+    def test_a_column_that_is_missing_is_named(self) -> None:
+        (bad,) = read("csv", CALLS, group_by="conversation")
+        assert isinstance(bad, BadRecord)
+        assert "no column 'conversation' in the header row; the columns are 'call_id'" in bad.reason
+
+    def test_options_of_turns_need_a_group(self) -> None:
+        with pytest.raises(InputError, match="speaker_field: only with group_by"):
+            ReadOptions(speaker_field="who")
+
+
+class TestJson:
+    @pytest.mark.parametrize("field", ["turns", "messages", "text"])
+    def test_lists_of_turns(self, field: str) -> None:
+        turns = [
+            {"role": "user", "content": "I want to cancel."},
+            {"speaker": "Bo", "text": "Why?", "start_time": "00:00:02", "end_time": 3},
+            {"role": "user", "content": [{"type": "text", "text": "Too dear."}, {"type": "x"}]},
+            "Bye.",
+        ]
+        (document,) = read("jsonl", json.dumps({"id": "a", field: turns, "queue": 3}))
+        assert said(document) == [
+            ("user", "I want to cancel.", None, None),
+            ("Bo", "Why?", 2, 3),
+            ("user", "Too dear.", None, None),
+            (None, "Bye.", None, None),
+        ]
+        assert document.metadata == {"queue": 3}  # type: ignore[union-attr]
+
+    def test_contact_lens(self) -> None:
+        call = {
+            "Channel": "VOICE",
+            "Participants": [{"ParticipantId": "c1", "ParticipantRole": "CUSTOMER"}],
+            "Transcript": [
+                {
+                    "Content": "I want to cancel.",
+                    "ParticipantId": "c1",
+                    "BeginOffsetMillis": 1500,
+                    "EndOffsetMillis": 2500,
+                },
+                {"Content": "Why?", "ParticipantRole": "AGENT", "BeginOffsetMillis": 0},
+            ],
+        }
+        (document,) = read("json", json.dumps(call))
+        assert said(document) == [
+            ("AGENT", "Why?", 0, None),
+            ("CUSTOMER", "I want to cancel.", 1.5, 2.5),
+        ]
+        assert document.metadata == {"Channel": "VOICE"}  # type: ignore[union-attr]
+
+    def test_amazon_transcribe(self) -> None:
+        def word(text: str, at: float) -> dict[str, object]:
+            times = {"start_time": str(at), "end_time": str(at + 0.5)}
+            return {"type": "pronunciation", "alternatives": [{"content": text}], **times}
+
+        stop = {"type": "punctuation", "alternatives": [{"content": "."}]}
+        items = [word("I", 0), word("cancel", 1), stop, word("Please", 2), stop, word("Why", 3)]
+        labels = [
+            {"speaker_label": name, "items": [{"start_time": str(at)} for at in times]}
+            for name, times in (("spk_0", (0, 1, 2)), ("spk_1", (3,)))
+        ]
+        job = {"jobName": "j", "results": {"items": items, "speaker_labels": {"segments": labels}}}
+        (document,) = read("json", json.dumps(job))
+        assert said(document) == [
+            ("spk_0", "I cancel.", 0, 1.5),
+            ("spk_0", "Please.", 2, 2.5),
+            ("spk_1", "Why", 3, 3.5),
+        ]
+
+    def test_genesys(self) -> None:
+        began = 1_618_594_874_000
+        phrases = [
+            {"text": "Hello.", "startTimeMs": began, "participantPurpose": "internal"},
+            {
+                "text": "I want to cancel.",
+                "startTimeMs": began + 2_000,
+                "duration": {"milliseconds": 1_000},
+                "participantPurpose": "external",
+            },
+        ]
+        (document,) = read("json", json.dumps({"transcripts": [{"phrases": phrases}]}))
+        assert said(document) == [
+            ("agent", "Hello.", 0, None),
+            ("customer", "I want to cancel.", 2, 3),
+        ]
+
+    def test_whisper(self) -> None:
+        result = {"text": None, "segments": [{"start": 0.0, "end": 2.5, "text": " Hello."}]}
+        (document,) = read("json", json.dumps(result))
+        assert said(document) == [(None, "Hello.", 0, 2.5)]
+
+    def test_a_damaged_transcript_is_a_bad_record(self) -> None:
+        (bad,) = read("json", json.dumps({"Transcript": [{"BeginOffsetMillis": "x"}]}))
+        assert isinstance(bad, BadRecord)
+        assert bad.reason == "a transcript of a form that is not known"
+
+
+class TestNames:
+    def test_names_at_the_beginning_of_lines(self) -> None:
+        text = "Customer: I want to cancel.\r\n[00:12] Agent: Why?\nand how?\nCustomer: Too dear.\n"
+        text += "Agent: I see.\nCustomer: Yes.\n"
+        (document,) = read("text", text)
+        assert document.text == text  # type: ignore[union-attr]
+        assert said(document)[:3] == [
+            ("Customer", "I want to cancel.\r", None, None),
+            ("Agent", "Why?\nand how?", 12, None),
+            ("Customer", "Too dear.", None, None),
+        ]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Agreement: a contract.\nParty: who signs.\nTerm: a year.\nFee: none.\n",
+            "Note: one.\nAnd a long text follows here.\nNote: two.\nMore of it.\n",
+            "http://a.b: x\nhttp://a.b: y\n",
+        ],
+    )
+    def test_other_texts_have_no_turns(self, text: str) -> None:
+        assert said(read("text", text)[0]) == []
+
+    def test_cues_of_zoom_and_of_subtitles(self) -> None:
+        cue = "{}\n00:00:0{}.000 --> 00:00:0{}.000\n{}\n\n"
+        texts = ["Ann Lee: Hi: all", "and you", "Bo: Fine", "Ann Lee: Good"]
+        cues = "".join(cue.format(n, n, n + 1, text) for n, text in enumerate(texts, 1))
+        expected = [
+            ("Ann Lee", "Hi: all", 1, 2),
+            ("Ann Lee", "and you", 2, 3),
+            ("Bo", "Fine", 3, 4),
+            ("Ann Lee", "Good", 4, 5),
+        ]
+        assert said(read("vtt", f"WEBVTT\n\n{cues}")[0]) == expected
+        assert said(read("srt", cues.replace(".000", ",000"))[0]) == expected
+
+    def test_voices_of_teams(self) -> None:
+        cue = "{0}\n00:00:01.000 --> 00:00:02.000\n<v Ann Lee>Note: hello</v>\n\n"
+        (document,) = read("vtt", "WEBVTT\n\n" + cue.format("8f-1/2-0") * 4)
+        assert said(document) == [("Ann Lee", "Note: hello", 1, 2)] * 4
+
+
+def test_a_hit_has_the_times_of_its_own_words(tmp_path: Path, encoder: SpanEncoder) -> None:
+    texts = ["Hello, how are you today?", "I want to cancel my subscription.", "The sky is blue."]
+    times = "\n\n".join(
+        f"00:00:0{n}.000 --> 00:00:0{n + 1}.000\n<v Ann>{text}" for n, text in enumerate(texts, 1)
+    )
+    (tmp_path / "call.vtt").write_text(f"WEBVTT\n\n{times}\n")
+    with Corpus(tmp_path / "store", encoder) as calls:
+        calls.ingest([tmp_path / "call.vtt"])
+        for hits in (
+            calls.search("please end my plan"),
+            calls.mine("I would like to cancel my subscription", threshold=0.6),
+        ):
+            hit = hits[0]
+            assert "cancel" in hit.text
+            assert hit.metadata == {"speaker": "Ann", "start_time": 2, "end_time": 3}
+            assert texts[0] in hit.context.text

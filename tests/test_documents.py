@@ -1,0 +1,177 @@
+"""Documents, archives and tables of any kind are read by what they are; what is not says why."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.documents import Document
+from slice_os.ingest.formats import format_of
+from slice_os.ingest.packed import read_stream
+from slice_os.ingest.readers import BadRecord, ReadOptions, archives, extracted
+
+from .many_formats import OTHER, SAYING, docx, eml, pdf, tarred, write_many, xlsx, zipped
+
+Found = list[Document | BadRecord]
+
+
+def read(name: str, content: bytes, *, seekable: bool = True, **options: str) -> Found:
+    stream = io.BytesIO(content)
+    if not seekable:
+        stream.seekable = lambda: False  # type: ignore[method-assign]
+    return list(read_stream("s", name, stream, ReadOptions(**options)))
+
+
+def reason(found: Found) -> str:
+    (bad,) = found
+    assert isinstance(bad, BadRecord)
+    assert "\n" not in bad.reason
+    return bad.reason
+
+
+def need_libraries() -> None:
+    for library in ("docx", "pypdf", "openpyxl", "oxmsg", "pyarrow", "lxml", "pptx", "striprtf"):
+        pytest.importorskip(library)
+
+
+def test_a_folder_of_everything(tmp_path: Path, encoder: SpanEncoder) -> None:
+    need_libraries()
+    folder = tmp_path / "files"
+    folder.mkdir()
+    expected = write_many(folder)
+    assert len(list(folder.iterdir())) >= 25
+    (folder / "scan.pdf").write_bytes(pdf("", ""))
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n")
+    told: list[BadRecord] = []
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        summary = corpus.ingest([folder], complain=told.append)
+        hits = corpus.search("please end my subscription", top_k=100, threshold=0.6)
+        assert [(Path(one.source).name, one.reason) for one in told] == [
+            ("scan.pdf", "no text in it; a scan needs text recognition first")
+        ]
+        assert summary.sources == len(expected) + 1
+        found = {hit.doc_id.removeprefix(f"{folder}/"): hit for hit in hits}
+        assert expected.keys() <= found.keys()
+        for doc_id, shown in expected.items():
+            hit = found[doc_id]
+            assert "cancel" in hit.text
+            assert shown.items() <= hit.metadata.items(), doc_id
+            assert corpus.text(hit.doc_id)[hit.start : hit.end] == hit.text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("pdf", b"", "empty"),
+        ("pdf", b"%PDF-1.4\nrubbish", "damaged, or of another format"),
+        ("docx", b"PK\x03\x04rubbish", "damaged, or of another format"),
+        ("zip", b"PK\x03\x04rubbish", "damaged"),
+        ("xlsx", b"rubbish", "damaged, or of another format"),
+        ("html", b"<html></html>", "no text in it"),
+        ("eml", b"rubbish", "not an e-mail"),
+        ("rtf", b"rubbish", "not an RTF file"),
+        ("msg", b"rubbish", "not an Outlook message"),
+        ("msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rubbish", "damaged, or of another format"),
+        ("parquet", b"PAR1rubbish", "Parquet"),
+        ("arrow", b"ARROW1rubbish", "too small"),
+        ("gz", b"\x1f\x8brubbish", "damaged archive"),
+        ("tar", b"rubbish", "damaged archive"),
+        ("epub", b"rubbish", "damaged"),
+    ],
+)
+def test_what_cannot_be_read_says_why(name: str, content: bytes, why: str) -> None:
+    need_libraries()
+    assert why in reason(read(name, content))
+
+
+def test_encrypted_files_say_so() -> None:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf(SAYING)))
+    writer.encrypt("secret", algorithm="RC4-128")
+    out = io.BytesIO()
+    writer.write(out)
+    assert reason(read("pdf", out.getvalue())) == "encrypted; save it without a password"
+    packed = bytearray(zipped({"a.txt": b"text"}))
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        packed[packed.index(signature) + offset] |= 1
+    assert reason(read("zip", bytes(packed))) == "encrypted; save it without a password"
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'slice-os[documents]'" in reason(read("pdf", pdf(SAYING)))
+    assert "pip install 'slice-os[tables]'" in reason(read("parquet", b"PAR1"))
+
+
+class TestArchives:
+    def test_bombs_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(archives, "LONGEST_UNPACKED", 1 << 20)
+        monkeypatch.setattr(extracted, "LONGEST_FILE", 1 << 20)
+        zeros = b"0" * (1 << 22)
+        for name, content in (
+            ("text", gzip.compress(zeros)),
+            ("zip", zipped({"a.txt": zeros})),
+            ("docx", zipped({"word/document.xml": zeros})),
+        ):
+            assert "unpacks to more than" in reason(read(name, content))
+
+    def test_archives_within_archives_end(self) -> None:
+        content = b"text"
+        for _ in range(9):
+            content = gzip.compress(content)
+        assert "an archive within an archive" in reason(read("gz", content))
+
+    def test_files_without_reader_are_told(self) -> None:
+        found = read("zip", zipped({"a.txt": b"text", "b.png": b"\x89PNG"}))
+        assert isinstance(found[0], Document)
+        assert (found[0].id, found[0].source) == ("s/a.txt", "s")
+        assert (found[1].source, reason(found[1:])) == (
+            "s/b.png",
+            "skipped: no reader has such files",
+        )
+
+    @pytest.mark.parametrize("seekable", [True, False])
+    def test_streams_that_cannot_be_searched(self, seekable: bool) -> None:
+        for name, content in (
+            ("text", zipped({"a.txt": SAYING.encode()})),
+            ("tar", tarred({"a.txt": SAYING.encode()})),
+            ("text", gzip.compress(SAYING.encode())),
+            ("text", SAYING.encode()),
+        ):
+            (document,) = read(name, content, seekable=seekable)
+            assert isinstance(document, Document)
+            assert document.text == SAYING
+
+
+def test_a_name_does_not_hide_what_a_file_is(tmp_path: Path) -> None:
+    pytest.importorskip("docx")
+    for name, content, kind in (
+        ("a.bin", pdf(SAYING), "pdf"),
+        ("noname", docx(), "zip"),
+        ("b.bin", b"text", None),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert format_of(tmp_path / name) == kind
+    (document,) = read("text", docx())
+    assert isinstance(document, Document)
+    assert document.text == f"Intro\n{OTHER}\nEnding\n{SAYING}\n42"
+
+
+def test_sheets_are_tables_with_turns_too() -> None:
+    rows = [("call", "who", "text"), (7, "A", "Hi"), (7, "B", "Yes")]
+    (document,) = read("xlsx", xlsx(*rows), group_by="call", speaker_field="who")
+    assert isinstance(document, Document)
+    assert (document.id, [one.speaker for one in document.segments]) == ("7", ["A", "B"])
+
+
+def test_mail_names_its_attachments() -> None:
+    (document,) = read("eml", eml())
+    assert isinstance(document, Document)
+    assert document.text == f"My plan\n{SAYING}"
+    assert document.metadata["attachments"] == "a.png"

@@ -1,0 +1,59 @@
+"""Data frames and data sets are added by the column of their text."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.errors import InputError
+from slice_os.ingest.frames import frame_documents
+from slice_os.ingest.readers import ReadOptions
+
+COLUMNS: dict[str, list[Any]] = {
+    "body": ["I want to cancel.", "The sky is blue."],
+    "n": [1, 2],
+    "score": [0.5, None],
+    "day": [date(2026, 5, 1), None],
+}
+
+
+def frames() -> list[Any]:
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+    found: list[Any] = [rows]
+    for library, make in (
+        ("pandas", lambda it: it.DataFrame(COLUMNS)),
+        ("polars", lambda it: it.DataFrame(COLUMNS)),
+        ("pyarrow", lambda it: it.table(COLUMNS)),
+    ):
+        try:
+            found.append(make(__import__(library)))
+        except ModuleNotFoundError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("frame", frames(), ids=lambda frame: type(frame).__module__)
+def test_rows_of_frames(frame: Any) -> None:
+    first, second = frame_documents(frame, ReadOptions(text_field="body"))
+    assert (first.text, second.text) == tuple(COLUMNS["body"])
+    assert first.metadata == {"n": 1, "score": 0.5, "day": "2026-05-01"}
+    assert second.metadata == {"n": 2}
+    assert first.id.startswith("frame#")
+    assert first.id != second.id
+
+
+def test_add_takes_a_frame(tmp_path: Path, encoder: SpanEncoder) -> None:
+    pandas = pytest.importorskip("pandas")
+    calls = [("7", "A", "Hello."), ("7", "B", "I want to cancel."), ("9", "A", "Bye.")]
+    frame = pandas.DataFrame(calls, columns=["call", "who", "said"])
+    options = ReadOptions(group_by="call", speaker_field="who")
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        assert corpus.add(frame, text="said", options=options) == 2
+        (hit,) = corpus.search("cancel it", top_k=1)
+        assert (hit.doc_id, hit.metadata) == ("7", {"speaker": "B"})
+        with pytest.raises(InputError, match="row 1: field 'words' is missing or empty"):
+            corpus.add(frame, text="words")

@@ -1,0 +1,169 @@
+"""Reading takes time in proportion to the input, whatever the input is, and bounded memory."""
+
+from __future__ import annotations
+
+import io
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slice_os.alignment import BLOCK_CHARACTERS
+from slice_os.datasets import files
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers import BadRecord, ReadOptions, base, decoding
+from slice_os.sentences import sentence_ends
+from slice_os.stores.local.terms import terms
+from slice_os.words import find_words
+
+SIZE = 8_000
+TIMES = 8
+# Eight times the input takes eight times as long in linear time, 64 times in quadratic time.
+MOST = 32
+# Faster than that, only the clock is measured.
+NEGLIGIBLE_SECONDS = 0.2
+
+UNITS = [
+    "_",
+    "🇩",
+    "a",
+    " ",
+    "\n",
+    ",",
+    "'",
+    "“",
+    "«",
+    "「",
+    "a.",
+    "1,",
+    "中",
+    "\u0301",
+    "👩\u200d",
+    "<v ",
+]
+
+
+def assert_linear(work: Callable[[str], object], unit: str, around: str = "{}") -> None:
+    """The least of three times each, so that a busy machine does not decide."""
+
+    def seconds(size: int) -> float:
+        text = around.format(unit * (size // len(unit)))
+        found = []
+        for _ in range(3):
+            began = time.process_time()
+            work(text)
+            found.append(time.process_time() - began)
+        return min(found)
+
+    short, long = seconds(SIZE), seconds(SIZE * TIMES)
+    assert long < max(MOST * short, NEGLIGIBLE_SECONDS), f"{short:.3f} s, then {long:.3f} s"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("work", [find_words, terms, sentence_ends])
+def test_text_functions(work: Callable[[str], object], unit: str) -> None:
+    assert_linear(work, unit)
+
+
+def read_with(name: str) -> Callable[[str], object]:
+    function = reader_named(name).load()
+    return lambda text: list(function("s", io.BytesIO(text.encode()), ReadOptions()))
+
+
+@pytest.mark.parametrize(
+    ("name", "around", "unit"),
+    [
+        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n<v{}Ann>Hello", " "),
+        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<v "),
+        ("vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\n{}Hello", "<c."),
+        ("srt", "1\n00:00:01,000 --> 00:00:02,000\n{}Hello", "&#"),
+        ("srt", "{}Hello", "1\n"),
+        ("csv", "text\n{}", ","),
+        ("csv", "text,b\n{}", '"'),
+        ("csv", "text,b\n{}", 'a","b\n'),
+        ("csv", 'text\n"{}', "a\n"),
+        ("csv", "{}", ";,"),
+        ("jsonl", "{}", "["),
+        ("json", "{}", "["),
+        ("text", "{}", "A: "),
+        ("text", "{}", "A: x\n"),
+        ("text", "Bo: x\n{}", " \n"),
+        ("eml", "From: {}\n\nHello", "a "),
+        ("eml", "From: {}\n\nHello", "("),
+        ("eml", "From: a\nContent-Type: text/plain; {}\n\nHello", "a=("),
+        ("html", "<p>Hello</p>{}", "<div>"),
+        ("html", "<p>Hello</p>{}", "<!--"),
+        ("rtf", "{{\\rtf1 Hello {}", "{{"),
+    ],
+)
+def test_readers(name: str, around: str, unit: str) -> None:
+    assert_linear(read_with(name), unit, around)
+
+
+@pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])
+def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, unit: str) -> None:
+    text = unit * (5 * BLOCK_CHARACTERS)
+    aligned = encoder.align(text)
+    words = aligned.words
+    assert (words[1:, 0] >= words[:-1, 1]).all()
+    tracemalloc.start()
+    encoder.align(text)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 200 * len(text)
+
+
+def test_blocks_do_not_change_words(monkeypatch: pytest.MonkeyPatch, encoder: SpanEncoder) -> None:
+    text = "cancel,please/stop-it;" * 40
+    whole = encoder.align(text)
+    monkeypatch.setattr("slice_os.alignment.BLOCK_CHARACTERS", 50)
+    assert (encoder.align(text).words == whole.words).all()
+
+
+@pytest.mark.parametrize(("name", "head"), [("csv", "text\n"), ("jsonl", "")])
+def test_a_line_without_end_is_one_bad_record(
+    monkeypatch: pytest.MonkeyPatch, name: str, head: str
+) -> None:
+    for module in (decoding, __import__("slice_os.ingest.readers.tables", fromlist=["tables"])):
+        monkeypatch.setattr(module, "LONGEST_LINE", 100, raising=False)
+    good = "good" if name == "csv" else '{"text": "good"}'
+    content = f"{head}{good}\n{'x' * 1_000}\n{good}\n".encode()
+    first, bad, last = reader_named(name).load()("s", io.BytesIO(content), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert "more than 100 characters" in bad.reason
+    assert (first.text, last.text) == ("good", "good")
+
+
+def test_a_quote_swallows_no_more_than_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = __import__("slice_os.ingest.readers.tables", fromlist=["tables"])
+    for module in (decoding, tables):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1_000)
+    content = ('text\n"open\n' + "fine\n" * 1_000).encode()
+    bad, *documents = reader_named("csv").load()("s", io.BytesIO(content), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert (bad.line, bad.record) == (2, '"open')
+    assert len(documents) == 1_000
+
+
+@pytest.mark.parametrize("name", ["text", "vtt", "json"])
+def test_a_file_that_is_too_long_for_one_document(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(base, "LONGEST_FILE", 1 << 20)
+    (bad,) = reader_named(name).load()("s", io.BytesIO(b"x" * (1 << 20) + b"x"), ReadOptions())
+    assert isinstance(bad, BadRecord)
+    assert bad.reason == "more than 1 MiB in one document; split it"
+
+
+def test_data_files_unpack_to_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import gzip
+
+    monkeypatch.setattr(files, "LONGEST", 1 << 20)
+    path = tmp_path / "bomb.jsonl.gz"
+    path.write_bytes(gzip.compress(b"0" * (1 << 21)))
+    with pytest.raises(InputError, match="unpacks to more than 1 MiB"):
+        files.DataSource("data").read(path)
