@@ -332,11 +332,6 @@ class Corpus(Contents):
                 self.encoder.projection,
                 self._index,
             )
-            try:
-                create_store(self._source, new)
-            except StoreError:
-                # Of several processes, one makes it.
-                if not store_exists(self._source):
-                    raise
+            create_store(self._source, new)
             self.store.check_encoder(self.encoder.card)
         return self.store
