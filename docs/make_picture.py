@@ -12,7 +12,6 @@ import subprocess
 from pathlib import Path
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
@@ -67,7 +66,8 @@ TEMPLATE = """\
 def run(command: str) -> str:
     """Run a command on a pseudo-terminal and return its output, colours included."""
     ours, terminal = pty.openpty()
-    with subprocess.Popen(shlex.split(command), stdout=terminal, close_fds=True) as process:
+    environment = os.environ | {"COLUMNS": str(WIDTH - 2)}
+    with subprocess.Popen(shlex.split(command), stdout=terminal, env=environment) as process:
         os.close(terminal)
         parts = []
         while True:
@@ -93,10 +93,7 @@ def picture() -> str:
                 console.print()
             console.print(Text(f"$ {command}\n", style="bold"))
             for line in run(command).rstrip().split("\n"):
-                text = Text.from_ansi(line)
-                indent = len(text.plain) - len(text.plain.lstrip())
-                # Terminals wrap long lines to the margin; an indent is easier to read.
-                console.print(Padding(text[indent:], (0, 2, 0, min(indent, 5))))
+                console.print(Text.from_ansi(line))
         return console.export_svg(
             title="slice-os", theme=THEME, code_format=TEMPLATE, unique_id="answer"
         )

@@ -38,6 +38,7 @@ from slice_os.model import (
     ModelCard,
     content_id,
     read_card,
+    seal,
 )
 from slice_os.projection import principal_projection
 
@@ -125,6 +126,7 @@ def export_model(
             threshold=threshold,
         )
         (folder / CARD_FILE).write_bytes(card.to_json())
+        seal(folder)
     return report
 
 

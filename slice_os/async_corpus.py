@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.corpus import Corpus, Filter, filter_values
+from slice_os.corpus import Corpus, Filter
 from slice_os.encoder import SpanEncoder
+from slice_os.filters import parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,
@@ -26,7 +27,13 @@ from slice_os.model import ModelCard, bundled_model
 from slice_os.page import PageRequest
 from slice_os.query import Query
 from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SERVER, load_fusion
+from slice_os.search_options import (
+    DEFAULT_FUSION,
+    NUM_CANDIDATES,
+    SERVER,
+    check_threshold,
+    load_fusion,
+)
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
 from slice_os.stores.registry import find_backend
@@ -128,6 +135,8 @@ class AsyncCorpus:
         exhaustive: bool = True,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
+        if threshold is not None:
+            check_threshold(threshold)
         if self._local is not None:
             mined = self._local.iter_mine(
                 phrases, threshold=threshold, where=where, exhaustive=exhaustive
@@ -165,7 +174,7 @@ class AsyncCorpus:
         self, phrases: str | Sequence[str], where: Filter | None
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, filter_values(where))
+        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where))
         return store, query
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:

@@ -8,6 +8,7 @@ given lengths it never decreases with the cosine.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -18,11 +19,13 @@ import orjson
 
 from slice_os.arrays import Float64Array
 from slice_os.errors import InputError, MissingExtraError, ModelError
+from slice_os.model import CALIBRATION_FILE, check_size
 
-CALIBRATION_FILE = "calibration.json"
 # Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
 HIGHEST_COSINE = 0.9999
 FEW_LABELS = 10
+LARGEST_WEIGHT = 1e9
+_CHECKSUM = "checksum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +71,40 @@ class Calibration:
         return probabilities
 
     def save(self, path: Path) -> None:
-        """Write the calibration as indented JSON."""
+        """Write the calibration as indented JSON, with its checksum."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        path.write_bytes(orjson.dumps(asdict(self), option=options))
+        content = {**asdict(self), _CHECKSUM: _checksum(asdict(self))}
+        path.write_bytes(orjson.dumps(content, option=options))
 
 
 def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     """The calibration of a model folder; None if it has none.
 
     Raises:
-        ModelError: if the file is not a calibration, or belongs to another encoder.
+        ModelError: if the file is not a calibration, changed since it was fitted, or belongs to
+            another encoder.
     """
     path = folder / CALIBRATION_FILE
+    if not path.is_file():
+        return None
+    check_size(path)
     try:
         raw: Any = orjson.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
     except orjson.JSONDecodeError as error:
         raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
+    checksum = raw.pop(_CHECKSUM, None) if isinstance(raw, dict) else None
+    if checksum is not None and checksum != _checksum(raw):
+        raise ModelError(f"{path}: changed since it was fitted; fit it again or delete it")
     kinds = get_type_hints(Calibration)
     if not isinstance(raw, dict) or set(raw) != {field.name for field in fields(Calibration)}:
         raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
     for name, kind in kinds.items():
         if not isinstance(raw[name], (int, float) if kind is float else kind):
-            raise ModelError(f"{path}: field {name!r} is {raw[name]!r}, not {kind.__name__}")
+            raise ModelError(f"{path}: field {name!r} is {raw[name]!r:.50}, not {kind.__name__}")
+        if kind is not str and not abs(raw[name]) <= LARGEST_WEIGHT:
+            raise ModelError(f"{path}: field {name!r} is out of range; fit it again or delete it")
+    if raw["closeness"] < 0:
+        raise ModelError(f"{path}: field 'closeness' is negative; fit it again or delete it")
     if raw["encoder_id"] != encoder_id:
         raise ModelError(
             f"{path}: belongs to encoder {raw['encoder_id']}, not {encoder_id}; "
@@ -158,6 +171,11 @@ def fit_calibration(
         right=n_right,
         provenance=provenance,
     )
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(packed).hexdigest()[:16]
 
 
 def _features(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from slice_os.contents import Contents
-from slice_os.documents import Document, Scalar, checked_documents, field_text
+from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
-from slice_os.ingest.frames import frame_documents
+from slice_os.filters import Allowed, Condition, parse_where
+from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import ingest_sources
@@ -40,7 +40,7 @@ from slice_os.threads import one_blas_thread
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
-Filter = Mapping[str, Scalar | Sequence[Scalar]]
+Filter = Mapping[str, Allowed] | Sequence[Condition]
 
 
 class Corpus(Contents):
@@ -123,22 +123,17 @@ class Corpus(Contents):
         """Store documents, replacing those with the same id; returns how many were given.
 
         Args:
-            documents: the documents; or, with ``text`` or ``options``, a frame of pandas or
-                polars, an Arrow table, a data set, or any mappings, with a document a row.
+            documents: the documents; or, with a column, a frame; see `as_documents`.
             text: the column of the text.
-            options: further columns; see `ReadOptions`.
+            options: further columns.
 
         Raises:
             InputError: on something else than documents, or if a row cannot be used.
             StoreError: if OpenSearch rejected some of them; the others are stored.
         """
-        if text is not None or options is not None:
-            options = options or ReadOptions()
-            options = options if text is None else replace(options, text_field=text)
-            documents = frame_documents(documents, options)
         added = 0
         rejected: list[Rejection] = []
-        given = checked_documents(documents)
+        given = checked_documents(as_documents(documents, text, options))
         store = self._for_writing()
         with store.writer() as writer:
             for part in encode_documents(given, self.encoder, store.info().max_pieces):
@@ -241,16 +236,19 @@ class Corpus(Contents):
             top_k: number of hits.
             offset: hits to skip, for the next page.
             threshold: least cosine of a hit; None for any.
-            where: metadata fields, each with the value or values that it may have.
+            where: metadata fields, each with the value or values that it may have, or with
+                operators: ``{"csat": {"gte": 3}, "domain": ["bank", "airline"]}``. There are
+                ``eq``, ``ne``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; see `Condition`.
             fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
 
         Raises:
-            InputError: on a page beyond the candidates, an unknown fusion, or no phrase.
+            InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
+                with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, filter_values(where))
+        query = make_query(self.encoder, phrases, parse_where(where))
         return search(
             self.store,
             query,
@@ -274,7 +272,7 @@ class Corpus(Contents):
         Args:
             phrases: origin phrases; each is mined on its own.
             threshold: least cosine of a hit; None for the model's own.
-            where: metadata fields, each with the value or values that it may have.
+            where: conditions on metadata fields; see `search`.
             exhaustive: score every passage, so that none is missed; otherwise only those that an
                 index in OpenSearch proposes. Local stores always score every passage.
         """
@@ -291,7 +289,7 @@ class Corpus(Contents):
         exhaustive: bool = True,
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
-        query = make_query(self.encoder, phrases, filter_values(where))
+        query = make_query(self.encoder, phrases, parse_where(where))
         least = self.encoder.card.threshold if threshold is None else threshold
         yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
@@ -340,14 +338,11 @@ class Corpus(Contents):
                 self.encoder.projection,
                 self._index,
             )
-            create_store(self._source, new)
+            try:
+                create_store(self._source, new)
+            except StoreError:
+                # Of several processes, one makes it.
+                if not store_exists(self._source):
+                    raise
+            self.store.check_encoder(self.encoder.card)
         return self.store
-
-
-def filter_values(where: Filter | None) -> dict[str, list[str]]:
-    """A filter with its values as text."""
-    named = {}
-    for field, wanted in (where or {}).items():
-        values = [wanted] if isinstance(wanted, (str, int, float)) else wanted
-        named[field] = [field_text(value) for value in values]
-    return named

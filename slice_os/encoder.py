@@ -97,6 +97,9 @@ class SpanEncoder:
 
         Yields:
             ``(end - start, dimension)`` float32 for each range.
+
+        Raises:
+            InputError: on anything but piece ranges.
         """
         executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:
@@ -127,6 +130,8 @@ class SpanEncoder:
         Raises:
             InputError: if a phrase has no word, or has a lone surrogate.
         """
+        if isinstance(phrases, str):
+            raise InputError(f"phrases {phrases!r}: give a list of strings")
         for phrase in phrases:
             check_text(phrase, where=f"phrase {phrase!r}")
         aligned = [self.align(phrase) for phrase in phrases]
@@ -182,6 +187,11 @@ def _pools(ranges: Iterable[PieceRange], least: int) -> Iterator[list[PieceRange
     pool: list[PieceRange] = []
     pieces = 0
     for piece_range in ranges:
+        if not isinstance(piece_range, PieceRange):
+            raise InputError(
+                f"encode takes piece ranges, not {type(piece_range).__name__}; use encode_text for "
+                "the token vectors of a text, or encode_phrases for the vectors of phrases"
+            )
         pool.append(piece_range)
         pieces += piece_range.end - piece_range.start
         if pieces >= least:

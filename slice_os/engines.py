@@ -91,15 +91,24 @@ class OnnxRuntimeEngine:
                 f"provider {wanted[0]} did not load (onnxruntime fell back to {loaded[0]}); "
                 "check its driver and libraries, or use CPU"
             )
+        self._file = model_file
         self._inputs = {put.name for put in self._session.get_inputs()}
         self._output = self._session.get_outputs()[0].name
 
     def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass; see `Engine.run`."""
+        """One forward pass; see `Engine.run`.
+
+        Raises:
+            ModelError: if the model cannot read the ids.
+        """
         feeds = {"input_ids": ids, "attention_mask": mask}
         if "token_type_ids" in self._inputs:
             feeds["token_type_ids"] = np.zeros_like(ids)
-        (vectors,) = self._session.run([self._output], feeds)
+        try:
+            (vectors,) = self._session.run([self._output], feeds)
+        except Exception as error:  # the library raises many kinds
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{self._file}: onnxruntime cannot run it ({reason})") from None
         return np.asarray(vectors, dtype=np.float32)
 
 

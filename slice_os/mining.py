@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -21,25 +22,27 @@ from slice_os.search_options import (
     MAX_CANDIDATES,
     NUM_CANDIDATES,
     SERVER,
+    check_threshold,
     load_fusion,
 )
 from slice_os.stores.base import FusingStore, PagingStore, Store
 
 
-def make_query(
-    encoder: SpanEncoder, phrases: str | Sequence[str], where: Where | None = None
-) -> Query:
+def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = ()) -> Query:
     """The query for origin phrases, with the span lengths of the encoder.
 
     Raises:
         InputError: on no phrase, or one without a word.
     """
     texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"phrase {text!r}: give a string, or a list of strings")
     if not texts:
         raise InputError("no phrase to search for")
     return Query(
         phrases=Phrases(texts, encoder.encode_phrases(texts)),
-        where=where or {},
+        where=where,
         min_words=encoder.card.min_words,
         max_words=encoder.card.max_words,
         calibration=encoder.calibration,
@@ -107,6 +110,7 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
     Yields:
         Hits by document, passage, phrase and position; their score is that of convex fusion.
     """
+    check_threshold(threshold)
     for candidates in store.scan(query, threshold, exhaustive):
         yield from all_hits(candidates, query, threshold)
 
@@ -121,6 +125,12 @@ def check_page(wanted: PageRequest, exhaustive: bool) -> None:
     Raises:
         InputError: saying which values work.
     """
+    for name in ("top_k", "offset", "num_candidates"):
+        number: object = getattr(wanted, name)
+        if not isinstance(number, Integral):
+            raise InputError(f"{name} {number!r}: give a whole number")
+    if wanted.threshold is not None:
+        check_threshold(wanted.threshold)
     if wanted.top_k < 0 or wanted.offset < 0:
         raise InputError("top_k and offset must not be negative")
     if wanted.fusion != SERVER:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import mmap
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -16,10 +19,25 @@ CARD_FILE = "model.json"
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "projection.npy"
+CALIBRATION_FILE = "calibration.json"
 _FORMER_PROJECTION_FILE = "axes.npy"
 BUNDLED = Path(__file__).parent / "models"
 DEFAULT_MODEL = "slice-mini"
+# The field of ``model.json`` with the hashes of files that token vectors do not depend on.
+HASHES = "hashes"
 _RENAMED = {"licence": "license"}
+_RANGES = {
+    "dimension": (1, 16_384),
+    "max_length": (8, 131_072),
+    "min_words": (1, 512),
+    "max_words": (1, 512),
+    "threshold": (-1, 1),
+}
+_LONGEST_TEXT = 10_000
+# The largest tokenizers of multilingual models have 35 MB.
+_LARGEST = {CARD_FILE: 1 << 20, TOKENIZER_FILE: 128 << 20, CALIBRATION_FILE: 1 << 20}
+# A key and its value, as ONNX files name those in which tensors are.
+_EXTERNAL = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +45,8 @@ class ModelCard:
     """What an application needs to know about a model, as stored in ``model.json``.
 
     Attributes:
-        encoder_id: hash of the bytes of model and tokenizer; one store never mixes vectors of
-            encoders with different ids.
+        encoder_id: hash of the bytes of the model, with the files that hold its tensors, and of
+            the tokenizer; one store never mixes vectors of encoders with different ids.
         name: for people.
         dimension: length of a token vector.
         max_length: longest input in word pieces, special tokens included.
@@ -55,8 +73,23 @@ class ModelCard:
 
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
-        """Make a card from its stored fields, also under their former names."""
-        return cls(**_current(stored))
+        """Make a card from its stored fields, also under their former names.
+
+        Raises:
+            ModelError: if a field is missing, unknown, of another type or out of range.
+        """
+        current = _current(stored)
+        expected = {field.name for field in fields(cls)}
+        if current.keys() != expected:
+            missing, unknown = sorted(expected - current.keys()), sorted(current.keys() - expected)
+            raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
+        for name, kind in get_type_hints(cls).items():
+            _check_value(name, current[name], kind)
+        if current["min_words"] > current["max_words"]:
+            raise ModelError("min_words is above max_words; export again")
+        if current["pooling"] != "mean":
+            raise ModelError(f"pooling {current['pooling']!r} is not supported; only 'mean' is")
+        return cls(**current)
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
@@ -77,13 +110,43 @@ class ModelCard:
 
 
 def content_id(folder: Path) -> str:
-    """The encoder id of a model folder: sha256 of model and tokenizer, first 16 hex digits."""
+    """The encoder id of a model folder: sha256 of its files, first 16 hex digits.
+
+    These are the model, the files beside it that hold its tensors, if any, and the tokenizer.
+
+    Raises:
+        ModelError: if the model names files in other folders.
+    """
     digest = hashlib.sha256()
-    for name in (MODEL_FILE, TOKENIZER_FILE):
-        with (folder / name).open("rb") as stream:
-            for block in iter(lambda: stream.read(1 << 20), b""):
-                digest.update(block)
+    for name in (MODEL_FILE, TOKENIZER_FILE, *_external_files(folder)):
+        _update(digest, folder / name)
     return digest.hexdigest()[:16]
+
+
+def seal(folder: Path) -> None:
+    """Note the hash of the projection in ``model.json``, as it is now."""
+    path = folder / CARD_FILE
+    card = orjson.loads(path.read_bytes())
+    card[HASHES] = _hashes(folder)
+    path.write_bytes(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def check_hashes(folder: Path) -> None:
+    """Check that the projection is the one that ``model.json`` names, if it does.
+
+    Raises:
+        ModelError: if it is another, or missing.
+    """
+    noted = _read_json(folder / CARD_FILE).get(HASHES, {})
+    if not isinstance(noted, dict):
+        raise ModelError(f"{folder / CARD_FILE}: {HASHES} is {noted!r:.50}, not an object")
+    found = _hashes(folder)
+    for name, digest in noted.items():
+        if found.get(name) != digest:
+            raise ModelError(
+                f"{folder / name}: is not the file that {CARD_FILE} was made with; export the "
+                "model again"
+            )
 
 
 def projection_file(folder: Path) -> Path | None:
@@ -114,34 +177,94 @@ def read_card(folder: Path) -> ModelCard:
     """Read and check ``model.json``.
 
     Raises:
-        ModelError: if a file is missing, a field is unknown, missing or of the wrong type, or
-            pooling is not ``mean``.
+        ModelError: if a file is missing, a field is unknown, missing, of the wrong type or out of
+            range, or pooling is not ``mean``.
     """
     path = folder / CARD_FILE
+    raw = _read_json(path)
+    raw.pop(HASHES, None)
+    try:
+        card = ModelCard.from_fields(raw)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        check_size(folder / name)
+    return card
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file of a model folder that is missing, or too large to be what its name says.
+
+    Raises:
+        ModelError: naming it.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: not found; export the model again")
+    limit = _LARGEST.get(path.name)
+    if limit is not None and path.stat().st_size > limit:
+        raise ModelError(f"{path}: larger than {limit >> 20} MB; export the model again")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ModelError(f"{path}: not found; is {path.parent} a model folder?")
+    check_size(path)
     try:
         raw: Any = orjson.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise ModelError(f"{path}: not found; is {folder} a model folder?") from None
-    except orjson.JSONDecodeError as error:
+    except (orjson.JSONDecodeError, OSError) as error:
         raise ModelError(f"{path}: not valid JSON ({error})") from None
-    if isinstance(raw, dict):
-        raw = _current(raw)
-    expected = {field.name for field in fields(ModelCard)}
-    if not isinstance(raw, dict) or set(raw) != expected:
-        found = set(raw) if isinstance(raw, dict) else set()
-        missing, unknown = sorted(expected - found), sorted(found - expected)
-        raise ModelError(
-            f"{path}: missing fields {missing}, unknown fields {unknown}; export again"
-        )
-    for name, kind in get_type_hints(ModelCard).items():
-        if not isinstance(raw[name], (int, float) if kind is float else kind):
-            raise ModelError(f"{path}: field {name!r} is {raw[name]!r}, not {kind.__name__}")
-    if raw["pooling"] != "mean":
-        raise ModelError(f"{path}: pooling {raw['pooling']!r} is not supported; only 'mean' is")
-    for name in (MODEL_FILE, TOKENIZER_FILE):
-        if not (folder / name).is_file():
-            raise ModelError(f"{folder / name}: not found; export the model again")
-    return ModelCard(**raw)
+    if not isinstance(raw, dict):
+        raise ModelError(f"{path}: not an object; export the model again")
+    return raw
+
+
+def _check_value(name: str, value: Any, kind: type) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
+        raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")
+    if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            raise ModelError(f"field {name!r} has more than {_LONGEST_TEXT:,} characters")
+        return
+    low, high = _RANGES[name]
+    if not (isfinite(value) and low <= value <= high):
+        raise ModelError(f"field {name!r} is {value}, not between {low} and {high:,}")
+
+
+def _external_files(folder: Path) -> Iterator[str]:
+    """Names of the files beside a model in which its tensors are, sorted."""
+    path = folder / MODEL_FILE
+    names = set()
+    with path.open("rb") as stream:
+        if not path.stat().st_size:
+            return
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for found in _EXTERNAL.finditer(content):
+                raw = content[found.end() : found.end() + found[1][0]]
+                names.add(raw.decode("utf-8", "replace"))
+    for name in sorted(names):
+        file = folder / name
+        if Path(name).name != name or not file.is_file() or file.is_symlink():
+            raise ModelError(
+                f"{path}: its tensors are in {name!r}, which is no file beside it; export again"
+            )
+        yield name
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in (PROJECTION_FILE, _FORMER_PROJECTION_FILE):
+        if (folder / name).is_file():
+            digest = hashlib.sha256()
+            _update(digest, folder / name)
+            found[name] = digest.hexdigest()
+    return found
+
+
+def _update(digest: Any, path: Path) -> None:
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(block)
 
 
 def _current(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -48,12 +48,19 @@ def read_projection(folder: Path, dimension: int) -> FloatArray | None:
     if path is None:
         return None
     try:
-        projection = np.load(path, allow_pickle=False).astype(np.float32)
-        orthonormal = np.abs(projection @ projection.T - np.eye(dimension)).max() < _ORTHONORMAL
-    except (OSError, ValueError):
-        orthonormal = False
-    if not orthonormal:
+        # Mapped, so that a header cannot make it larger than the file.
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+        square = stored.shape == (dimension, dimension) and stored.dtype.kind == "f"
+        projection = np.asarray(stored, dtype=np.float32) if square else None
+    except (OSError, ValueError, EOFError):
+        projection = None
+    if projection is None or not _is_orthonormal(projection):
         raise ModelError(
             f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
         )
-    return np.asarray(projection, dtype=np.float32)
+    return projection
+
+
+def _is_orthonormal(projection: FloatArray) -> bool:
+    products = projection @ projection.T
+    return bool(np.abs(products - np.eye(len(projection))).max() < _ORTHONORMAL)

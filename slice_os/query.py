@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from slice_os.arrays import FloatArray
 from slice_os.calibration import Calibration
+from slice_os.filters import Condition
 
-Where: TypeAlias = Mapping[str, Sequence[str]]
+Where: TypeAlias = tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Query:
 
     Attributes:
         phrases: the origin phrases.
-        where: metadata fields and the values that each may have; all fields must match.
+        where: conditions on metadata fields; all of them must hold.
         min_words: words in the shortest span that counts.
         max_words: words in the longest span that counts.
         calibration: computes the probability of hits; None if the model has none.
     """
 
     phrases: Phrases
-    where: Where = field(default_factory=dict)
+    where: Where = ()
     min_words: int = 1
     max_words: int = 20
     calibration: Calibration | None = None

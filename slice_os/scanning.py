@@ -13,6 +13,7 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
 from slice_os.passages import EncodedPassage
 from slice_os.results import Hit
+from slice_os.search_options import check_threshold
 
 
 def scan(
@@ -38,6 +39,7 @@ def scan(
     encoder = encoder or SpanEncoder()
     query = make_query(encoder, phrases)
     least = encoder.card.threshold if threshold is None else threshold
+    check_threshold(least)
     for part in encode_documents(documents, encoder):
         for passage in part.passages:
             builder = HitBuilder(_as_stored(part.document, passage), query)

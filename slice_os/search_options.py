@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from slice_os.errors import InputError
@@ -24,6 +25,18 @@ DEFAULT_FUSION = "convex"
 # Not a function: the store itself fuses; see `slice_os.stores.base.FusingStore`.
 SERVER = "server"
 FUSION_NAMES = (*FUSIONS, SERVER)
+
+
+def check_threshold(threshold: object) -> None:
+    """Refuse thresholds that no cosine can be compared with.
+
+    Raises:
+        InputError: saying what to give.
+    """
+    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    # NaN is not equal to itself.
+    if not number or threshold != threshold:
+        raise InputError(f"threshold {threshold!r}: give a number from -1 to 1, such as 0.6")
 
 
 def load_fusion(name: str) -> Fusion:

@@ -15,6 +15,7 @@ from slice_os.model import (
     MODEL_FILE,
     TOKENIZER_FILE,
     ModelCard,
+    check_hashes,
     content_id,
     model_folder,
     read_card,
@@ -52,6 +53,9 @@ class TokenModel:
         Returns:
             Token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is 1
             for a piece or special token, 0 for padding.
+
+        Raises:
+            ModelError: if the vectors are not as long as the card says.
         """
         prefix, suffix = self.aligner.prefix, self.aligner.suffix
         rows = [
@@ -59,7 +63,13 @@ class TokenModel:
             for aligned, window in batch
         ]
         ids, mask = pad(rows)
-        return self.engine.run(ids, mask), mask
+        vectors = self.engine.run(ids, mask)
+        if vectors.shape != (*ids.shape, self.card.dimension):
+            raise ModelError(
+                f"{self.folder}: returns vectors of shape {vectors.shape}, not "
+                f"{(*ids.shape, self.card.dimension)}; export the model again"
+            )
+        return vectors, mask
 
 
 def load_model(
@@ -85,7 +95,10 @@ def load_model(
     card = read_card(folder)
     if content_id(folder) != card.encoder_id:
         raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
+    check_hashes(folder)
     aligner = Aligner(folder / TOKENIZER_FILE)
-    return TokenModel(
-        card, aligner, open_engine(engine, folder / MODEL_FILE, providers, threads), folder
-    )
+    opened = open_engine(engine, folder / MODEL_FILE, providers, threads)
+    loaded = TokenModel(card, aligner, opened, folder)
+    if loaded.capacity < 1:
+        raise ModelError(f"{folder}: max_length {card.max_length} leaves no room for a text")
+    return loaded

@@ -237,7 +237,17 @@ class TestSearching:
         assert {h["doc_id"] for h in run(*ask, "--filter", "lang=de").hits()} == {"de"}
         both = run(*ask, "--filter", "lang=en", "--filter", "n=3", "--filter", "n=5").hits()
         assert {h["doc_id"] for h in both} == {"same 3", "same 5"}
-        assert run(*ask, "--filter", "lang=fr").hits() == []
+        told = run(*ask, "--filter", "lang=fr")
+        assert (told.status, told.out) == (0, "")
+        assert told.err == (
+            f"slice-os: {store}: no passage has lang 'fr'; there are 'en', 'de', 'mix'\n"
+        )
+        some = run(*ask, "--filter", "n >= 2", "--filter", "n<5", "--filter", "n!=3").hits()
+        assert {h["doc_id"] for h in some} == {"same 2", "same 4"}
+        assert {h["doc_id"] for h in run(*ask, "--filter", "lang in DE, mix").hits()} == {
+            "de",
+            "emoji",
+        }
         everything = run(*ask).hits()
         above = run(*ask, "--threshold", "0.7").hits()
         assert above == [hit for hit in everything if hit["cosine"] >= 0.7]
@@ -309,6 +319,9 @@ class TestSearching:
                 "not of the form FIELD=VALUE",
             ),
             (["search", "x", "--store", "STORE", "--filter", "=x"], 2, "not of the form"),
+            (["search", "x", "--store", "STORE", "--filter", "n=>3"], 2, "no operator '=>'; there"),
+            (["search", "x", "--store", "STORE", "--filter", "m=3"], 1, "no metadata field 'm'"),
+            (["search", "x", "--store", "STORE", "--filter", "n>x"], 1, "n > x: give a number"),
             (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
             (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
             (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -17,6 +18,7 @@ from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.batching import plan_batches
 from slice_os.encoder import PieceRange
+from slice_os.model import content_id, seal
 from slice_os.token_model import TokenModel
 
 from .strategies import hard_texts
@@ -103,6 +105,12 @@ class TestVectors:
 
 
 class TestPhrases:
+    def test_wrong_arguments_say_what_to_pass(self, encoder: SpanEncoder) -> None:
+        with pytest.raises(InputError, match="takes piece ranges, not str; use encode_text"):
+            list(encoder.encode(["text"]))  # type: ignore[list-item]
+        with pytest.raises(InputError, match="phrases 'text': give a list of strings"):
+            encoder.encode_phrases("text")
+
     def test_are_unit_means(self, encoder: SpanEncoder) -> None:
         _, vectors = encoder.encode_text("end my plan")
         mean = vectors.mean(axis=0)
@@ -194,6 +202,16 @@ class TestModelFolders:
             ({"colour": "red"}, r"unknown fields \['colour'\]"),
             ({"max_words": None}, "max_words"),
             ({"dimension": "384"}, "dimension"),
+            ({"dimension": 10**9}, "'dimension' is 1000000000, not between 1 and 16,384"),
+            ({"dimension": True}, "'dimension' is True, not int"),
+            ({"dimension": 383}, r"returns vectors of shape \(1, \d+, 384\), not"),
+            ({"max_length": 0}, "'max_length' is 0, not between"),
+            ({"max_words": 10**6}, "'max_words' is 1000000, not between"),
+            ({"min_words": 30}, "min_words is above max_words"),
+            ({"threshold": 2}, "'threshold' is 2, not between -1 and 1"),
+            ({"provenance": "x" * 20_000}, "'provenance' has more than 10,000 characters"),
+            ({"hashes": 3}, "hashes is 3, not an object"),
+            ({"hashes": {"projection.npy": "ff"}}, "projection.npy: is not the file that"),
         ],
     )
     def test_a_card_with_wrong_fields_is_refused(
@@ -202,7 +220,70 @@ class TestModelFolders:
         card = model_copy / "model.json"
         card.write_bytes(orjson.dumps({**orjson.loads(card.read_bytes()), **change}))
         with pytest.raises(ModelError, match=message) as caught:
+            SpanEncoder(model_copy).encode_phrases(["end my plan"])
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["model.json", "tokenizer.json", "calibration.json"])
+    def test_a_file_that_is_far_too_large_is_not_read(self, model_copy: Path, name: str) -> None:
+        os.truncate(model_copy / name, 10**12)
+        with pytest.raises(ModelError, match=f"{name}: larger than"):
+            _ = SpanEncoder(model_copy).calibration
+
+    def test_tensors_in_other_files_are_part_of_the_id(self, model_copy: Path) -> None:
+        before = content_id(model_copy)
+        named = b"\x0a\x08location\x12\x07weights"
+        with (model_copy / "model.onnx").open("ab") as stream:
+            stream.write(named)
+        with pytest.raises(ModelError, match="its tensors are in 'weights', which is no file"):
+            content_id(model_copy)
+        ids = {before}
+        for content in (b"", b"1", b"2"):
+            (model_copy / "weights").write_bytes(content)
+            ids.add(content_id(model_copy))
+        assert len(ids) == 4
+        (model_copy / "weights").unlink()
+        (model_copy / "weights").symlink_to("tokenizer.json")
+        with pytest.raises(ModelError, match="which is no file beside it"):
             SpanEncoder(model_copy)
+        with (model_copy / "model.onnx").open("wb") as stream:
+            stream.write(named.replace(b"\x07weights", b"\x0d../../secrets"))
+        with pytest.raises(ModelError, match=r"in '\.\./\.\./secret.*no file beside it"):
+            SpanEncoder(model_copy)
+
+    def test_another_projection_is_detected(self, model_copy: Path) -> None:
+        path = model_copy / "projection.npy"
+        np.save(path, np.load(path)[::-1])
+        with pytest.raises(ModelError, match=r"projection\.npy: is not the file that model\.json"):
+            SpanEncoder(model_copy)
+        path.unlink()
+        with pytest.raises(ModelError, match=r"projection\.npy: is not the file that model\.json"):
+            SpanEncoder(model_copy)
+        seal(model_copy)
+        assert SpanEncoder(model_copy).projection is None
+
+    def test_a_projection_cannot_claim_more_than_its_file_holds(self, model_copy: Path) -> None:
+        path = model_copy / "projection.npy"
+        path.write_bytes(path.read_bytes()[:128])
+        seal(model_copy)
+        with pytest.raises(ModelError, match="orthonormal rows"):
+            _ = SpanEncoder(model_copy).projection
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"intercept": 1}, "changed since it was fitted"),
+            ({"checksum": None, "closeness": -1}, "'closeness' is negative"),
+            ({"checksum": None, "intercept": 1e300}, "'intercept' is out of range"),
+            ({"checksum": None, "hits": "x" * 1_000}, "'hits' is 'x{1,60}"),
+        ],
+    )
+    def test_a_calibration_that_was_changed_is_refused(
+        self, model_copy: Path, change: dict[str, object], message: str
+    ) -> None:
+        path = model_copy / "calibration.json"
+        path.write_bytes(orjson.dumps({**orjson.loads(path.read_bytes()), **change}))
+        with pytest.raises(ModelError, match=message) as caught:
+            _ = SpanEncoder(model_copy).calibration
         assert "\n" not in str(caught.value)
 
     @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b'{"name": "x"}', b"\xff"])
@@ -220,6 +301,7 @@ class TestModelFolders:
         self, model_copy: Path, projection: np.ndarray
     ) -> None:
         np.save(model_copy / "projection.npy", projection)
+        seal(model_copy)
         with pytest.raises(ModelError, match=r"projection\.npy: not 384 orthonormal rows"):
             _ = SpanEncoder(model_copy).projection
 

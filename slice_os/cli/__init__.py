@@ -7,7 +7,9 @@ import pkgutil
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -52,8 +54,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader closed the pipe; keep the interpreter from flushing into it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()  # the reader closed the pipe
             return 0
 
 
@@ -86,8 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
+    _open_closed_streams()
     try:
-        sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
+        with _notes_shown():
+            sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else error.message)
+        sys.exit(0)
     except click.ClickException as error:
         _complain(error.format_message())
         sys.exit(error.exit_code)
@@ -98,8 +104,42 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain("stopped")
         sys.exit(143 if _Terminated in map(type, (error, error.__context__)) else 130)
     except OSError as error:
+        _discard_output()
         _complain(str(error))
         sys.exit(1)
+    except UnicodeEncodeError as error:
+        _complain(f"{error.object!r}: not valid UTF-8; give names and texts in UTF-8")
+        sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Let standard streams that the caller closed lead nowhere; no file gets their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
+
+
+def _discard_output() -> None:
+    """Keep the interpreter from failing again at exit, when it flushes standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _notes_shown() -> Iterator[None]:
+    """What the library notes goes to standard error, a line each."""
+    import logging
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            _complain(record.getMessage())
+
+    notes = Notes(logging.WARNING)
+    logger = logging.getLogger("slice_os")
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
 
 
 def _terminate(_number: int, _frame: object) -> None:

@@ -9,6 +9,7 @@ import click
 import orjson
 
 from slice_os.cli.options import encoder_options, optional_store_option, report_option
+from slice_os.cli.render import echo_json, printable, styled
 
 if TYPE_CHECKING:
     from slice_os.doctor import Check
@@ -39,13 +40,13 @@ def doctor(
         checks += store_checks(store, model)
     usable = all(check.usable for check in checks)
     if as_json if as_json is not None else not sys.stdout.isatty():
-        click.echo(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))
+        echo_json(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))
     else:
         for check in checks:
             click.echo(describe(check))
     for check in checks:
         if not check.usable:
-            click.echo(f"slice-os: {check.name}: {check.finding}", err=True)
+            click.echo(f"slice-os: {check.name}: {printable(check.finding)}", err=True)
     return 0 if usable else 1
 
 
@@ -57,5 +58,5 @@ def as_fields(check: Check) -> dict[str, Any]:
 
 def describe(check: Check) -> str:
     """A check as a line of text."""
-    mark = "" if check.usable else click.style("FAILS ", fg="red")
-    return f"{check.name:<20} {mark}{check.finding}"
+    mark = "" if check.usable else styled("FAILS ", fg="red")
+    return f"{check.name:<20} {mark}{printable(check.finding)}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from slice_os.cli.options import RenamedOption
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.evaluation.encoders.vector_cache import VectorCache
@@ -141,7 +142,7 @@ def _command(harness: Harness) -> click.Command:
 
             report.write_text(render_report(evaluation), encoding="utf-8")
         if as_json:
-            click.echo(evaluation.to_json(), nl=False)
+            echo_json(evaluation.to_json())
         else:
             click.echo(evaluation.table(wide=wide))
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.options import RenamedOption, report_option
+from slice_os.cli.options import CosineRange, RenamedOption, report_option
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.export.parity import ParityReport
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(-1, 1),
+    type=CosineRange(),
     default=0.6,
     show_default=True,
     help="Cosine from which a span counts as a hit by default.",
@@ -70,7 +71,7 @@ def export(
         progress=lambda step: click.echo(f"{step} …", err=True),
     )
     if as_json if as_json is not None else not sys.stdout.isatty():
-        click.echo(report.to_json(), nl=False)
+        echo_json(report.to_json())
     else:
         click.echo(describe(report, out))
 

@@ -11,6 +11,7 @@ import orjson
 
 from slice_os.cli import plan
 from slice_os.cli.options import chosen_index, connect, index_options, store_option
+from slice_os.cli.render import echo_json, printable, styled
 
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
@@ -36,7 +37,7 @@ def info(store: str) -> None:
     alias = connect(store)
     there = versions(alias)
     if not sys.stdout.isatty():
-        click.echo(orjson.dumps({"alias": alias.name, "versions": list(map(as_json, there))}))
+        echo_json(orjson.dumps({"alias": alias.name, "versions": list(map(as_json, there))}))
         return
     for version in there:
         click.echo(describe(version))
@@ -66,7 +67,10 @@ def verify(store: str, repair: bool) -> int:
     found = named.named(require_index(named).name)
     faults = list(find_faults(found))
     for fault in faults:
-        click.echo(describe_fault(fault) if sys.stdout.isatty() else orjson.dumps(asdict(fault)))
+        if sys.stdout.isatty():
+            click.echo(printable(describe_fault(fault)))
+        else:
+            echo_json(orjson.dumps(asdict(fault)))
     if not faults:
         click.echo(f"{found.name}: every document has its passages", err=True)
         return 0
@@ -79,7 +83,7 @@ def verify(store: str, repair: bool) -> int:
         surplus = delete_surplus(found)
     click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
     if lacking:
-        click.echo(f"deleted, ingest them again: {', '.join(lacking)}", err=True)
+        click.echo(f"deleted, ingest them again: {printable(', '.join(lacking))}", err=True)
     return 1 if lacking else 0
 
 
@@ -191,7 +195,6 @@ def describe(version: IndexVersion) -> str:
     state = f"  ({version.state})" if version.state else ""
     fields = ", ".join(f"{name} {kind}" for name, kind in options.fields.items())
     lines = [
-        click.style(version.index, bold=True) + state,
         f"  {version.documents:,} documents, {version.passages:,} passages, "
         f"{version.pieces:,} token vectors; {version.size_bytes / 1e6:,.1f} MB",
         f"  policy {options.policy}, {options.truncate_dim} dimensions as {options.vectors}, "
@@ -201,7 +204,8 @@ def describe(version: IndexVersion) -> str:
         f"  {options.shards} shards, {options.replicas} replicas, refreshed every "
         f"{version.refresh_interval or '1s'}",
     ]
-    return "\n".join(lines)
+    head = styled(version.index, bold=True) + state
+    return "\n".join([head, *map(printable, lines)])
 
 
 def describe_fault(fault: Fault) -> str:

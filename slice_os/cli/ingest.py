@@ -22,6 +22,7 @@ from slice_os.cli.options import (
     text_field_option,
 )
 from slice_os.cli.progress import ProgressBar
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.ingest.summary import IngestSummary
@@ -194,7 +195,7 @@ def ingest(
     if sys.stdout.isatty():
         click.echo(summary_line(summary))
     else:
-        click.echo(orjson.dumps(asdict(summary)))
+        echo_json(orjson.dumps(asdict(summary)))
     if summary.skipped:
         click.echo(f"slice-os: {printable(skipped_line(summary.skipped))}", err=True)
     if summary.bad_records:

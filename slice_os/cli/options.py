@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +16,7 @@ from slice_os.ingest.formats import READERS
 
 if TYPE_CHECKING:
     from slice_os.encoder import SpanEncoder
+    from slice_os.filters import Condition
     from slice_os.stores.opensearch.handle import IndexHandle
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -40,6 +43,22 @@ class RenamedOption(click.Option):
             super().add_to_parser(parser, ctx)
         finally:
             self.opts = shown
+
+
+class CosineRange(click.FloatRange):
+    """A cosine from -1 to 1; unlike `click.FloatRange`, without NaN."""
+
+    def __init__(self) -> None:
+        super().__init__(-1, 1)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, or a usage error."""
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"{number} is not in the range -1<=x<=1.", param, ctx)
+        return number
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")
@@ -120,12 +139,19 @@ report_option = click.option(
     help="Report as JSON, or as a table; by default JSON unless the output is a terminal.",
 )
 
+_FILTER_FORM = "FIELD=VALUE"
+_FILTER_OPERATORS = "=, !=, <, <=, >, >= and in"
+_FILTER = re.compile(
+    r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
+)
+
 where_option = click.option(
     "--filter",
     "filters",
     multiple=True,
-    metavar="FIELD=VALUE",
-    help="Only documents with this metadata value; repeat a field to allow more values.",
+    metavar="CONDITION",
+    help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
+    "date, or 'FIELD in A,B'. Repeatable: all must hold; = allows more values of a field.",
 )
 
 
@@ -242,17 +268,32 @@ def chosen_encoder(
     return SpanEncoder(model, engine=engine, providers=providers or None, threads=threads)
 
 
-def parse_filters(filters: tuple[str, ...]) -> dict[str, list[str]]:
-    """``FIELD=VALUE`` options as fields and their allowed values.
+def parse_filters(filters: tuple[str, ...]) -> tuple[Condition, ...]:
+    """``--filter`` options as conditions; a field may have any of the values given with ``=``.
 
     Raises:
-        click.UsageError: if the ``=`` or the field is missing.
+        click.UsageError: if the field or the operator is missing.
+        InputError: on a value that cannot be compared.
     """
-    where: dict[str, list[str]] = {}
+    from slice_os.filters import SYMBOLS, Condition
+
+    operators = {"==": "eq", **{symbol: name for name, symbol in SYMBOLS.items()}}
+    allowed: dict[str, tuple[str, ...]] = {}
+    others = []
     for text in filters:
-        field, value = _pair("--filter", text, "FIELD=VALUE")
-        where.setdefault(field, []).append(value)
-    return where
+        found = _FILTER.fullmatch(text)
+        symbol = found["symbol"] if found else None
+        if not found or (symbol and symbol not in operators):
+            told = f"has no operator {symbol!r}" if symbol else f"is not of the form {_FILTER_FORM}"
+            raise click.UsageError(f"--filter {text!r} {told}; there are {_FILTER_OPERATORS}")
+        field, value = found["field"], found["value"]
+        operator = operators[symbol] if symbol else "eq"
+        several = (value,) if symbol else tuple(part.strip() for part in value.split(","))
+        if operator == "eq":
+            allowed[field] = allowed.get(field, ()) + several
+        else:
+            others.append(Condition(field, operator, several))
+    return (*(Condition(field, "eq", values) for field, values in allowed.items()), *others)
 
 
 def _pair(option: str, text: str, form: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import click
 import orjson
 
 from slice_os.cli.options import report_option
+from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.stores.opensearch.planning import IndexPlan
@@ -64,7 +65,7 @@ def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bo
 
     found = plan_index(tokens, replicas=replicas, node_memory=round(node_memory * GIB), cores=cores)
     if as_json or (as_json is None and not sys.stdout.isatty()):
-        click.echo(orjson.dumps(asdict(found)))
+        echo_json(orjson.dumps(asdict(found)))
     else:
         click.echo(describe(found))
 

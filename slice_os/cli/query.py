@@ -14,6 +14,7 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
+from slice_os.cli.render import echo_json
 from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 
@@ -65,10 +66,10 @@ def query(
     remote = OpenSearchStore(alias.client, alias.name, alias.location)
     encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
     remote.check_encoder(encoder.card)
-    wanted = make_query(encoder, phrases, where)
+    wanted = remote.filtered(make_query(encoder, phrases, where))
     if lines_only:
         for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
-            click.echo(orjson.dumps(line))
+            echo_json(orjson.dumps(line))
         return
     exported = export_query(
         wanted,
@@ -78,4 +79,4 @@ def query(
         remote.script_engine(wanted),
         remote.can_fuse(),
     )
-    click.echo(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))
+    echo_json(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import category, east_asian_width
 
 import click
 
@@ -12,30 +18,115 @@ if TYPE_CHECKING:
     from slice_os.results import Hit
 
 CONTEXT_CHARACTERS = 160
+INDENT = " " * 5
 
 
 def render(hit: Hit, number: int) -> str:
-    """Lines with terminal colours: rank, place, scores and metadata, then the context."""
+    """Lines that fit the terminal: rank, place, scores and metadata, then the context.
+
+    The span is coloured; where there are no colours, as in a pipe, it is between ``>>`` and
+    ``<<``. A pipe gets the context on one line.
+    """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    head = [
+        f"{number:>3}  {styled(_place(hit), bold=True)}",
+        f"cosine {hit.cosine:.3f}",
+        *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),
+        *(styled(printable(f"{key}={value}"), dim=True) for key, value in hit.metadata.items()),
+    ]
+    return "\n".join([*_filled(head, width), *_context(hit, width), ""])
+
+
+def styled(text: str, **style: Any) -> str:
+    """The text in colours, if standard output shows them."""
+    return click.style(text, **style) if _has_colours() else text
+
+
+def _has_colours() -> bool:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def _place(hit: Hit) -> str:
+    return f"{printable(hit.doc_id)}:{hit.start}-{hit.end}"
+
+
+def _filled(parts: Sequence[str], width: int | None) -> list[str]:
+    """Parts on as few lines as they fit on."""
+    lines = [parts[0]]
+    for part in parts[1:]:
+        longer = f"{lines[-1]}  {part}"
+        if width is None or _cells(click.unstyle(longer)) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(INDENT + part)
+    return lines
+
+
+def _context(hit: Hit, width: int | None) -> list[str]:
+    """The lines of the context, with the span marked."""
     context = hit.context
     start, end = hit.start - context.start, hit.end - context.start
-    left, right = (
-        max(0, start - CONTEXT_CHARACTERS),
-        min(len(context.text), end + CONTEXT_CHARACTERS),
-    )
+    left = max(0, start - CONTEXT_CHARACTERS)
+    right = min(len(context.text), end + CONTEXT_CHARACTERS)
     before = ("…" if left else "") + context.text[left:start]
     after = context.text[end:right] + ("…" if right < len(context.text) else "")
-    figures = f"cosine {hit.cosine:.3f}"
-    if hit.bm25 is not None:
-        figures += f"  bm25 {hit.bm25:.2f}  score {hit.score:.3f}"
-    place = f"{printable(hit.doc_id)}:{hit.start}-{hit.end}"
-    fields = "  ".join(
-        f"{printable(str(key))}={printable(str(value))}" for key, value in hit.metadata.items()
+    span = hit.text if _has_colours() else f">>{hit.text}<<"
+    text = printable(before + span + after)
+    first, last = len(before), len(before) + len(span)
+    lines = []
+    for begin, stop in _wrapped(text, width and width - len(INDENT)):
+        inner, outer = (min(max(edge, begin), stop) for edge in (first, last))
+        marked = text[inner:outer]
+        if marked and _has_colours():
+            marked = click.style(marked, fg="green", bold=True, underline=True)
+        lines.append(f"{INDENT}{text[begin:inner]}{marked}{text[outer:stop]}")
+    return lines
+
+
+def _wrapped(text: str, width: int | None) -> Iterator[tuple[int, int]]:
+    """Start and end of lines of so many cells, broken at blanks if possible."""
+    begin = 0
+    while begin < len(text):
+        stop = len(text) if width is None else begin
+        cells = 0
+        while stop < len(text) and (cells := cells + _cells(text[stop])) <= max(width or 0, 2):
+            stop += 1
+        if (
+            stop < len(text)
+            and text[stop] != " "
+            and (blank := text.rfind(" ", begin + 1, stop)) > 0
+        ):
+            stop = blank
+        yield begin, stop
+        begin = stop
+        while begin < len(text) and text[begin] == " ":
+            begin += 1
+
+
+def _cells(text: str) -> int:
+    """How wide a terminal shows a text."""
+    return sum(
+        0 if category(character) in ("Mn", "Me") else 1 + (east_asian_width(character) in "WF")
+        for character in text
     )
-    head = f"{number:>3}  {click.style(place, bold=True)}  {figures}"
-    if fields:
-        head += f"  {click.style(fields, dim=True)}"
-    span = click.style(printable(hit.text), fg="green", bold=True, underline=True)
-    return f"{head}\n     {printable(before)}{span}{printable(after)}\n"
+
+
+def echo_json(raw: bytes) -> None:
+    """Print JSON; on a terminal, characters that it could obey are escaped."""
+    text = raw.decode().rstrip("\n")
+    if sys.stdout.isatty():
+        text = "".join(
+            character
+            if character.isprintable() or character == "\n"
+            else json.dumps(character)[1:-1]
+            for character in text
+        )
+    click.echo(text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def complaint(record: BadRecord) -> str:

@@ -10,6 +10,7 @@ import click
 
 from slice_os.cli.options import (
     FORMATS_HELP,
+    CosineRange,
     RenamedOption,
     chosen_encoder,
     encoder_options,
@@ -21,6 +22,7 @@ from slice_os.cli.options import (
     text_field_option,
     where_option,
 )
+from slice_os.cli.render import echo_json
 from slice_os.search_options import (
     DEFAULT_FUSION,
     FUSION_NAMES,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 _threshold = click.option(
     "--threshold",
-    type=click.FloatRange(-1, 1),
+    type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
 )
 _phrases = click.option(
@@ -59,7 +61,7 @@ _phrases = click.option(
 @click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Lowest cosine of a hit.")
+@click.option("--threshold", type=CosineRange(), help="Lowest cosine of a hit.")
 @where_option
 @click.option(
     "--fusion",
@@ -215,7 +217,7 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
 
     if as_json or (as_json is None and not sys.stdout.isatty()):
         for hit in hits:
-            click.echo(hit.to_json(), nl=False)
+            echo_json(hit.to_json())
         return
     number = first - 1
     for number, hit in enumerate(hits, start=first):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import asdict
 
@@ -9,6 +10,7 @@ import click
 import orjson
 
 from slice_os.cli.options import store_option
+from slice_os.cli.render import echo_json, printable
 
 
 @click.command()
@@ -19,12 +21,14 @@ def info(store: str) -> None:
 
     with Corpus(store) as corpus:
         found = asdict(corpus.info())
+    # Names of folders may be any bytes.
+    found["location"] = os.fsencode(found["location"]).decode(errors="replace")
     if not sys.stdout.isatty():
-        click.echo(orjson.dumps(found))
+        echo_json(orjson.dumps(found))
         return
     encoder = found.pop("encoder")
     for name, value in {**found, **{f"encoder {key}": encoder[key] for key in encoder}}.items():
-        shown = f"{value:,}" if isinstance(value, int) else value
+        shown = f"{value:,}" if isinstance(value, int) else printable(str(value))
         click.echo(f"{name.replace('_', ' '):<22} {shown}")
 
 

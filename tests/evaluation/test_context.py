@@ -361,8 +361,61 @@ def test_an_endpoint_is_asked_again_and_then_given_up(chat: tuple[str, type[_Cha
         list(generate(PAIRS[:1], endpoint))
     with pytest.raises(SliceError, match="does not answer"):
         list(ChatEndpoint("http://127.0.0.1:9/v1", "tiny", pause=0).answer(["x"]))
-    with pytest.raises(InputError, match="give an address such as"):
-        ChatEndpoint("file:///etc/passwd", "tiny")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_the_key_does_not_follow_a_redirect(
+    chat: tuple[str, type[_Chat]], monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    url, handler = chat
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("location", f"{url}/chat/completions")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        endpoint = ChatEndpoint(f"http://127.0.0.1:{server.server_port}/v1", "tiny", pause=0)
+        with pytest.raises(SliceError, match=f"answered {status}.*check the address"):
+            list(endpoint.answer(["x"]))
+        server.shutdown()
+        thread.join()
+    assert not handler.requests
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("file:///etc/s3ntinel", "not of the form"),
+        ("http://[s3ntinel", "not of the form"),
+        ("https://host/v1?key=s3ntinel", "not of the form"),
+        ("https://:s3ntinel@host/v1", "a password does not belong in the endpoint's address"),
+        ("https://s3ntinel@host/v1", "a password does not belong in the endpoint's address"),
+    ],
+)
+def test_an_endpoints_address_has_no_secret(url: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        ChatEndpoint(url, "tiny")
+    assert "s3ntinel" not in str(caught.value)
+
+
+def test_a_key_that_no_header_can_carry(
+    chat: tuple[str, type[_Chat]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, handler = chat
+    for key in ("s3ntinel\nX: y", "s3ntinelß"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(InputError, match="OPENAI_API_KEY: has characters") as caught:
+            list(ChatEndpoint(url, "tiny", pause=0).answer(["x"]))
+        assert "s3ntinel" not in str(caught.value)
+    assert not handler.requests
 
 
 def test_building_needs_either_text_or_an_endpoint(tmp_path: Path) -> None:

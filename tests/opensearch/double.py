@@ -24,12 +24,14 @@ class Double:
         url: where it listens.
         headers: of every request, names in lower case.
         peers: certificates that clients have shown.
+        location: where redirects lead.
     """
 
     answer: Callable[[bytes], Answer] = lambda body: (404, NO_INDEX)
     url: str = ""
     headers: list[dict[str, str]] = field(default_factory=list)
     peers: list[Any] = field(default_factory=list)
+    location: str = ""
 
 
 @contextmanager
@@ -48,6 +50,8 @@ def serving(double: Double, context: ssl.SSLContext | None = None) -> Iterator[D
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))
+            if double.location:
+                self.send_header("location", double.location)
             self.end_headers()
             if self.command != "HEAD":
                 self.wfile.write(body)

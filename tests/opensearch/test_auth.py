@@ -11,14 +11,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 
 import orjson
 import pytest
-from opensearchpy import OpenSearch
+from opensearchpy import OpenSearch, OpenSearchException
 
 from slice_os import Corpus, SliceError, SpanEncoder, StoreError
-from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.connection import (
+    Connection,
+    _warn_of_plain_http,
+    parse_location,
+)
 from slice_os.stores.registry import store_exists
 
 from .double import Double, serving
@@ -104,6 +109,57 @@ def test_the_async_client_sends_the_same(double: Double) -> None:
     assert sent == [basic("me", SECRET), f"Bearer {TOKEN}"]
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_secret_follows_a_redirect(double: Double, status: int) -> None:
+    pytest.importorskip("aiohttp")
+    double.answer = lambda request: (status, b"")
+    connections = [
+        parse_location(with_user(double.url), {"SLICE_OS_PASSWORD": SECRET}),
+        parse_location(f"{double.url}/calls", {"SLICE_OS_TOKEN": TOKEN}),
+    ]
+
+    async def ask(connection: Connection) -> None:
+        client = connection.async_client()
+        try:
+            await client.search(index="calls", body={})
+        finally:
+            await client.close()
+
+    with serving(Double()) as other:
+        double.location = f"{other.url}/calls/_search"
+        for connection in connections:
+            with suppress(OpenSearchException), connection.client() as client:
+                client.search(index="calls", body={})
+            with suppress(OpenSearchException):
+                asyncio.run(ask(connection))
+    assert len(double.headers) == 4
+    assert not any("authorization" in headers for headers in other.headers)
+
+
+@pytest.mark.parametrize(
+    ("location", "environ", "warned"),
+    [
+        ("http://me@search.example.org/calls", {"SLICE_OS_PASSWORD": SECRET}, True),
+        ("http://10.1.2.3:9200/calls", {"SLICE_OS_TOKEN": TOKEN}, True),
+        ("https://me@search.example.org/calls", {"SLICE_OS_PASSWORD": SECRET}, False),
+        ("http://search.example.org/calls", {"SLICE_OS_PASSWORD": SECRET}, False),
+        ("http://me@search.example.org/calls", {}, False),
+        ("http://me@localhost:9200/calls", {"SLICE_OS_PASSWORD": SECRET}, False),
+        ("http://me@[::1]:9200/calls", {"SLICE_OS_PASSWORD": SECRET}, False),
+        ("http://me@127.8.8.8/calls", {"SLICE_OS_PASSWORD": SECRET}, False),
+    ],
+)
+def test_a_secret_over_plain_http_to_another_machine_is_told_once(
+    caplog: pytest.LogCaptureFixture, location: str, environ: dict[str, str], warned: bool
+) -> None:
+    _warn_of_plain_http.cache_clear()
+    for _ in range(2):
+        parse_location(location, environ)
+    assert [record.getMessage().count("use https://") for record in caplog.records] == [1] * warned
+    assert SECRET not in caplog.text
+    assert TOKEN not in caplog.text
+
+
 @pytest.mark.parametrize("service", ["es", "aoss"])
 def test_aws_signature(double: Double, monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     pytest.importorskip("boto3")
@@ -186,6 +242,23 @@ def test_tls_with_a_client_certificate(
         monkeypatch.setenv("SLICE_OS_CLIENT_KEY", certificates.key)
         assert not store_exists(f"{double.url}/calls")
         assert ("email", "client@example.org") in double.peers[0]["subjectAltName"]
+
+
+def test_an_expired_certificate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trustme = pytest.importorskip("trustme")
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SLICE_OS_CA_CERTS", str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("SLICE_OS_PASSWORD", SECRET)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    expired = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    authority.issue_cert("127.0.0.1", not_after=expired).configure_cert(context)
+    with serving(Double(), context) as double:
+        with pytest.raises(StoreError, match=r"TLS failed \(.*certificate has expired") as caught:
+            store_exists(with_user(double.url))
+        assert not double.headers
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["CA_CERTS", "CLIENT_CERT", "CLIENT_KEY"])

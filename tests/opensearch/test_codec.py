@@ -29,7 +29,7 @@ def passage(n_words: int, seed: int) -> EncodedPassage:
 def query(min_words: int = 1) -> Query:
     vectors = np.random.default_rng(5).standard_normal((3, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return Query(Phrases(("a", "b", "c"), vectors), {}, min_words, LONGEST, None)
+    return Query(Phrases(("a", "b", "c"), vectors), (), min_words, LONGEST, None)
 
 
 @pytest.mark.parametrize("n_words", [1, 2, 7, 60])

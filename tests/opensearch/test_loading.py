@@ -138,7 +138,6 @@ def test_the_best_hits_are_those_of_a_local_store(
         {"rate": [0.5, 0.75]},
         {"domain": "airline", "speaker": "customer"},
         {"domain": "no such"},
-        {"no such": "field"},
     ],
 )
 def test_filters_are_those_of_a_local_store(

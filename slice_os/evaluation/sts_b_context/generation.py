@@ -10,16 +10,27 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import orjson
 
 from slice_os.errors import InputError, SliceError
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+_FORM = "the endpoint's address is not of the form http(s)://HOST[:PORT]/PATH"
 ATTEMPTS = 4
 TIMEOUT = 120.0
 AT_ONCE = 4
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Leaves a redirect as an answer: the key must not go to another host."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+_OPENER = build_opener(_NoRedirects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class ChatEndpoint:
         pause: seconds before the first retry of a request; doubled for each further one.
 
     Raises:
-        InputError: if the address is not an HTTP one.
+        InputError: if the address is not an HTTP one, or has a password or a query.
     """
 
     url: str
@@ -40,8 +51,18 @@ class ChatEndpoint:
     pause: float = 1.0
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).scheme not in ("http", "https"):
-            raise InputError(f"endpoint {self.url!r}: give an address such as https://HOST/v1")
+        # The address may have a secret anywhere, so it is not repeated.
+        try:
+            parts = urlsplit(self.url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            raise InputError(_FORM) from None
+        if not usable or parts.query or parts.fragment:
+            raise InputError(_FORM)
+        if "@" in parts.netloc:
+            raise InputError(
+                f"a password does not belong in the endpoint's address; set {KEY_VARIABLE}"
+            )
 
     def answer(self, prompts: Sequence[str]) -> Iterator[str]:
         """The answer to each prompt, in order; several are requested at a time.
@@ -72,13 +93,15 @@ class ChatEndpoint:
 
     def _request(self, prompt: str) -> str:
         headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(KEY_VARIABLE):
+        if key := os.environ.get(KEY_VARIABLE, "").strip():
+            if not (key.isascii() and key.isprintable()):
+                raise InputError(f"{KEY_VARIABLE}: has characters that a key cannot have")
             headers["Authorization"] = f"Bearer {key}"
         content = {"model": self.model, "messages": [{"role": "user", "content": prompt}]}
         request = Request(  # noqa: S310  the scheme was checked
             f"{self.url.rstrip('/')}/chat/completions", orjson.dumps(content), headers
         )
-        with urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310
+        with _OPENER.open(request, timeout=TIMEOUT) as response:
             body = response.read()
         try:
             answer = orjson.loads(body)["choices"][0]["message"]["content"]

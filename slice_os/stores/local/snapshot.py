@@ -24,6 +24,7 @@ from slice_os.stores.local.checksums import (
     stored_rows,
 )
 from slice_os.stores.local.files import StoreState, damage, errors_explained
+from slice_os.stores.local.labels import admitted_rows
 from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.table import PassageTable
 from slice_os.stores.local.terms import TermCounts, terms
@@ -148,15 +149,9 @@ class Snapshot:
         return scores[np.searchsorted(passages.ids, ids)]
 
     def _admitted(self, where: Where) -> PassageTable:
-        """The passages that have one of the given values in every field."""
+        """The passages for which every condition holds."""
         table = self.table
-        for field, wanted in where.items():
-            marks = ", ".join("?" * len(wanted))
-            rows = self._connection.execute(
-                "SELECT passage FROM passage_labels WHERE label IN "  # noqa: S608
-                f"(SELECT id FROM labels WHERE field = ? AND value IN ({marks}))",
-                (field, *wanted),
-            ).fetchall()
-            labelled = np.array(rows, dtype=np.int64).ravel()
-            table = table[np.flatnonzero(np.isin(table.ids, labelled))]
+        for condition in where:
+            rows = admitted_rows(self._connection, condition, table.ids, self._state.folder)
+            table = table[rows]
         return table

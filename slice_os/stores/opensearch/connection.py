@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import textwrap
@@ -9,7 +10,9 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.client import responses as http_phrases
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -27,6 +30,8 @@ CONNECTIONS = 8
 LONGEST_REASON = 300
 PREFIX = "SLICE_OS_"
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
+
+logger = logging.getLogger("slice_os")
 
 
 class NotFoundError(StoreError):
@@ -149,18 +154,24 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
     if not parts.hostname or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
         raise StoreError(f"the store's address is {_FORM}")
     check_name(index)
+    user = unquote(parts.username) if parts.username else None
+    password, token = _secret("PASSWORD", environ), _secret("TOKEN", environ)
+    aws_region = environ.get(PREFIX + "AWS_REGION")
+    sends_secret = not aws_region and (token or (user and password))
+    if parts.scheme == "http" and sends_secret and not _is_loopback(parts.hostname):
+        _warn_of_plain_http(parts.hostname)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     port = port or (443 if parts.scheme == "https" else 80)
     return Connection(
         url=f"{parts.scheme}://{host}:{port}",
         index=index,
-        user=unquote(parts.username) if parts.username else None,
-        password=_secret("PASSWORD", environ),
-        token=_secret("TOKEN", environ),
+        user=user,
+        password=password,
+        token=token,
         ca_certs=environ.get(PREFIX + "CA_CERTS"),
         client_cert=environ.get(PREFIX + "CLIENT_CERT"),
         client_key=environ.get(PREFIX + "CLIENT_KEY"),
-        aws_region=environ.get(PREFIX + "AWS_REGION"),
+        aws_region=aws_region,
         aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
     )
 
@@ -243,6 +254,22 @@ def _reason(error: exceptions.OpenSearchException) -> str:
 def _line(text: object) -> str:
     """A text as one line of limited length."""
     return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+@cache
+def _warn_of_plain_http(host: str) -> None:
+    """Say once that everybody between here and the host can read the secret."""
+    logger.warning(
+        "http://%s: the password or token goes there unencrypted, for others to read; use https://",
+        host,
+    )
 
 
 def _secret(name: str, environ: Mapping[str, str]) -> str | None:

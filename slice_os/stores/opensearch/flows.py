@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from slice_os.stores.opensearch.exchange import (
     Stream,
 )
 from slice_os.stores.opensearch.indices import PROJECTION_KEY, Index, the_index
+from slice_os.stores.opensearch.metadata import resolve_where
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 
 Y = TypeVar("Y")
@@ -46,8 +47,18 @@ class SearchFlows:
     index: Index
     location: str
 
+    def filtered(self, query: Query) -> Flow[Query]:
+        """The query with its filter as the index compares its fields; see `resolve_where`."""
+
+        def ask(bodies: Sequence[Body]) -> Flow[list[Answer]]:
+            return self.msearch(bodies, query)
+
+        where = yield from resolve_where(self.index.name, self.location, query.where, ask)
+        return replace(query, where=where)
+
     def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
+        query = yield from self.filtered(query)
         bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = responses.ranked_best(found)
@@ -59,6 +70,7 @@ class SearchFlows:
     ) -> Flow[tuple[ScoredCandidates, FloatArray]]:
         """The passages that the server's own fusion ranks first, and its scores."""
         hybrid.require((yield ListPlugins()), self.location)
+        query = yield from self.filtered(query)
         bodies = hybrid.bodies(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = yield from self.best_bm25(query)
@@ -68,6 +80,7 @@ class SearchFlows:
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
+        query = yield from self.filtered(query)
         best = yield from self.best_bm25(query)
         if exhaustive:
             yield from self._walk(query, threshold, best)

@@ -252,9 +252,9 @@ def _known(index: str, there: Sequence[IndexVersion], location: str) -> IndexVer
 
 
 def _declared(properties: dict[str, Any]) -> dict[str, str]:
-    """The declared types of metadata fields, without strings whose type was derived."""
+    """The declared types of metadata fields, without most of those that were derived."""
     return {
         name: str(field["type"])
         for name, field in properties.items()
-        if field.get("type") in FIELD_TYPES and "ignore_above" not in field
+        if field.get("type") in FIELD_TYPES and not field.keys() & {"ignore_above", "fields"}
     }

@@ -11,11 +11,13 @@ import numpy.typing as npt
 from slice_os.arrays import FloatArray
 from slice_os.quantisation import quantise
 from slice_os.query import Query, Where
+from slice_os.stores.opensearch.clauses import clause
 from slice_os.stores.opensearch.settings import IndexSettings
 
 SHOWN = ["doc_id", "start", "end", "text", "metadata"]
 PHRASE_SLOP = 2
 SEARCHES = 3
+PASSAGES = {"term": {"kind": "passage"}}
 STORED_ORDER = [{"doc_id": "asc"}, {"ordinal": "asc"}]
 WALK_PASSAGES = 100
 FETCHED_PASSAGES = 500
@@ -59,13 +61,13 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
 
 
 def conditions(where: Where) -> list[Body]:
-    """Filter clauses: each metadata field must have one of the given values."""
-    return [{"terms": {f"metadata.{name}": list(values)}} for name, values in where.items()]
+    """Filter clauses for conditions on metadata, as `metadata.resolve_where` returns them."""
+    return [clause(condition) for condition in where]
 
 
 def admitted(where: Where) -> Body:
     """The filter for every passage that a query admits."""
-    return {"bool": {"filter": [{"term": {"kind": "passage"}}, *conditions(where)]}}
+    return {"bool": {"filter": [PASSAGES, *conditions(where)]}}
 
 
 def by_id(ids: Sequence[str]) -> Body:

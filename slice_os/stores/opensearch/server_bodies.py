@@ -22,7 +22,7 @@ def count(where: Where) -> Body:
 
 def measure() -> Body:
     """How many passages there are, and how many token vectors they have on average."""
-    return count({}) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
+    return count(()) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
 
 
 def page(

@@ -72,6 +72,7 @@ class ServerFlows:
 
     def page(self, query: Query, wanted: PageRequest) -> Flow[Page | None]:
         """One page of a search; None if the server does not score."""
+        query = yield from self._flows.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
             try:
                 return (yield from self._page(query, wanted, engine))
@@ -83,6 +84,7 @@ class ServerFlows:
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
+        query = yield from self._flows.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
             if len(query.phrases.texts) > engine.scan_phrases:
                 break

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from slice_os.arrays import FloatArray
-from slice_os.errors import InputError, StoreError
+from slice_os.errors import InputError, ModelError, StoreError
 from slice_os.mappings import load_template
 from slice_os.model import ModelCard
 from slice_os.selection import SpanPolicy
@@ -128,6 +128,9 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:
         raise StoreError(f"{location}: an index, but not one that slice-os made; name another")
+    damaged = StoreError(f"{location}: its settings are damaged; ingest again into a new index")
+    if not isinstance(meta, dict) or not meta.keys() >= {"schema_version", "encoder", *_IN_META}:
+        raise damaged
     schema = meta["schema_version"]
     if schema not in READABLE_SCHEMAS:
         raise StoreError(
@@ -135,7 +138,10 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
     values = {name: meta[name] for name in _IN_META}
-    return IndexSettings(ModelCard.from_fields(meta["encoder"]), schema=schema, **values)
+    try:
+        return IndexSettings(ModelCard.from_fields(meta["encoder"]), schema=schema, **values)
+    except (ModelError, TypeError, AttributeError):
+        raise damaged from None
 
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:

@@ -188,6 +188,10 @@ class OpenSearchStore:
         with self.handle.errors_explained():
             return hybrid.installed(self.handle.client.cat.plugins(format="json"))
 
+    def filtered(self, query: Query) -> Query:
+        """The query with its filter as the index compares its fields."""
+        return self._driver.run(self._flows.filtered(query))
+
     def script_engine(self, query: Query) -> ScriptEngine | None:
         """The engine by which the server scores; None if it does not."""
         return self._driver.run(self._server.find_engine(query))
