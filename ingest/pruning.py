@@ -41,9 +41,9 @@ def gone_sources(store: Store, sources: Sources) -> Iterator[str]:
         if name in sources.names or not places or not all(map(_gone, places)):
             continue
         if sources.name is None and not name.startswith("/"):
-            signature = store.source_signatures([name]).get(name)
-            if signature is None or SourceState.parse(signature).ids:
-                continue  # no path: somebody gave this name
+            state = SourceState.parse(store.source_signatures([name]).get(name, ""))
+            if state.ids or not state.complete:
+                continue  # no path, as far as is known: somebody gave this name
         yield name
 
 

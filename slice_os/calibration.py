@@ -93,8 +93,6 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     except orjson.JSONDecodeError as error:
         raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
     checksum = raw.pop(_CHECKSUM, None) if isinstance(raw, dict) else None
-    if checksum is not None and checksum != _checksum(raw):
-        raise ModelError(f"{path}: changed since it was fitted; fit it again or delete it")
     kinds = get_type_hints(Calibration)
     if not isinstance(raw, dict) or set(raw) != {field.name for field in fields(Calibration)}:
         raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
@@ -110,6 +108,8 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
             f"{path}: belongs to encoder {raw['encoder_id']}, not {encoder_id}; "
             "fit it again or delete it"
         )
+    if checksum is not None and checksum != _checksum(raw):
+        raise ModelError(f"{path}: changed since it was fitted; fit it again or delete it")
     return Calibration(**raw)
 
 

@@ -246,7 +246,7 @@ def _spellings(value: str) -> list[str]:
     number = parse_number(value)
     if number is None or not _fits(number) or orjson.dumps(number).decode() != value:
         return [value]
-    same: list[Number] = [float(number), -0.0]
+    same: list[Number] = [float(number), 0.0, -0.0]
     if float(number).is_integer() and _fits(int(number)):
         same.append(int(number))
     return [value, *(orjson.dumps(each).decode() for each in same if each == number)]

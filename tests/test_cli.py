@@ -125,6 +125,8 @@ class TestIngest:
         )
         assert run("ingest", "calls", "--store", "s", "--strict").status == 1
         assert run("ingest", "calls/a.txt", "--store", "s", "--strict").status == 0
+        scanned = run("scan", "calls", "-p", "cancel my plan")
+        assert (scanned.status, scanned.err) == (0, outcome.err)
 
     def test_prunes_and_names_sources(self, run: Run) -> None:
         Path("calls").mkdir()

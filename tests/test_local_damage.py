@@ -140,7 +140,7 @@ class TestDamage:
         store.close()
         execute(folder, "UPDATE documents SET text = 'x' WHERE id = 2")
         verify(folder, "--repair")
-        assert LocalStore.open(folder).source_signature("one") != "read"
+        assert LocalStore.open(folder).source_signatures(["one"]) != {"one": "read"}
 
     def test_beyond_repair_says_so(self, folder: Path) -> None:
         database = folder / "store.sqlite"

@@ -118,6 +118,21 @@ class TestTheClock:
             writer.delete(["doc 1"])
             wait_for(lambda: store.info().documents == 4)
 
+    def test_commits_what_is_noted_about_sources(
+        self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.2)
+        with store.writer() as writer:
+            writer.write(part_of(Document("a", "one two", source="first")))
+            wait_for(lambda: store.documents_of("first") == {"a"})
+            writer.assign(["a", "unknown"], "second")
+            wait_for(lambda: store.documents_of("second") == {"a"})
+            writer.finish_source("second", "read")
+            wait_for(lambda: store.source_signatures(["second"]) == {"second": "read"})
+            writer.forget_source("second")
+            wait_for(lambda: store.source_signatures(["second"]) == {})
+        assert store.verify() == []
+
     def test_leaves_out_what_is_not_complete(
         self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.summary import IngestSummary
+from slice_os.stores.local import LocalStore
 
 Pipe = Callable[..., IngestSummary]
 
@@ -169,6 +170,15 @@ class TestNames:
         corpus.ingest(["y"], source="calls")
         assert stored(corpus) == {"a.txt": "Changed.", "sub/b.txt": "Two."}
         assert [entry.name for entry in corpus.sources()] == ["calls/a.txt", "calls/sub/b.txt"]
+
+    def test_that_change_leave_the_store_sound(self, corpus: Corpus) -> None:
+        write(calls__a="One.")
+        corpus.ingest(["calls"])
+        corpus.ingest(["calls"], source="crm")
+        assert corpus.search("one")[0].doc_id == "a.txt"
+        store = corpus.store
+        assert isinstance(store, LocalStore)
+        assert store.verify() == []
 
     def test_may_be_given_later(self, corpus: Corpus) -> None:
         write(calls__sub__a="One.")

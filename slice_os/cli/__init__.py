@@ -85,9 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     The status is 0 for success, 1 for an error, 2 for wrong usage, 130 after Ctrl-C and 143 after
     SIGTERM.
     """
+    _open_closed_streams()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
-    _open_closed_streams()
     try:
         with _notes_shown():
             sys.exit(cli.main(arguments, prog_name="slice-os", standalone_mode=False) or 0)

@@ -12,6 +12,7 @@ import click
 import orjson
 
 from slice_os.cli.options import output_option, store_option
+from slice_os.cli.render import echo_json, printable, styled
 
 if TYPE_CHECKING:
     from slice_os.stores.base import DocumentEntry, SourceEntry
@@ -41,7 +42,7 @@ def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> Non
         entries = corpus.documents() if wants_documents else corpus.sources()
         if as_json or (as_json is None and not sys.stdout.isatty()):
             for entry in entries:
-                click.echo(orjson.dumps(asdict(entry)))
+                echo_json(orjson.dumps(asdict(entry)))
         else:
             _show_table(entries)
 
@@ -56,7 +57,7 @@ def _show_table(entries: Iterable[DocumentEntry | SourceEntry]) -> None:
     names = list(first[0])
     rows = [[_cell(row[name]) for name in names] for row in first]
     widths = [min(LONGEST_CELL, max(map(len, column))) for column in zip(names, *rows, strict=True)]
-    click.echo(click.style(_line(names, widths), bold=True))
+    click.echo(styled(_line(names, widths), bold=True))
     for row in rows:
         click.echo(_line(row, widths))
     for entry in remaining:
@@ -64,8 +65,6 @@ def _show_table(entries: Iterable[DocumentEntry | SourceEntry]) -> None:
 
 
 def _cell(value: str | int) -> str:
-    from slice_os.cli.render import printable
-
     return printable(value) if isinstance(value, str) else f"{value:,}"
 
 

@@ -132,8 +132,15 @@ def _escaped(character: str) -> str:
 def complaint(record: BadRecord) -> str:
     """One line that says by file and line why a record cannot be used."""
     line = f":{record.line}" if record.line else ""
-    here = f"{Path.cwd().as_posix().rstrip('/')}/"
-    return printable(f"slice-os: {record.source.removeprefix(here)}{line}: {record.reason}")
+    return printable(f"slice-os: {_near(record.source)}{line}: {record.reason}")
+
+
+def _near(path: str) -> str:
+    """A path below the current folder without that folder."""
+    try:
+        return path.removeprefix(f"{Path.cwd().as_posix().rstrip('/')}/")
+    except OSError:  # the current folder is gone
+        return path
 
 
 def printable(text: str) -> str:

@@ -184,22 +184,23 @@ def scan(
     A record that cannot be used is reported on standard error; reading continues, and the exit
     status is 1.
     """
-    from slice_os.cli.render import complaint
+    from slice_os.cli.render import complaint, printable
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.ingest.reading import read
-    from slice_os.ingest.sources import find_sources
+    from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.scanning import scan as scan_documents
 
     encoder = chosen_encoder(model, engine, providers, threads)
     if not isinstance(encoder, SpanEncoder):
         encoder = SpanEncoder(encoder)
     options = ReadOptions(id_field, text_field)
+    sources = find_sources(paths, format_name)
     bad = 0
 
     def documents() -> Iterator[Document]:
         nonlocal bad
-        for source in find_sources(paths, format_name):
+        for source in sources:
             for record in read(source, options):
                 if isinstance(record, BadRecord):
                     bad += 1
@@ -208,6 +209,8 @@ def scan(
                     yield record
 
     _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    if sources.skipped:
+        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
 
 

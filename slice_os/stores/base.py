@@ -134,7 +134,7 @@ class Writer(Protocol):
         ...
 
     def forget_source(self, source: str) -> None:
-        """Delete what is noted about a source; its documents stay."""
+        """Delete what an earlier writer noted about a source; its documents stay."""
         ...
 
 

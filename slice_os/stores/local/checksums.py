@@ -157,7 +157,7 @@ def damaged_passages(table: PassageTable, arrays: Arrays) -> Iterator[int]:
 
 def damaged_rows(table: PassageTable, arrays: Arrays, key: int) -> str:
     """Where a passage's rows are, for an error."""
-    row = int(np.searchsorted(table.ids, key))
+    row = int(np.flatnonzero(table.ids == key)[0])
     piece, word = int(table.first_piece[row]), int(table.first_word[row])
     by_piece = " and ".join(file.path.name for file in arrays.by_piece)
     by_word = " or ".join(file.path.name for file in arrays.by_word)

@@ -62,8 +62,8 @@ def find_faults(
         yield from _array_faults(connection, state, table, settings)
         for (row,) in connection.execute("SELECT id FROM documents").fetchall():
             yield from _document_faults(connection, row)
-    except (sqlite3.DatabaseError, StoreError) as error:
-        yield Fault(DATABASE, str(error))
+    except (sqlite3.DatabaseError, StoreError, ValueError, TypeError) as error:
+        yield Fault(DATABASE, " ".join(str(error).split()))
 
 
 def _database_faults(connection: sqlite3.Connection) -> Iterator[Fault]:
@@ -131,7 +131,8 @@ def _array_faults(
 def _document_faults(connection: sqlite3.Connection, row: int) -> Iterator[Fault]:
     """Faults of a document's text, passages and labels."""
     document = checked_row(connection, "documents", row)
-    (doc_id,) = connection.execute("SELECT doc_id FROM documents WHERE id = ?", (row,)).fetchone()
+    found = connection.execute("SELECT doc_id FROM documents WHERE id = ?", (row,)).fetchone()
+    doc_id = found[0] if found else None
     if document is None:
         yield Fault(f"{DATABASE}, documents, row {row}", "not as it was written", doc_id, row)
         return

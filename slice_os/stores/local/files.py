@@ -282,14 +282,15 @@ def errors_explained(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
         # Only damage has this class itself; so has text that is not UTF-8, by its message.
-        if type(error) is sqlite3.DatabaseError or "decode" in str(error):
-            raise damage(folder, f"database error: {error}") from error
-        raise StoreError(f"{folder}: database error: {error}") from error
+        if type(error) is sqlite3.DatabaseError or "decode" in reason:
+            raise damage(folder, f"database error: {reason}") from error
+        raise StoreError(f"{folder}: database error: {reason}") from error
     except OSError as error:
-        reason = error.strerror or error
-        raise StoreError(f"{folder}: cannot be used as a store folder ({reason})") from error
+        why = error.strerror or error
+        raise StoreError(f"{folder}: cannot be used as a store folder ({why})") from error
 
 
 def folder_size(folder: Path) -> int:

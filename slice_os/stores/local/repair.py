@@ -12,7 +12,7 @@ from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import Arrays, newest_generation
 from slice_os.stores.local.checksums import data_checksum, seal, stored_rows
 from slice_os.stores.local.derived import add_labels, add_terms
-from slice_os.stores.local.faults import Fault
+from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.files import (
     PASSAGE_TERMS,
     StoreSettings,
@@ -42,7 +42,7 @@ def repair(
         faults: what `find_faults` found.
 
     Raises:
-        StoreError: if the database cannot be read to its end.
+        StoreError: if faults remain; the store is then as it was.
     """
     lost = {fault.row for fault in faults if fault.row is not None}
     try:
@@ -55,12 +55,13 @@ def repair(
             connection.execute("UPDATE sources SET signature = ''")
             state = _restore_counts(connection, folder)
             _derive(connection, state, Arrays(folder, settings.encoder, state.generation))
-            problems = connection.execute("PRAGMA integrity_check").fetchall()
-            if problems != [("ok",)]:
-                raise sqlite3.DatabaseError(problems[0][0])
-    except StoreError as error:
+            remaining = next(find_faults(connection, folder, settings), None)
+            if remaining is not None:
+                raise StoreError(f"{remaining.where}: {remaining.problem}")
+    except (StoreError, ValueError, TypeError) as error:
+        reason = " ".join(str(error.__cause__ or error).split())
         raise StoreError(
-            f"{folder}: cannot be repaired, ingest again into a new store ({error.__cause__})"
+            f"{folder}: cannot be repaired, ingest again into a new store ({reason})"
         ) from None
 
 

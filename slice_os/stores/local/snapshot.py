@@ -143,6 +143,8 @@ class Snapshot:
             ).fetchall()
             if rows:
                 found, weights = np.array(rows).T
+                if not np.isin(found, passages.ids).all():
+                    raise damage(self._state.folder, f"{term!r} is a term of unknown passages")
                 places = np.searchsorted(passages.ids, found.astype(np.int64))
                 frequencies = counts.frequencies(weights, places)
                 scores[places] += times * counts.bm25(frequencies, places)

@@ -58,6 +58,8 @@ def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTabl
     table = select_table(connection, state)
     if state.passages not in (None, len(table)):
         raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
+    if (np.diff(table.ids) <= 0).any():
+        raise damage(state.folder, "the passages are not in the order of their ids")
     outside = np.flatnonzero(~rows_within(table, state.words, state.pieces))
     if len(outside):
         key = int(table.ids[outside[0]])

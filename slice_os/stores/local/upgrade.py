@@ -38,10 +38,9 @@ def upgrade(connection: sqlite3.Connection, folder: Path, settings: StoreSetting
         StoreError: if the store is damaged.
     """
     with errors_explained(folder), transaction(connection):
-        (version,) = connection.execute(
-            "SELECT value FROM settings WHERE name = 'schema_version'"
-        ).fetchone()
-        if version == str(SCHEMA_VERSION):
+        # All of them: a damaged index may hide one that is asked for by name.
+        values = dict(connection.execute("SELECT name, value FROM settings"))
+        if values.get("schema_version") == str(SCHEMA_VERSION):
             return
         for statement in (
             "ALTER TABLE documents ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0",

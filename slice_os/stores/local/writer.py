@@ -20,7 +20,7 @@ from slice_os.quantisation import dequantise, quantise
 from slice_os.spans import span_norms
 from slice_os.stores.base import Rejection
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.checksums import data_checksum, seal
+from slice_os.stores.local.checksums import checked_row, data_checksum, seal
 from slice_os.stores.local.derived import add_labels, add_terms
 from slice_os.stores.local.files import (
     COUNTS,
@@ -110,11 +110,11 @@ class LocalWriter:
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that documents come from another source; see `Writer.assign`."""
-        with errors_explained(self._folder):
-            self._connection.executemany(
-                "UPDATE documents SET source = ? WHERE doc_id = ?",
-                ((source, doc_id) for doc_id in doc_ids),
-            )
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
+            for doc_id in doc_ids:
+                self._assign(doc_id, source)
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
@@ -129,7 +129,9 @@ class LocalWriter:
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
-        with errors_explained(self._folder):
+        with self._lock, errors_explained(self._folder):
+            self._check()
+            self._changed = True
             self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
 
     def close(self) -> None:
@@ -183,6 +185,15 @@ class LocalWriter:
         )
         seal(self._connection, "documents", self._document)
         self._counts["documents"] += 1
+
+    def _assign(self, doc_id: str, source: str) -> None:
+        for (key,) in self._connection.execute(
+            "SELECT id FROM documents WHERE doc_id = ?", (doc_id,)
+        ).fetchall():
+            sound = checked_row(self._connection, "documents", key)
+            self._connection.execute("UPDATE documents SET source = ? WHERE id = ?", (source, key))
+            if sound:  # otherwise the damage stays visible
+                seal(self._connection, "documents", key)
 
     def _delete(self, doc_id: str) -> bool:
         row = self._connection.execute(

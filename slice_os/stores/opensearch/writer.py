@@ -200,9 +200,8 @@ class OpenSearchWriter:
         self._finish_sources()
 
     def forget_source(self, source: str) -> None:
-        """Delete what is noted about a source; see `Writer.forget_source`."""
+        """Delete what an earlier writer noted about a source; see `Writer.forget_source`."""
         self._check()
-        self._wait()
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
 
     def _settle_ids(self, doc_ids: Sequence[str]) -> None:
