@@ -16,6 +16,23 @@ _UNNAMED = "frame"
 _ROWS = 1_024
 
 
+def as_documents(
+    given: Iterable[Document] | Any, text: str | None, options: ReadOptions | None
+) -> Iterable[Document]:
+    """Documents as given; or those of a frame's rows, if columns are named.
+
+    Args:
+        given: documents; or a frame of pandas or polars, an Arrow table, a data set, or any
+            mappings, with a document a row.
+        text: the column of the text; None for that of the options.
+        options: further columns; None for documents, unless a text column is named.
+    """
+    if text is None and options is None:
+        return given
+    options = options or ReadOptions()
+    return frame_documents(given, replace(options, text_field=text or options.text_field))
+
+
 def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     """The documents of a frame's rows, or of their groups.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.filters import Allowed, Condition, parse_where
-from slice_os.ingest.frames import frame_documents
+from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import ingest_sources
@@ -123,22 +122,17 @@ class Corpus(Contents):
         """Store documents, replacing those with the same id; returns how many were given.
 
         Args:
-            documents: the documents; or, with ``text`` or ``options``, a frame of pandas or
-                polars, an Arrow table, a data set, or any mappings, with a document a row.
+            documents: the documents; or, with a column, a frame; see `as_documents`.
             text: the column of the text.
-            options: further columns; see `ReadOptions`.
+            options: further columns.
 
         Raises:
             InputError: on something else than documents, or if a row cannot be used.
             StoreError: if OpenSearch rejected some of them; the others are stored.
         """
-        if text is not None or options is not None:
-            options = options or ReadOptions()
-            options = options if text is None else replace(options, text_field=text)
-            documents = frame_documents(documents, options)
         added = 0
         rejected: list[Rejection] = []
-        given = checked_documents(documents)
+        given = checked_documents(as_documents(documents, text, options))
         store = self._for_writing()
         with store.writer() as writer:
             for part in encode_documents(given, self.encoder, store.info().max_pieces):

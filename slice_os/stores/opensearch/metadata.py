@@ -24,6 +24,7 @@ from slice_os.filters import (
     unknown_field,
     without_order,
 )
+from slice_os.places import PLACES
 from slice_os.query import Where
 from slice_os.stores.opensearch.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
 from slice_os.stores.opensearch.exchange import Flow, ReadMapping
@@ -61,6 +62,7 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
         return where
     mapping = (yield ReadMapping(index))[index]["mappings"]["properties"]
     fields = dict(_fields(mapping["metadata"].get("properties", {})))
+    fields.pop(PLACES, None)
     resolved = []
     for condition in where:
         if condition.field not in fields:
