@@ -93,7 +93,7 @@ class TestIngest:
 
     def test_reports_file_and_line_of_bad_records(self, run: Run) -> None:
         Path("a.jsonl").write_bytes(b'{"id":"1","text":"good"}\nbad\n{"id":"2"}\n')
-        Path("b.txt").write_bytes(b"one\ntwo \xff\n")
+        Path("b.txt").write_bytes(b"one\ntwo \x81\n")
         Path("c.md").write_bytes(b"")
         Path("\x1b[31m.txt").write_bytes(b"")
         outcome = run("ingest", ".", "--store", "s")
@@ -103,7 +103,7 @@ class TestIngest:
         assert lines[0].startswith("slice-os: \N{REPLACEMENT CHARACTER}[31m.txt: empty")
         assert lines[1].startswith("slice-os: a.jsonl:2: not valid JSON")
         assert lines[2].startswith("slice-os: a.jsonl:3: field 'text' is missing")
-        assert lines[3].startswith("slice-os: b.txt:2: not valid UTF-8: byte 0xff")
+        assert lines[3].startswith("slice-os: b.txt:2: not valid UTF-8: byte 0x81")
         assert lines[4].startswith("slice-os: c.md: empty")
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5

@@ -45,7 +45,7 @@ class TestHits:
             "queue": "retention",
             "speaker": "caller",
             "start_time": 1.0,
-            "end_time": 6.0,
+            "end_time": 4.0,
         }
         for hit in hits:
             text = corpus.text(hit.doc_id)

@@ -25,7 +25,7 @@ from slice_os.evaluation.encoders.representations import (
     span_vector,
 )
 from slice_os.evaluation.encoders.vector_cache import VectorCache
-from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE
+from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE, seal
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
 GLOVE = """\
@@ -134,6 +134,7 @@ def test_another_projection_is_another_encoder(tmp_path: Path) -> None:
     before = open_encoder(f"truncate-64:{model}", threads=1).identity
     assert before == open_encoder("truncate-64:default", threads=1).identity
     np.save(model / PROJECTION_FILE, np.load(model / PROJECTION_FILE)[::-1])
+    seal(model)
     assert open_encoder(f"truncate-64:{model}", threads=1).identity != before
 
 
