@@ -12,7 +12,7 @@ search "my phone screen is broken"
 search "someone used my card without permission"
 
 cat <<'END'
-The underlined span says the phrase in other words; its cosine tells how closely.
+The marked span says the phrase in other words; its cosine tells how closely.
 Try next:
 
   . .venv/bin/activate
