@@ -14,6 +14,7 @@ import pytest
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os import AsyncCorpus, Corpus, Hits, SpanEncoder, StoreError
+from slice_os.filters import parse_where
 from slice_os.fusion import BM25_WEIGHT
 from slice_os.mining import best_hits, make_query
 from slice_os.page import PageRequest
@@ -140,5 +141,5 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
 
 
 def bodies(calls: Corpus, phrases: list[str]) -> list[dict[str, Any]]:
-    query = make_query(calls.encoder, phrases, {"domain": ["airline"]})
+    query = make_query(calls.encoder, phrases, parse_where({"domain": ["airline"]}))
     return hybrid.bodies(query, calls.store.settings, 10)  # type: ignore[attr-defined]
