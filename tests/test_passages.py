@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
 from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
+from slice_os.places import PLACES
 
 from .strategies import hard_texts
 
@@ -92,8 +93,9 @@ def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
         Segment(24, 35, "Bob", 2.5, 4.0),
     )
     (part,) = encode_documents([Document("d", text, segments=segments)], encoder)
+    places = "[[0,0.0,1.5],[12,1.5,2.5]]"
     assert [(p.start, p.end, p.metadata) for p in part.passages] == [
-        (0, 23, {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5}),
+        (0, 23, {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5, PLACES: places}),
         (24, 35, {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0}),
     ]
 

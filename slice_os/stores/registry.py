@@ -61,7 +61,7 @@ def open_store(location: Location, card: ModelCard | None = None) -> Store:
 
 
 def create_store(location: Location, new: NewStore) -> None:
-    """Make an empty store, unless another process makes it at the same time.
+    """Make an empty store, unless another process has just made it.
 
     Args:
         location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
@@ -70,9 +70,8 @@ def create_store(location: Location, new: NewStore) -> None:
     Raises:
         StoreError: if that is not possible.
     """
-    there = store_exists(location)
     try:
         find_backend(location).create(str(location), new)
     except StoreError:
-        if there or not store_exists(location):
+        if not store_exists(location):
             raise
