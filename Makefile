@@ -17,8 +17,10 @@ test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage a store in 1,050 ways, and save what came of it: minutes
+soak: $(VENV)/.dev ## Damage stores and files, kill writers, and save what came of it: half an hour
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
+	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
+	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
 
 .PHONY: check
 check: $(VENV)/.dev ## Check style, format and types

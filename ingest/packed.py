@@ -17,7 +17,7 @@ from slice_os.ingest.readers.base import bad_record
 from slice_os.ingest.readers.decoding import peek
 
 _MOST_DEEP = 3
-_DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
+_DAMAGED = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
 _LONGEST_MAGIC = 16
 
 

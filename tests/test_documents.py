@@ -15,7 +15,7 @@ from slice_os.ingest.formats import format_of
 from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions, archives, extracted
 
-from .many_formats import OTHER, SAYING, docx, eml, pdf, tarred, write_many, xlsx, zipped
+from .many_formats import OTHER, SAYING, columnar, docx, eml, pdf, tarred, write_many, xlsx, zipped
 
 Found = list[Document | BadRecord]
 
@@ -87,6 +87,18 @@ def test_a_folder_of_everything(tmp_path: Path, encoder: SpanEncoder) -> None:
 def test_what_cannot_be_read_says_why(name: str, content: bytes, why: str) -> None:
     need_libraries()
     assert why in reason(read(name, content))
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow", "zip"])
+def test_a_bit_that_is_flipped_anywhere_is_told_or_read_over(name: str) -> None:
+    """Libraries that read damage without a check may even end the process."""
+    need_libraries()
+    content = zipped({"a.txt": SAYING.encode()}) if name == "zip" else columnar(name)
+    for place in range(0, 8 * len(content), 13):
+        changed = bytearray(content)
+        changed[place // 8] ^= 1 << place % 8
+        for record in read(name, bytes(changed)):
+            assert isinstance(record, Document) or "\n" not in record.reason
 
 
 def test_encrypted_files_say_so() -> None:

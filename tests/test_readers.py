@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from slice_os.documents import Document, Segment
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, Reader
+from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source, find_sources
@@ -409,3 +410,13 @@ def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:
     write("a.txt", "x")
     with pytest.raises(InputError, match="no format 'doc'; choose one of text, jsonl, json, csv"):
         find_sources(["a.txt"], "doc")
+
+
+def test_a_bad_line_of_utf_16_does_not_stop_the_file() -> None:
+    good = '{"text": "end it"}\n'.encode("utf-16-le")
+    bad = '{"text": "'.encode("utf-16-le") + b"\x20\xd8\x20\x00" + '"}\n'.encode("utf-16-le")
+    options = ReadOptions(encoding="utf-16-le")
+    found = list(read_stream("s", "jsonl", io.BytesIO(good + bad + good), options))
+    assert [type(record).__name__ for record in found] == ["Document", "BadRecord", "Document"]
+    assert isinstance(found[1], BadRecord)
+    assert found[1].reason == "not valid utf-16-le; choose another --encoding"

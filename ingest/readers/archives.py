@@ -29,8 +29,10 @@ _DAMAGED = (
     tarfile.TarError,
     zlib.error,
     EOFError,
+    IndexError,  # of an entry without a name
     OSError,
     NotImplementedError,
+    ValueError,
 )
 _IN_ZIP = {
     "word/document.xml": "docx",

@@ -102,7 +102,8 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
     record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
     if len(record) > _LONGEST_RECORD:
         record = f"{record[:_LONGEST_RECORD]}… ({len(record):,} characters in all)"
-    return BadRecord(source, line, reason, record)
+    # Libraries' own words may be of several lines.
+    return BadRecord(source, line, " ".join(reason.split()), record)
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:

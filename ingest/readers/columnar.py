@@ -45,10 +45,17 @@ def _read(
     try:
         if not stream.seekable():
             stream = pa.BufferReader(stream.read())
-        rows = (row for batch in batches(stream, options) for row in batch.to_pylist())
+        rows = (row for batch in batches(stream, options) for row in _rows(batch))
         yield from documents_of(source, _records(rows), options)
-    except (InputError, pa.ArrowException) as error:
-        yield bad_record(source, None, " ".join(str(error).split())[:300], "")
+    except (InputError, pa.ArrowException, OSError, ValueError) as error:
+        yield bad_record(source, None, str(error)[:300] or "damaged", "")
+
+
+def _rows(batch: Any) -> list[dict[str, Any]]:
+    # Reading a damaged batch that was not checked ends the process.
+    batch.validate(full=True)
+    rows: list[dict[str, Any]] = batch.to_pylist()
+    return rows
 
 
 def _records(rows: Iterator[dict[str, Any]]) -> Iterator[Record]:

@@ -25,6 +25,19 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _MOST_FOREIGN = 0.3
+_ESCAPE = "slice-os-escape"
+_BAD = "\udcff"
+
+
+def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Lone surrogates for bad bytes, also for those below 0x80, which only UTF-16 and -32 have."""
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeDecodeError as unescaped:
+        return _BAD, unescaped.end
+
+
+codecs.register_error(_ESCAPE, _escape)
 
 
 class _Rejoined(io.RawIOBase):
@@ -133,7 +146,7 @@ def open_text(
     head, whole = peek(stream)
     chosen = encoding or encoding_of(head)
     name = "utf-8-sig" if codecs.lookup(chosen).name == UTF8 else chosen
-    text = io.TextIOWrapper(whole, name, errors="surrogateescape", newline=newline)
+    text = io.TextIOWrapper(whole, name, errors=_ESCAPE, newline=newline)
     try:
         yield text, chosen
     finally:
@@ -165,7 +178,9 @@ def check_line(line: str, encoding: str) -> bytes:
     try:
         raw.decode(UTF8)
     except UnicodeDecodeError as error:
-        raise InputError(_undecodable(error, encoding)) from None
+        if codecs.lookup(encoding).name == UTF8:
+            raise InputError(not_utf8(error)) from None
+        raise InputError(f"not valid {encoding}; choose another --encoding") from None
     return raw
 
 
