@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from opensearchpy import OpenSearch
 
@@ -126,7 +126,10 @@ conditions = st.one_of(
 
 
 @settings(max_examples=150)
-@given(st.lists(conditions, min_size=1, max_size=3).map(dict))
+@example(where={"number": {"eq": -0.0}})
+@example(where={"number": {"lt": 0.0}})
+@example(where={"number": {"gte": 0.0}})
+@given(where=st.lists(conditions, min_size=1, max_size=3).map(dict))
 def test_both_stores_admit_the_same(stores: tuple[Corpus, Corpus], where: dict[str, Any]) -> None:
     local, remote = (admitted(corpus.store, where) for corpus in stores)
     assert local == remote

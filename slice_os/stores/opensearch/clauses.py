@@ -15,6 +15,8 @@ INTEGERS = {"integer": 2**31, "long": 2**63}
 REALS = ("double", "float", "half_float", "scaled_float")
 NUMBERS = (*INTEGERS, *REALS)
 
+# Lucene takes -0.0 for less than 0.0.
+_ZEROS = (0.0, -0.0)
 _NOTHING: dict[str, Any] = {"match_none": {}}
 
 
@@ -37,6 +39,8 @@ def _matching(condition: Condition) -> dict[str, Any]:
     values: list[Any] = list(condition.values)
     if condition.kind in NUMBERS:
         values = [n for value in values if (n := parse_number(value)) is not None]
+    if condition.kind in REALS and 0 in values:
+        values += _ZEROS
     if condition.kind in INTEGERS:
         limit = INTEGERS[condition.kind]
         values = [int(n) for n in values if n == floor(n) and -limit <= n < limit]
@@ -57,6 +61,8 @@ def _ordering(condition: Condition) -> dict[str, Any]:
         if bound >= limit if operator == "gte" else bound < -limit:
             return _NOTHING
         bound = max(-limit, min(bound, limit - 1))
+    elif bound == 0:
+        bound = -0.0 if operator in ("gte", "lt") else 0.0
     return {"range": {path(condition): {operator: bound}}}
 
 
