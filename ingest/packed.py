@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
@@ -13,11 +10,10 @@ from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_by, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
-from slice_os.ingest.readers.base import bad_record
+from slice_os.ingest.readers.archives import DAMAGED, damaged
 from slice_os.ingest.readers.decoding import peek
 
 _MOST_DEEP = 3
-_DAMAGED = (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
 _LONGEST_MAGIC = 16
 
 
@@ -61,10 +57,8 @@ def _read(
         try:
             alone = unpacked if found.source == source else None
             yield from _read_packed(found, options, alone, depth + 1)
-        except InputError as error:
-            yield bad_record(found.source, None, str(error), "")
-        except _DAMAGED as error:
-            yield bad_record(found.source, None, f"a damaged archive: {error}", "")
+        except (InputError, *DAMAGED) as error:
+            yield damaged(found.source, error)
 
 
 def _read_packed(

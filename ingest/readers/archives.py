@@ -24,7 +24,7 @@ from slice_os.ingest.readers.extracted import ENCRYPTED
 LONGEST_UNPACKED = 1 << 34
 """Bytes that an archive may unpack to."""
 
-_DAMAGED = (
+DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
     zlib.error,
@@ -34,6 +34,8 @@ _DAMAGED = (
     NotImplementedError,
     ValueError,
 )
+"""What the libraries raise on a damaged archive."""
+
 _IN_ZIP = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -72,8 +74,8 @@ def read_gz(
         with gzip.open(stream) as unpacked:
             bounded = io.BufferedReader(_Bounded(unpacked))
             yield PackedFile(source, inner, bounded)
-    except (InputError, *_DAMAGED) as error:
-        yield _damaged(source, error)
+    except (InputError, *DAMAGED) as error:
+        yield damaged(source, error)
 
 
 def read_zip(
@@ -99,10 +101,10 @@ def read_zip(
                 try:
                     with archive.open(entry) as member:
                         yield PackedFile(name, name, member)
-                except (InputError, *_DAMAGED) as error:
-                    yield _damaged(name, error)
-    except (InputError, *_DAMAGED) as error:
-        yield _damaged(source, error)
+                except (InputError, *DAMAGED) as error:
+                    yield damaged(name, error)
+    except (InputError, *DAMAGED) as error:
+        yield damaged(source, error)
 
 
 def read_tar(
@@ -117,11 +119,12 @@ def read_tar(
                 if member is not None:
                     name = f"{source}/{entry.name}"
                     yield PackedFile(name, name, io.BufferedReader(_Bounded(member)))
-    except (InputError, *_DAMAGED) as error:
-        yield _damaged(source, error)
+    except (InputError, *DAMAGED) as error:
+        yield damaged(source, error)
 
 
-def _damaged(name: str, error: Exception) -> BadRecord:
+def damaged(name: str, error: Exception) -> BadRecord:
+    """The record of an archive, or of a file in it, that an error ended."""
     why = str(error) if isinstance(error, InputError) else f"a damaged archive: {error}"
     return bad_record(name, None, why, "")
 

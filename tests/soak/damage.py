@@ -9,7 +9,6 @@ searches, minings and look-ups, is verified, and repaired. Prints what came of i
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import shutil
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 
 from slice_os import Document, LocalStore, SliceError
 from slice_os.mining import mine, search
+from tests.soak.report import tell
 from tests.test_local_store import CARD, part_of, query
 
 DOCUMENTS = 24
@@ -196,10 +196,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     ends, bad = run(options.count, options.first)
-    text = json.dumps({"damaged": options.count, "ends": dict(ends), "bad": bad}, indent=1)
-    print(text)  # noqa: T201
-    if options.out:
-        options.out.write_text(text + "\n", encoding="utf-8")
+    tell({"damaged": options.count, "ends": dict(ends), "bad": bad}, options.out)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from typing import Any
 
 from slice_os import Corpus, LocalStore, SpanEncoder
 from slice_os.stores.registry import store_exists
+from tests.soak.report import tell
 
 DEMO = Path(__file__).parents[2] / "demo" / "dialogues.jsonl"
 FILES = 24
@@ -167,10 +168,7 @@ def main() -> None:
                 counts[operation]["bad"] += 1
                 bad.append(f"{operation} after {moment:.3f} s: {error!r}")
     report = {"runs": chosen.count, "ends": counts, "seconds": bench.seconds, "bad": bad}
-    answer = json.dumps(report, indent=1)
-    print(answer)  # noqa: T201
-    if chosen.out:
-        chosen.out.write_text(answer + "\n")
+    tell(report, chosen.out)
     if bad:
         raise SystemExit(1)
 
