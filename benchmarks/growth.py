@@ -173,6 +173,7 @@ def main() -> None:
             rows.append({"corpus": "contracts"} | row)
     for name, local, location in chosen.there:
         rows.append({"corpus": name} | there(local, location, encoder, phrases[name]))
+    rows.sort(key=lambda row: row["tokens"])
     (HERE / "results" / "growth.json").write_text(json.dumps(rows, indent=2) + "\n")
     plot(rows, HERE.parent / "docs" / "growth.svg")
 
