@@ -253,7 +253,7 @@ class Corpus(Contents):
                 BM25; all pages of a search need the same number. Local stores score every passage.
             verify: whether the verifier reads the hits; None if it was fitted to this encoder.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
-                score, or as many as the page reaches to, are looked at.
+                score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
 
         Raises:

@@ -62,14 +62,15 @@ class Refinement:
     def scored_page(self, wanted: PageRequest) -> PageRequest:
         """The page of hits by score that a page of refined hits is chosen from.
 
-        Where the probability decides, that is the first `REFINED` hits by score, or as many as
-        the page reaches to. So all pages are chosen from one list.
+        An order by probability is one of the first `REFINED` hits by score; those after them
+        follow by score. A cut leaves only hits among the first `REFINED`, or as many as a page
+        holds. So all pages of one size are parts of one list.
         """
         check_page(wanted, exhaustive=True)
         if not self.needs_probability:
             return wanted
-        reach = max(wanted.end, min(REFINED, wanted.num_candidates))
-        return replace(wanted, offset=0, top_k=reach)
+        reach = wanted.end if self.min_probability is None else wanted.top_k
+        return replace(wanted, offset=0, top_k=max(reach, min(REFINED, wanted.num_candidates)))
 
     def page(self, hits: Hits, wanted: PageRequest) -> Hits:
         """A page of refined hits.

@@ -80,7 +80,7 @@ _phrases = click.option(
 @click.option(
     "--min-probability",
     type=PROBABILITY,
-    help=f"Lowest probability of a hit, among the best {REFINED} by score or up to the page's end.",
+    help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
 )
 @click.option(
     "--order",

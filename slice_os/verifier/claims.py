@@ -52,12 +52,21 @@ class Verifier(Protocol):
 
 
 def claim_of(hit: Hit) -> Claim:
-    """The claim that a hit makes: its phrase, and its words in the sentences that they touch."""
+    """The claim that a hit makes, about the sentences of its passage that its words touch."""
     context = hit.context
-    start, end = hit.start - context.start, hit.end - context.start
-    ends = sentence_ends(context.text)
+    return claim_in(
+        hit.phrase,
+        context.text,
+        hit.start - context.start,
+        hit.end - context.start,
+        hit.probability,
+    )
+
+
+def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None = None) -> Claim:
+    """The claim that the words ``start:end`` of a text say a phrase, in their sentences alone."""
+    ends = sentence_ends(text)
     before = bisect_right(ends, start)
     opens = ends[before - 1] if before else 0
     closes = ends[bisect_left(ends, end)]
-    text = context.text[opens:closes].rstrip()
-    return Claim(hit.phrase, text, start - opens, end - opens, hit.probability)
+    return Claim(phrase, text[opens:closes].rstrip(), start - opens, end - opens, prior)

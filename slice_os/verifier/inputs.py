@@ -30,12 +30,13 @@ class ClaimInputs:
 
     def rows(self, claims: Sequence[Claim]) -> tuple[IntArray, IntArray]:
         """Ids and token types of claims, each ``(n_claims, longest)``, padded with 0."""
-        built = [self._row(claim) for claim in claims]
+        built = [self.row(claim) for claim in claims]
         ids, _ = pad([row for row, _ in built])
         types, _ = pad([kinds for _, kinds in built])
         return ids, types
 
-    def _row(self, claim: Claim) -> tuple[list[int], list[int]]:
+    def row(self, claim: Claim) -> tuple[list[int], list[int]]:
+        """Ids and token types of a claim."""
         phrase = self._aligner.align(claim.phrase).piece_ids.tolist()[: self._capacity // 2]
         aligned = self._aligner.align(claim.text)
         room = self._capacity - len(phrase)
