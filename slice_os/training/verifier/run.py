@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from slice_os.alignment import Aligner
 from slice_os.errors import InputError
 from slice_os.hugging_face import load_encoder
 from slice_os.training.backend import torch
+from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches, LabelledClaim
+from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.inputs import ClaimInputs
 
@@ -26,7 +27,7 @@ _WORDS = "embeddings.word_embeddings"
 
 def train_verifier(
     recipe: VerifierRecipe,
-    claims: Sequence[LabelledClaim],
+    contrasts: Iterable[ContrastRow],
     out: Path,
     progress: Report = silent,
 ) -> None:
@@ -37,7 +38,7 @@ def train_verifier(
 
     Args:
         recipe: how.
-        claims: the data.
+        contrasts: the data.
         out: folder for the result; it must be empty or new.
         progress: receives a `Tick` after each step.
 
@@ -58,7 +59,7 @@ def train_verifier(
     )
     tokenizer = base.plain_tokenizer()
     inputs = ClaimInputs(Aligner(tokenizer), recipe.max_length)
-    batches = ClaimBatches(claims, inputs, recipe.batch_pieces, recipe.seed)
+    batches = ClaimBatches(contrasts, inputs, recipe.batch_pieces, recipe.seed)
     optimizer = torch.optim.AdamW(_parameters(network, recipe), weight_decay=recipe.weight_decay)
 
     def save(folder: Path) -> None:
