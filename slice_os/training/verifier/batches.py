@@ -12,6 +12,7 @@ import numpy.typing as npt
 from slice_os.arrays import IntArray
 from slice_os.batching import pad
 from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.inputs import ClaimInputs
 
@@ -53,22 +54,23 @@ class ClaimBatches:
     Args:
         contrasts: the data.
         inputs: builds their rows.
-        batch_pieces: word pieces of a batch, padding included.
-        seed: of the order.
+        recipe: has the size of a batch, the share of phrases with one contrast, and the seed.
     """
 
     def __init__(
-        self, contrasts: Iterable[ContrastRow], inputs: ClaimInputs, batch_pieces: int, seed: int
+        self, contrasts: Iterable[ContrastRow], inputs: ClaimInputs, recipe: VerifierRecipe
     ) -> None:
         self._inputs = inputs
-        self._batch_pieces = batch_pieces
-        self._seed = seed
+        self._batch_pieces = recipe.batch_pieces
+        self._seed = recipe.seed
+        choose = Random(f"{recipe.seed}/singles")  # noqa: S311
         of_phrase: dict[str, list[ContrastRow]] = {}
         for row in contrasts:
             of_phrase.setdefault(row.phrase, []).append(row)
         self._groups = [
             rows[first : first + _MOST]
             for rows in of_phrase.values()
+            if len(rows) > 1 or choose.random() < recipe.singles
             for first in range(0, len(rows), _MOST)
         ]
 

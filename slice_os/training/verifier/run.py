@@ -59,7 +59,7 @@ def train_verifier(
     )
     tokenizer = base.plain_tokenizer()
     inputs = ClaimInputs(Aligner(tokenizer), recipe.max_length)
-    batches = ClaimBatches(contrasts, inputs, recipe.batch_pieces, recipe.seed)
+    batches = ClaimBatches(contrasts, inputs, recipe)
     optimizer = torch.optim.AdamW(_parameters(network, recipe), weight_decay=recipe.weight_decay)
 
     def save(folder: Path) -> None:
@@ -70,7 +70,12 @@ def train_verifier(
     network.train()
     with (out / LOG_FILE).open("wb") as log:
         for step, batch in enumerate(islice(batches, recipe.steps)):
-            losses = _step(network, optimizer, batch, recipe, step)
+            rate = recipe.rate(step, time.monotonic() - began)
+            if not rate:
+                break
+            losses = _step(network, optimizer, batch, recipe, rate)
+            if losses["loss"] != losses["loss"]:
+                raise InputError(f"step {step + 1}: the loss is not a number; lower learning_rate")
             line = {"step": step + 1, "time": round(time.time(), 3), **losses}
             log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             log.flush()
@@ -96,7 +101,7 @@ def _parameters(network: Any, recipe: VerifierRecipe) -> list[dict[str, Any]]:
 
 
 def _step(
-    network: Any, optimizer: Any, batch: ClaimBatch, recipe: VerifierRecipe, step: int
+    network: Any, optimizer: Any, batch: ClaimBatch, recipe: VerifierRecipe, rate: float
 ) -> dict[str, float]:
     device = network.device
     arrays = (batch.ids, batch.mask, batch.types, batch.says, batch.phrases)
@@ -108,10 +113,8 @@ def _step(
     ranking = _ranking_loss(odds, says, phrases)
     loss = entropy + recipe.pairwise * ranking
     found = {"loss": float(loss), "entropy": float(entropy), "ranking": float(ranking)}
-    if found["loss"] != found["loss"]:
-        raise InputError(f"step {step + 1}: the loss is not a number; lower learning_rate")
     for group in optimizer.param_groups:
-        group["lr"] = recipe.rate(step) * group["scale"]
+        group["lr"] = rate * group["scale"]
     optimizer.zero_grad()
     loss.backward()
     parameters: Iterable[Any] = (p for group in optimizer.param_groups for p in group["params"])
