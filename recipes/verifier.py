@@ -16,10 +16,8 @@ from pathlib import Path
 from slice_os.export.verifier import export_verifier
 from slice_os.training.contrasts.rows import read_rows
 from slice_os.training.progress import Tick
-from slice_os.training.verifier.batches import LabelledClaim
 from slice_os.training.verifier.recipe import read_recipe
 from slice_os.training.verifier.run import train_verifier
-from slice_os.verifier.claims import claim_in
 
 
 def main() -> None:
@@ -35,17 +33,14 @@ def main() -> None:
     recipe = replace(
         recipe, model=options.model or recipe.model, steps=options.steps or recipe.steps
     )
-    claims = [
-        LabelledClaim(claim_in(row.phrase, row.text, row.start, row.end), row.says)
-        for row in read_rows(options.contrasts)
-    ]
-    print(f"{len(claims):,} claims", flush=True)
+    contrasts = list(read_rows(options.contrasts))
+    print(f"{len(contrasts):,} contrasts", flush=True)
 
     def show(tick: Tick) -> None:
         if tick.done % 10 == 0:
             print(f"step {tick.done} of {tick.total}, loss {tick.loss:.3f}", flush=True)
 
-    train_verifier(recipe, claims, options.out / "torch", show)
+    train_verifier(recipe, contrasts, options.out / "torch", show)
     parity = export_verifier(
         options.out / "torch",
         options.out / "verifier",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -11,21 +11,15 @@ import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.batching import pad
-from slice_os.verifier.claims import Claim
+from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.verifier.recipe import VerifierRecipe
+from slice_os.verifier.claims import claim_in
 from slice_os.verifier.inputs import ClaimInputs
 
 # Groups are shuffled, then sorted by length within so many, then their batches are shuffled.
-_POOL = 2_000
+_POOL = 400
 # More claims of one phrase make several groups.
 _MOST = 12
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledClaim:
-    """A claim, and whether it holds."""
-
-    claim: Claim
-    says: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +49,29 @@ class _Row:
 
 
 class ClaimBatches:
-    """Labelled claims as batches, epoch by epoch, without end.
+    """Contrasts as batches, epoch by epoch, without end.
 
     Args:
-        claims: the data.
+        contrasts: the data.
         inputs: builds their rows.
-        batch_pieces: word pieces of a batch, padding included.
-        seed: of the order.
+        recipe: has the size of a batch, the share of phrases with one contrast, and the seed.
     """
 
     def __init__(
-        self, claims: Sequence[LabelledClaim], inputs: ClaimInputs, batch_pieces: int, seed: int
+        self, contrasts: Iterable[ContrastRow], inputs: ClaimInputs, recipe: VerifierRecipe
     ) -> None:
-        self._batch_pieces = batch_pieces
-        self._seed = seed
-        groups: dict[str, list[_Row]] = {}
-        for one in claims:
-            row = _Row(*inputs.row(one.claim), one.says)
-            groups.setdefault(one.claim.phrase, []).append(row)
+        self._inputs = inputs
+        self._batch_pieces = recipe.batch_pieces
+        self._seed = recipe.seed
+        choose = Random(f"{recipe.seed}/singles")  # noqa: S311
+        of_phrase: dict[str, list[ContrastRow]] = {}
+        for row in contrasts:
+            of_phrase.setdefault(row.phrase, []).append(row)
         self._groups = [
-            group[first : first + _MOST]
-            for group in groups.values()
-            for first in range(0, len(group), _MOST)
+            rows[first : first + _MOST]
+            for rows in of_phrase.values()
+            if len(rows) > 1 or choose.random() < recipe.singles
+            for first in range(0, len(rows), _MOST)
         ]
 
     def __iter__(self) -> Iterator[ClaimBatch]:
@@ -88,7 +83,8 @@ class ClaimBatches:
     def _epoch(self, choose: Random) -> Iterator[ClaimBatch]:
         groups = choose.sample(self._groups, len(self._groups))
         for first in range(0, len(groups), _POOL):
-            pool = sorted(groups[first : first + _POOL], key=_longest)
+            pool = [[self._row(one) for one in group] for group in groups[first : first + _POOL]]
+            pool.sort(key=_longest)
             batches = list(self._packed(pool))
             choose.shuffle(batches)
             yield from map(_batch, batches)
@@ -105,6 +101,10 @@ class ClaimBatches:
             rows += len(group)
         if batch:
             yield batch
+
+    def _row(self, contrast: ContrastRow) -> _Row:
+        claim = claim_in(contrast.phrase, contrast.text, contrast.start, contrast.end)
+        return _Row(*self._inputs.row(claim), contrast.says)
 
 
 def _longest(group: list[_Row]) -> int:

@@ -25,6 +25,9 @@ class VerifierRecipe:
         model: Hugging Face name, or folder, of the encoder to start from.
         license: SPDX expression of the result.
         steps: optimizer steps.
+        minutes: the learning rate falls with the time, too, and the run ends after so many minutes;
+            0 for no limit. With a limit, two runs differ.
+        singles: share of the phrases with a single contrast that are used.
         batch_pieces: word pieces of a batch, padding included.
         max_length: longest input in word pieces.
         learning_rate: at its highest; it rises for ``warmup`` steps and falls to 0 at the end.
@@ -43,6 +46,8 @@ class VerifierRecipe:
     model: str
     license: str
     steps: int
+    minutes: float = 0.0
+    singles: float = 1.0
     batch_pieces: int = 2_048
     max_length: int = 96
     learning_rate: float = 5e-5
@@ -51,7 +56,7 @@ class VerifierRecipe:
     weight_decay: float = 0.01
     clip: float = 1.0
     pairwise: float = 1.0
-    bf16: bool = True
+    bf16: bool = False
     seed: int = 0
     save_every: int = 50
 
@@ -66,12 +71,15 @@ class VerifierRecipe:
         positive("clip", self.clip)
         not_negative("weight_decay", self.weight_decay)
         not_negative("pairwise", self.pairwise)
+        not_negative("minutes", self.minutes)
+        not_negative("singles", self.singles)
 
-    def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0."""
+    def rate(self, step: int, seconds: float) -> float:
+        """The learning rate of a step, counted from 0, so long after the start; 0 at the end."""
         rise = (step + 1) / max(self.warmup, 1)
         fall = (self.steps - step) / max(self.steps - self.warmup, 1)
-        return self.learning_rate * min(rise, fall, 1.0)
+        left = 1 - seconds / (60 * self.minutes) if self.minutes else 1.0
+        return self.learning_rate * max(0.0, min(rise, fall, left))
 
 
 def read_recipe(path: Path) -> VerifierRecipe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from slice_os.alignment import Aligner
 from slice_os.errors import InputError
 from slice_os.hugging_face import load_encoder
 from slice_os.training.backend import torch
+from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches, LabelledClaim
+from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.inputs import ClaimInputs
 
@@ -26,7 +27,7 @@ _WORDS = "embeddings.word_embeddings"
 
 def train_verifier(
     recipe: VerifierRecipe,
-    claims: Sequence[LabelledClaim],
+    contrasts: Iterable[ContrastRow],
     out: Path,
     progress: Report = silent,
 ) -> None:
@@ -37,7 +38,7 @@ def train_verifier(
 
     Args:
         recipe: how.
-        claims: the data.
+        contrasts: the data.
         out: folder for the result; it must be empty or new.
         progress: receives a `Tick` after each step.
 
@@ -58,7 +59,7 @@ def train_verifier(
     )
     tokenizer = base.plain_tokenizer()
     inputs = ClaimInputs(Aligner(tokenizer), recipe.max_length)
-    batches = ClaimBatches(claims, inputs, recipe.batch_pieces, recipe.seed)
+    batches = ClaimBatches(contrasts, inputs, recipe)
     optimizer = torch.optim.AdamW(_parameters(network, recipe), weight_decay=recipe.weight_decay)
 
     def save(folder: Path) -> None:
@@ -69,7 +70,12 @@ def train_verifier(
     network.train()
     with (out / LOG_FILE).open("wb") as log:
         for step, batch in enumerate(islice(batches, recipe.steps)):
-            losses = _step(network, optimizer, batch, recipe, step)
+            rate = recipe.rate(step, time.monotonic() - began)
+            if not rate:
+                break
+            losses = _step(network, optimizer, batch, recipe, rate)
+            if losses["loss"] != losses["loss"]:
+                raise InputError(f"step {step + 1}: the loss is not a number; lower learning_rate")
             line = {"step": step + 1, "time": round(time.time(), 3), **losses}
             log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             log.flush()
@@ -95,7 +101,7 @@ def _parameters(network: Any, recipe: VerifierRecipe) -> list[dict[str, Any]]:
 
 
 def _step(
-    network: Any, optimizer: Any, batch: ClaimBatch, recipe: VerifierRecipe, step: int
+    network: Any, optimizer: Any, batch: ClaimBatch, recipe: VerifierRecipe, rate: float
 ) -> dict[str, float]:
     device = network.device
     arrays = (batch.ids, batch.mask, batch.types, batch.says, batch.phrases)
@@ -106,11 +112,13 @@ def _step(
     entropy = torch.nn.functional.binary_cross_entropy_with_logits(odds, says)
     ranking = _ranking_loss(odds, says, phrases)
     loss = entropy + recipe.pairwise * ranking
-    found = {"loss": float(loss), "entropy": float(entropy), "ranking": float(ranking)}
-    if found["loss"] != found["loss"]:
-        raise InputError(f"step {step + 1}: the loss is not a number; lower learning_rate")
+    found = {
+        "loss": float(loss.detach()),
+        "entropy": float(entropy.detach()),
+        "ranking": float(ranking.detach()),
+    }
     for group in optimizer.param_groups:
-        group["lr"] = recipe.rate(step) * group["scale"]
+        group["lr"] = rate * group["scale"]
     optimizer.zero_grad()
     loss.backward()
     parameters: Iterable[Any] = (p for group in optimizer.param_groups for p in group["params"])
