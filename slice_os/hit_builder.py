@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from slice_os.candidates import StoredPassage
+from slice_os.documents import Metadata
 from slice_os.page import PlacedSpan
-from slice_os.places import own_metadata
+from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
 from slice_os.results import Context, Hit
 from slice_os.scoring import PassageScorer, span_offsets
@@ -26,6 +28,7 @@ class HitBuilder:
         self._query = query
         self._scorer = PassageScorer(passage.encoded, query, passage.norms)
         self._context = Context(passage.encoded.start, passage.encoded.end, passage.text)
+        self._places = known_places(passage.encoded.metadata, self._context)
 
     def hits(
         self,
@@ -57,16 +60,17 @@ class HitBuilder:
                 cosine=span.cosine,
                 bm25=bm25,
                 score=span.cosine if score is None else score,
-                metadata=own_metadata(
-                    self._passage.encoded.metadata, self._context.start, start, end
-                ),
+                metadata=self._places.own_metadata(self._passage.encoded.metadata, start, end),
                 context=self._context,
                 probability=_probability(self._query, row, span.cosine, span.words),
+                sentence=own_extent(self._places.sentences, start, end),
+                turn=own_extent(self._places.turns, start, end),
             )
 
 
 def placed_hit(span: PlacedSpan, query: Query) -> Hit:
     """The hit of a span that a store placed by itself."""
+    places = known_places(span.metadata, span.passage)
     return Hit(
         phrase=query.phrases.texts[span.row],
         doc_id=span.doc_id,
@@ -76,10 +80,25 @@ def placed_hit(span: PlacedSpan, query: Query) -> Hit:
         cosine=span.cosine,
         bm25=span.bm25,
         score=span.score,
-        metadata=own_metadata(span.metadata, span.passage.start, span.start, span.end),
+        metadata=places.own_metadata(span.metadata, span.start, span.end),
         context=span.passage,
         probability=_probability(query, span.row, span.cosine, span.words),
+        sentence=own_extent(places.sentences, span.start, span.end),
+        turn=own_extent(places.turns, span.start, span.end),
     )
+
+
+def known_places(metadata: Metadata, passage: Context) -> Places:
+    """What a passage knows of its words; the sentences are found if it does not know them.
+
+    Args:
+        metadata: of the passage.
+        passage: its place and text.
+    """
+    places = places_of(metadata, passage.start)
+    if places.sentences:
+        return places
+    return replace(places, sentences=passage_sentences(passage.text, passage.start))
 
 
 def _probability(query: Query, row: int, cosine: float, words: int) -> float | None:
