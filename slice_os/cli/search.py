@@ -28,6 +28,8 @@ from slice_os.search_options import (
     FUSION_NAMES,
     MAX_CANDIDATES,
     NUM_CANDIDATES,
+    SPAN,
+    UNITS,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +40,16 @@ _threshold = click.option(
     "--threshold",
     type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
+)
+_unit = click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    default=SPAN,
+    show_default=True,
+    help="How wide hits are: the span, or the clause, sentence or turn around it.",
+)
+_collapse = click.option(
+    "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
 )
 _phrases = click.option(
     "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
@@ -79,6 +91,8 @@ _phrases = click.option(
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@_unit
+@_collapse
 @output_option
 @encoder_options
 def search(
@@ -91,6 +105,8 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    unit: str,
+    collapse: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -114,6 +130,8 @@ def search(
             where=where,
             fusion=fusion,
             num_candidates=num_candidates,
+            unit=unit,
+            collapse=collapse,
         )
     _show(hits, as_json, first=offset + 1)
 
@@ -128,6 +146,8 @@ def search(
     is_flag=True,
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
+@_unit
+@_collapse
 @output_option
 @encoder_options
 def mine(
@@ -136,6 +156,8 @@ def mine(
     threshold: float | None,
     filters: tuple[str, ...],
     candidates: bool,
+    unit: str,
+    collapse: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -147,14 +169,15 @@ def mine(
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
     hits of two phrases may.
     """
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.corpus import Corpus
 
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         hits = corpus.iter_mine(
-            phrases, threshold=threshold, where=where, exhaustive=not candidates
+            phrases, threshold=threshold, where=where, exhaustive=not candidates, unit=unit
         )
-        _show(hits, as_json)
+        _show(collapsed(hits) if collapse else hits, as_json)
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -164,6 +187,8 @@ def mine(
 @id_field_option
 @text_field_option
 @format_option
+@_unit
+@_collapse
 @output_option
 @encoder_options
 def scan(
@@ -173,6 +198,8 @@ def scan(
     id_field: str,
     text_field: str,
     format_name: str | None,
+    unit: str,
+    collapse: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -185,6 +212,7 @@ def scan(
     status is 1.
     """
     from slice_os.cli.render import complaint, printable
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.ingest.reading import read
@@ -208,7 +236,8 @@ def scan(
                 else:
                     yield record
 
-    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    hits = scan_documents(documents(), phrases, threshold=threshold, encoder=encoder, unit=unit)
+    _show(collapsed(hits) if collapse else hits, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
