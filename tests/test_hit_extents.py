@@ -189,13 +189,7 @@ def test_places_that_cannot_be_read_are_none(packed: str) -> None:
 
 
 def test_cues_of_a_recording_are_parts_of_a_turn() -> None:
-    said = [
-        ("Ann", "I want to"),
-        ("Ann", "cancel."),
-        ("Bob", "Why?"),
-        (None, "so we"),
-        (None, "go."),
-    ]
+    said = [("Ann", "I want to"), ("Ann", "cancel."), ("Bob", "Why?")]
     said += [(None, "so we"), (None, "go."), (None, "Well.")]
     text = " ".join(words for _, words in said)
     segments, position = [], 0
