@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from slice_os.stores.local import LocalStore
     from slice_os.stores.opensearch.settings import IndexOptions
     from slice_os.stores.opensearch.store import OpenSearchStore
+    from slice_os.verifier.claims import Claim, Verdict, Verifier
+    from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
 if Path(__file__).with_name("ingest").is_file():
     from slice_os.checkout import broken_links
@@ -43,8 +45,10 @@ if Path(__file__).with_name("ingest").is_file():
 
 _HOMES = {
     "AsyncCorpus": "async_corpus",
+    "Claim": "verifier.claims",
     "Context": "results",
     "Corpus": "corpus",
+    "CrossEncoderVerifier": "verifier.cross_encoder",
     "Document": "documents",
     "EncoderMismatchError": "errors",
     "EngineError": "errors",
@@ -61,13 +65,17 @@ _HOMES = {
     "SliceError": "errors",
     "SpanEncoder": "encoder",
     "StoreError": "errors",
+    "Verdict": "verifier.claims",
+    "Verifier": "verifier.claims",
     "scan": "scanning",
 }
 
 __all__ = [
     "AsyncCorpus",
+    "Claim",
     "Context",
     "Corpus",
+    "CrossEncoderVerifier",
     "Document",
     "EncoderMismatchError",
     "EngineError",
@@ -84,6 +92,8 @@ __all__ = [
     "SliceError",
     "SpanEncoder",
     "StoreError",
+    "Verdict",
+    "Verifier",
     "__version__",
     "scan",
 ]

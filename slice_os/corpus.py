@@ -21,8 +21,10 @@ from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
+from slice_os.page import PageRequest
 from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
+from slice_os.refining import refinement
 from slice_os.results import Hit, Hits
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
 from slice_os.stores.backend import NewStore
@@ -36,6 +38,7 @@ from slice_os.stores.registry import (
     store_exists,
 )
 from slice_os.threads import one_blas_thread
+from slice_os.verifier.claims import Verifier
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
@@ -59,6 +62,7 @@ class Corpus(Contents):
             the bundled default for a new store.
         max_pieces: word pieces that a passage of a new store holds at most, 8 to 1,024.
         index: options for a new index in OpenSearch.
+        verifier: checks hits; None for the bundled one.
 
     Raises:
         InputError: if ``max_pieces`` is out of range.
@@ -71,12 +75,14 @@ class Corpus(Contents):
         encoder: SpanEncoder | str | Path | None = None,
         max_pieces: int | None = None,
         index: IndexOptions | None = None,
+        verifier: Verifier | None = None,
     ) -> None:
         if max_pieces is not None and not 8 <= max_pieces <= 1024:
             raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
         self._index = index
         self._source = store
         self._encoder = encoder
+        self._verifier = verifier
         self._max_pieces = max_pieces
 
     @cached_property
@@ -227,6 +233,9 @@ class Corpus(Contents):
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        verify: bool | None = None,
+        min_probability: float | None = None,
+        order: str | None = None,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
@@ -242,21 +251,19 @@ class Corpus(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
+            verify: whether the verifier reads the hits; None if it was fitted to this encoder.
+            min_probability: least probability of a hit; None for any. Only the first 50 hits by
+                score, or ``top_k`` if that is more, are looked at.
+            order: ``probability`` puts the likeliest of these first; otherwise by score.
 
         Raises:
             InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
                 with an unknown field or operator.
         """
         query = make_query(self.encoder, phrases, parse_where(where))
-        return search(
-            self.store,
-            query,
-            top_k=top_k,
-            offset=offset,
-            threshold=threshold,
-            fusion=fusion,
-            num_candidates=num_candidates,
-        )
+        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
+        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
+        return refine.page(search(self.store, query, refine.scored_page(wanted)), wanted)
 
     def mine(
         self,
@@ -265,19 +272,28 @@ class Corpus(Contents):
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        verify: bool | None = None,
+        min_probability: float | None = None,
+        order: str | None = None,
     ) -> Hits:
         """Every span of every document at or above the threshold, without overlaps.
 
         Args:
             phrases: origin phrases; each is mined on its own.
-            threshold: least cosine of a hit; None for the model's own.
+            threshold: least cosine of a hit; None for the model's own, or for 0.45 if the
+                probability decides.
             where: conditions on metadata fields; see `search`.
             exhaustive: score every passage, so that none is missed; otherwise only those that an
                 index in OpenSearch proposes. Local stores always score every passage.
+            verify: whether the verifier reads the hits; see `search`.
+            min_probability: least probability of a hit; None for any.
+            order: ``score`` or ``probability``; None for that of the documents.
         """
-        least = self.encoder.card.threshold if threshold is None else threshold
-        hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
-        return Hits(tuple(hits), least, exhaustive or self.store.exhaustive)
+        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
+        least = refine.threshold(threshold, self.encoder.card.threshold)
+        query = make_query(self.encoder, phrases, parse_where(where))
+        mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
+        return refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
 
     def iter_mine(
         self,
@@ -286,11 +302,14 @@ class Corpus(Contents):
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        verify: bool | None = None,
+        min_probability: float | None = None,
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
+        refine = refinement(self.encoder, self._verifier, verify, min_probability)
         query = make_query(self.encoder, phrases, parse_where(where))
-        least = self.encoder.card.threshold if threshold is None else threshold
-        yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
+        least = refine.threshold(threshold, self.encoder.card.threshold)
+        yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))
 
     @property
     def default_dead_letters(self) -> Path:

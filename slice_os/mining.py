@@ -17,15 +17,15 @@ from slice_os.page import Page, PageRequest, best_columns
 from slice_os.query import Phrases, Query, Where
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
-    DEFAULT_FUSION,
     FUSIONS,
     MAX_CANDIDATES,
-    NUM_CANDIDATES,
     SERVER,
     check_threshold,
     load_fusion,
 )
 from slice_os.stores.base import FusingStore, PagingStore, Store
+
+FIRST_PAGE = PageRequest()
 
 
 def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = ()) -> Query:
@@ -49,16 +49,7 @@ def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where 
     )
 
 
-def search(
-    store: Store,
-    query: Query,
-    *,
-    top_k: int = 10,
-    offset: int = 0,
-    threshold: float | None = None,
-    fusion: str = DEFAULT_FUSION,
-    num_candidates: int = NUM_CANDIDATES,
-) -> Hits:
+def search(store: Store, query: Query, wanted: PageRequest = FIRST_PAGE) -> Hits:
     """The best passages for any of the phrases, each with its best span.
 
     Phrases are alternatives: a passage counts with the phrase that scores best in it. Equal
@@ -67,27 +58,20 @@ def search(
     Args:
         store: where to search.
         query: what to look for.
-        top_k: number of hits.
-        offset: hits to skip, for the next page.
-        threshold: least cosine of a hit; None for any.
-        fusion: how cosine and BM25 make a score: one of `FUSIONS`, or ``server`` to leave it to
-            a store that can.
-        num_candidates: passages that a store with an index proposes by vector, and as many by
-            BM25; all pages of a search need the same number.
+        wanted: the page.
 
     Raises:
         InputError: on an unknown fusion, a negative top_k or offset, or a page beyond the
             candidates.
     """
-    wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
     check_page(wanted, store.exhaustive)
     if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
         return page_hits(page, query, wanted)
-    if fusion != SERVER:
-        candidates = store.rank(query, num_candidates)
-        scores = fused(candidates, load_fusion(fusion))
+    if wanted.fusion != SERVER:
+        candidates = store.rank(query, wanted.num_candidates)
+        scores = fused(candidates, load_fusion(wanted.fusion))
     elif isinstance(store, FusingStore):
-        candidates, scores = store.rank_fused(query, num_candidates)
+        candidates, scores = store.rank_fused(query, wanted.num_candidates)
     else:
         raise InputError(
             f"fusion '{SERVER}' needs a store in OpenSearch; use one of {', '.join(FUSIONS)}"

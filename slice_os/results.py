@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -37,8 +37,9 @@ class Hit:
         score: cosine and BM25, fused; searches rank by it.
         metadata: the document's fields, and the speaker, times, page or heading of these words.
         context: the passage around the span.
-        probability: how likely the span paraphrases the phrase, by the model's calibration;
-            None if the model has none.
+        probability: how likely the span says the phrase, by the verifier if the hit was verified,
+            otherwise by the model's calibration; None if the model has none.
+        reasons: what the verifier holds against the hit, for people.
     """
 
     phrase: str
@@ -52,6 +53,7 @@ class Hit:
     metadata: Metadata
     context: Context
     probability: float | None = None
+    reasons: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
@@ -64,6 +66,7 @@ class Hit:
             "bm25": None if self.bm25 is None else round(self.bm25, 6),
             "score": round(self.score, 6),
             "probability": None if self.probability is None else round(self.probability, 6),
+            "reasons": list(self.reasons),
             "phrase": self.phrase,
             "metadata": dict(self.metadata),
             "passage": {
@@ -86,25 +89,46 @@ class Hits(Sequence[Hit]):
         items: the hits.
         threshold: the least cosine they were selected with; None if there was none.
         exhaustive: whether every passage was scored, not only those that an index proposed.
+        min_probability: the least probability they were selected with; None if there was none.
     """
 
     items: tuple[Hit, ...]
     threshold: float | None = None
     exhaustive: bool = False
+    min_probability: float | None = None
 
-    def rethreshold(self, threshold: float) -> Hits:
-        """The hits that remain at a higher threshold.
+    def rethreshold(
+        self, threshold: float | None = None, *, min_probability: float | None = None
+    ) -> Hits:
+        """The hits that remain at a higher threshold, or from a higher probability on.
+
+        Args:
+            threshold: least cosine; None to leave it as it is.
+            min_probability: least probability; None to leave it as it is. Hits without a
+                probability do not remain.
 
         Raises:
-            ValueError: if the threshold is lower than that of these hits, so that some are missing.
+            ValueError: if one is lower than that of these hits, so that some are missing.
         """
-        if self.threshold is not None and threshold < self.threshold:
-            raise ValueError(
-                f"these hits were selected with threshold {self.threshold}; "
-                f"search again for those at {threshold}"
-            )
-        kept = tuple(hit for hit in self.items if hit.cosine >= threshold)
-        return Hits(kept, threshold, self.exhaustive)
+        chosen = {"threshold": threshold, "min_probability": min_probability}
+        for name, value in chosen.items():
+            former = getattr(self, name)
+            if value is not None and former is not None and value < former:
+                raise ValueError(
+                    f"these hits were selected with {name} {former}; "
+                    f"search again for those at {value}"
+                )
+        kept = self.items
+        if threshold is not None:
+            kept = tuple(hit for hit in kept if hit.cosine >= threshold)
+        if min_probability is not None:
+            kept = tuple(hit for hit in kept if _at_least(hit, min_probability))
+        return replace(
+            self,
+            items=kept,
+            threshold=self.threshold if threshold is None else threshold,
+            min_probability=self.min_probability if min_probability is None else min_probability,
+        )
 
     def to_jsonl(self, path: str | Path | None = None) -> str:
         """One JSON object per line; also written to a file if a path is given."""
@@ -121,7 +145,7 @@ class Hits(Sequence[Hit]):
 
     def __getitem__(self, index: int | slice) -> Hit | Hits:
         if isinstance(index, slice):
-            return Hits(self.items[index], self.threshold, self.exhaustive)
+            return replace(self, items=self.items[index])
         return self.items[index]
 
     def __len__(self) -> int:
@@ -129,3 +153,7 @@ class Hits(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.items)
+
+
+def _at_least(hit: Hit, min_probability: float) -> bool:
+    return hit.probability is not None and hit.probability >= min_probability

@@ -45,11 +45,8 @@ class RenamedOption(click.Option):
             self.opts = shown
 
 
-class CosineRange(click.FloatRange):
-    """A cosine from -1 to 1; unlike `click.FloatRange`, without NaN."""
-
-    def __init__(self) -> None:
-        super().__init__(-1, 1)
+class NumberRange(click.FloatRange):
+    """Numbers of a range; unlike `click.FloatRange`, without NaN."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -57,8 +54,12 @@ class CosineRange(click.FloatRange):
         """The number, or a usage error."""
         number = float(super().convert(value, param, ctx))
         if isnan(number):
-            self.fail(f"{number} is not in the range -1<=x<=1.", param, ctx)
+            self.fail(f"{number} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
         return number
+
+
+COSINE = NumberRange(-1, 1)
+PROBABILITY = NumberRange(0, 1)
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import (
+    COSINE,
     FORMATS_HELP,
-    CosineRange,
+    PROBABILITY,
     RenamedOption,
     chosen_encoder,
     encoder_options,
@@ -24,10 +25,13 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.render import echo_json
 from slice_os.search_options import (
+    BY_SCORE,
     DEFAULT_FUSION,
     FUSION_NAMES,
     MAX_CANDIDATES,
     NUM_CANDIDATES,
+    ORDERS,
+    REFINED,
 )
 
 if TYPE_CHECKING:
@@ -36,8 +40,18 @@ if TYPE_CHECKING:
 
 _threshold = click.option(
     "--threshold",
-    type=CosineRange(),
+    type=COSINE,
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
+)
+_verify = click.option(
+    "--verify/--no-verify",
+    default=None,
+    help="Let the verifier read each hit for its probability; by default if it knows the model.",
+)
+_min_probability = click.option(
+    "--min-probability",
+    type=PROBABILITY,
+    help="Lowest probability of a hit; the threshold is then low unless you give one.",
 )
 _phrases = click.option(
     "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
@@ -61,7 +75,20 @@ _phrases = click.option(
 @click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=CosineRange(), help="Lowest cosine of a hit.")
+@click.option("--threshold", type=COSINE, help="Lowest cosine of a hit.")
+@_verify
+@click.option(
+    "--min-probability",
+    type=PROBABILITY,
+    help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    default=BY_SCORE,
+    show_default=True,
+    help=f"What orders the best {REFINED} hits by score.",
+)
 @where_option
 @click.option(
     "--fusion",
@@ -88,6 +115,9 @@ def search(
     top_k: int,
     offset: int,
     threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
+    order: str,
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
@@ -114,6 +144,9 @@ def search(
             where=where,
             fusion=fusion,
             num_candidates=num_candidates,
+            verify=verify,
+            min_probability=min_probability,
+            order=order,
         )
     _show(hits, as_json, first=offset + 1)
 
@@ -122,6 +155,13 @@ def search(
 @_phrases
 @store_option
 @_threshold
+@_verify
+@_min_probability
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    help="Show all hits at the end in this order, not one by one as their documents come.",
+)
 @where_option
 @click.option(
     "--candidates",
@@ -134,6 +174,9 @@ def mine(
     phrases: tuple[str, ...],
     store: str,
     threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
+    order: str | None,
     filters: tuple[str, ...],
     candidates: bool,
     as_json: bool | None,
@@ -148,19 +191,27 @@ def mine(
     hits of two phrases may.
     """
     from slice_os.corpus import Corpus
+    from slice_os.refining import ordered
 
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         hits = corpus.iter_mine(
-            phrases, threshold=threshold, where=where, exhaustive=not candidates
+            phrases,
+            threshold=threshold,
+            where=where,
+            exhaustive=not candidates,
+            verify=verify,
+            min_probability=min_probability,
         )
-        _show(hits, as_json)
+        _show(ordered(hits, order) if order else hits, as_json)
 
 
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @_phrases
 @_threshold
+@_verify
+@_min_probability
 @id_field_option
 @text_field_option
 @format_option
@@ -170,6 +221,8 @@ def scan(
     paths: tuple[str, ...],
     phrases: tuple[str, ...],
     threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
     id_field: str,
     text_field: str,
     format_name: str | None,
@@ -208,7 +261,15 @@ def scan(
                 else:
                     yield record
 
-    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    hits = scan_documents(
+        documents(),
+        phrases,
+        threshold=threshold,
+        encoder=encoder,
+        verify=verify,
+        min_probability=min_probability,
+    )
+    _show(hits, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
