@@ -39,6 +39,7 @@ class Hit:
         context: the passage around the span.
         probability: how likely the span paraphrases the phrase, by the model's calibration;
             None if the model has none.
+        topic: the topic that it is a hit of; None if it was not mined by topics.
     """
 
     phrase: str
@@ -52,10 +53,12 @@ class Hit:
     metadata: Metadata
     context: Context
     probability: float | None = None
+    topic: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
         return {
+            **({} if self.topic is None else {"topic": self.topic}),
             "doc_id": self.doc_id,
             "start": self.start,
             "end": self.end,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,6 +23,13 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.render import echo_json
+from slice_os.cli.topic_options import (
+    mined_topics,
+    new_hits,
+    show_counts,
+    topic_run_options,
+    topics_option,
+)
 from slice_os.search_options import (
     DEFAULT_FUSION,
     FUSION_NAMES,
@@ -34,14 +41,24 @@ if TYPE_CHECKING:
     from slice_os.documents import Document
     from slice_os.results import Hit
 
+Command = TypeVar("Command", bound=Callable[..., Any])
+
 _threshold = click.option(
     "--threshold",
     type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
 )
-_phrases = click.option(
-    "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
-)
+
+
+def _phrases(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "-p",
+        "--phrase",
+        "phrases",
+        multiple=True,
+        required=required,
+        help="Phrase to find; repeatable.",
+    )
 
 
 @click.command()
@@ -119,7 +136,8 @@ def search(
 
 
 @click.command()
-@_phrases
+@_phrases(required=False)
+@topics_option()
 @store_option
 @_threshold
 @where_option
@@ -128,14 +146,21 @@ def search(
     is_flag=True,
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
+@topic_run_options
 @output_option
 @encoder_options
 def mine(
     phrases: tuple[str, ...],
+    topic_paths: tuple[str, ...],
     store: str,
     threshold: float | None,
     filters: tuple[str, ...],
     candidates: bool,
+    exclusive: bool,
+    only_new: bool,
+    state: str | None,
+    counts: str | None,
+    date_field: str,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -145,21 +170,35 @@ def mine(
     """Find every span in a store that says one of the phrases, document by document.
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may.
+    hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
+    threshold, and hits of one topic never overlap.
     """
     from slice_os.corpus import Corpus
 
+    if bool(phrases) == bool(topic_paths):
+        raise click.UsageError("give --phrase or --topics")
+    if topic_paths and threshold is not None:
+        raise click.UsageError("--threshold: with --topics, the files of the topics have it")
+    if phrases and (exclusive or only_new or state or counts):
+        raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        hits = corpus.iter_mine(
-            phrases, threshold=threshold, where=where, exhaustive=not candidates
-        )
-        _show(hits, as_json)
+        if phrases:
+            hits: Iterable[Hit] = corpus.iter_mine(
+                phrases, threshold=threshold, where=where, exhaustive=not candidates
+            )
+        else:
+            hits = mined_topics(corpus, topic_paths, where, not candidates, exclusive)
+            hits = new_hits(hits, corpus, state) if only_new or state else hits
+        if counts:
+            show_counts(hits, counts, date_field, as_json)
+        else:
+            _show(hits, as_json)
 
 
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_phrases
+@_phrases(required=True)
 @_threshold
 @id_field_option
 @text_field_option
