@@ -15,7 +15,7 @@ from slice_os.filters import Allowed, Condition, parse_where
 from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import ingest_sources
+from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
@@ -177,6 +177,7 @@ class Corpus(Contents):
         checksum: bool = False,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
+        enrich: Enrich | None = None,
     ) -> IngestSummary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
 
@@ -197,6 +198,8 @@ class Corpus(Contents):
             checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document.
             complain: called for every unusable record.
+            enrich: called with every part of a document; returns it with more metadata, such as
+                `TopicTagger.tag` does.
 
         Raises:
             InputError: if a path does not exist, or there is no such part.
@@ -221,6 +224,7 @@ class Corpus(Contents):
             checksum=checksum,
             progress=progress,
             complain=complain,
+            enrich=enrich,
         )
 
     def search(

@@ -40,6 +40,7 @@ class Hit:
         probability: how likely the span says the phrase, by the verifier if the hit was verified,
             otherwise by the model's calibration; None if the model has none.
         reasons: what the verifier holds against the hit, for people.
+        topic: the topic that it is a hit of; None if it was not mined by topics.
     """
 
     phrase: str
@@ -54,10 +55,12 @@ class Hit:
     context: Context
     probability: float | None = None
     reasons: tuple[str, ...] = ()
+    topic: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
         return {
+            **({} if self.topic is None else {"topic": self.topic}),
             "doc_id": self.doc_id,
             "start": self.start,
             "end": self.end,

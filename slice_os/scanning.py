@@ -11,7 +11,8 @@ from slice_os.encoder import SpanEncoder
 from slice_os.hit_builder import HitBuilder
 from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
-from slice_os.passages import EncodedPassage
+from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.query import Query
 from slice_os.refining import refinement
 from slice_os.results import Hit
 from slice_os.search_options import check_threshold
@@ -51,10 +52,21 @@ def scan(
     least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):
-        for passage in part.passages:
-            builder = HitBuilder(_as_stored(part.document, passage), query)
-            for row in range(len(query.phrases.texts)):
-                yield from refine.each(builder.hits(row, threshold=least))
+        yield from refine.each(part_hits(part, query, least))
+
+
+def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
+    """Every hit in a part of a document, by passage, phrase and position.
+
+    Args:
+        part: the part, with its vectors.
+        query: what to look for; its filter does not apply.
+        threshold: least cosine of a hit.
+    """
+    for passage in part.passages:
+        builder = HitBuilder(_as_stored(part.document, passage), query)
+        for row in range(len(query.phrases.texts)):
+            yield from builder.hits(row, threshold=threshold)
 
 
 def _as_stored(document: Document, passage: EncodedPassage) -> StoredPassage:

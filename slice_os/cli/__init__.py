@@ -23,6 +23,8 @@ COMMANDS = {
     "search": "slice_os.cli.search:search",
     "mine": "slice_os.cli.search:mine",
     "scan": "slice_os.cli.search:scan",
+    "topics": "slice_os.cli.topics:topics",
+    "review": "slice_os.cli.review:review",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -24,6 +24,13 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.render import echo_json
+from slice_os.cli.topic_options import (
+    mined_topics,
+    new_hits,
+    show_counts,
+    topic_run_options,
+    topics_option,
+)
 from slice_os.search_options import (
     BY_SCORE,
     DEFAULT_FUSION,
@@ -37,6 +44,8 @@ from slice_os.search_options import (
 if TYPE_CHECKING:
     from slice_os.documents import Document
     from slice_os.results import Hit
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _threshold = click.option(
     "--threshold",
@@ -53,9 +62,17 @@ _min_probability = click.option(
     type=PROBABILITY,
     help="Lowest probability of a hit; the threshold is then low unless you give one.",
 )
-_phrases = click.option(
-    "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
-)
+
+
+def _phrases(required: bool) -> Callable[[Command], Command]:
+    return click.option(
+        "-p",
+        "--phrase",
+        "phrases",
+        multiple=True,
+        required=required,
+        help="Phrase to find; repeatable.",
+    )
 
 
 @click.command()
@@ -152,7 +169,8 @@ def search(
 
 
 @click.command()
-@_phrases
+@_phrases(required=False)
+@topics_option()
 @store_option
 @_threshold
 @_verify
@@ -168,10 +186,12 @@ def search(
     is_flag=True,
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
+@topic_run_options
 @output_option
 @encoder_options
 def mine(
     phrases: tuple[str, ...],
+    topic_paths: tuple[str, ...],
     store: str,
     threshold: float | None,
     verify: bool | None,
@@ -179,6 +199,11 @@ def mine(
     order: str | None,
     filters: tuple[str, ...],
     candidates: bool,
+    exclusive: bool,
+    only_new: bool,
+    state: str | None,
+    counts: str | None,
+    date_field: str,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -188,27 +213,41 @@ def mine(
     """Find every span in a store that says one of the phrases, document by document.
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may.
+    hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
+    threshold, and hits of one topic never overlap.
     """
     from slice_os.corpus import Corpus
     from slice_os.refining import ordered
 
+    if bool(phrases) == bool(topic_paths):
+        raise click.UsageError("give --phrase or --topics")
+    if topic_paths and threshold is not None:
+        raise click.UsageError("--threshold: with --topics, the files of the topics have it")
+    if phrases and (exclusive or only_new or state or counts):
+        raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        hits = corpus.iter_mine(
-            phrases,
-            threshold=threshold,
-            where=where,
-            exhaustive=not candidates,
-            verify=verify,
-            min_probability=min_probability,
-        )
-        _show(ordered(hits, order) if order else hits, as_json)
+        if phrases:
+            hits: Iterable[Hit] = corpus.iter_mine(
+                phrases,
+                threshold=threshold,
+                where=where,
+                exhaustive=not candidates,
+                verify=verify,
+                min_probability=min_probability,
+            )
+        else:
+            hits = mined_topics(corpus, topic_paths, where, not candidates, exclusive)
+            hits = new_hits(hits, corpus, state) if only_new or state else hits
+        if counts:
+            show_counts(hits, counts, date_field, as_json)
+        else:
+            _show(ordered(hits, order) if order else hits, as_json)
 
 
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_phrases
+@_phrases(required=True)
 @_threshold
 @_verify
 @_min_probability
