@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SliceError,
         StoreError,
     )
+    from slice_os.hit_files import write_hits
     from slice_os.model import ModelCard
     from slice_os.results import Context, Hit, Hits
     from slice_os.scanning import scan
@@ -62,6 +63,7 @@ _HOMES = {
     "SpanEncoder": "encoder",
     "StoreError": "errors",
     "scan": "scanning",
+    "write_hits": "hit_files",
 }
 
 __all__ = [
@@ -86,6 +88,7 @@ __all__ = [
     "StoreError",
     "__version__",
     "scan",
+    "write_hits",
 ]
 
 

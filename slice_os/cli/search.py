@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +15,7 @@ from slice_os.cli.options import (
     RenamedOption,
     chosen_encoder,
     encoder_options,
+    file_option,
     format_option,
     id_field_option,
     output_option,
@@ -79,6 +81,7 @@ _phrases = click.option(
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@file_option
 @output_option
 @encoder_options
 def search(
@@ -91,6 +94,7 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -115,7 +119,7 @@ def search(
             fusion=fusion,
             num_candidates=num_candidates,
         )
-    _show(hits, as_json, first=offset + 1)
+    _give(hits, output, as_json, first=offset + 1)
 
 
 @click.command()
@@ -128,6 +132,7 @@ def search(
     is_flag=True,
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
+@file_option
 @output_option
 @encoder_options
 def mine(
@@ -136,6 +141,7 @@ def mine(
     threshold: float | None,
     filters: tuple[str, ...],
     candidates: bool,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -154,7 +160,7 @@ def mine(
         hits = corpus.iter_mine(
             phrases, threshold=threshold, where=where, exhaustive=not candidates
         )
-        _show(hits, as_json)
+        _give(hits, output, as_json)
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -164,6 +170,7 @@ def mine(
 @id_field_option
 @text_field_option
 @format_option
+@file_option
 @output_option
 @encoder_options
 def scan(
@@ -173,6 +180,7 @@ def scan(
     id_field: str,
     text_field: str,
     format_name: str | None,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -208,13 +216,26 @@ def scan(
                 else:
                     yield record
 
-    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    hits = scan_documents(documents(), phrases, threshold=threshold, encoder=encoder)
+    _give(hits, output, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
 
 
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
+def _give(hits: Iterable[Hit], output: Path | None, as_json: bool | None, first: int = 1) -> None:
+    """Write hits to a file, or print them."""
+    if output is None:
+        _show(hits, as_json, first)
+        return
+    if as_json is not None:
+        raise click.UsageError("give --output or --json/--text, not both")
+    from slice_os.hit_files import write_hits
+
+    click.echo(f"{output}: {write_hits(hits, output):,} hits", err=True)
+
+
+def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
