@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.results import Hit
 from slice_os.rows import csv_file, parquet_file, xlsx_file
+from slice_os.rows.replacing import replacing
 from slice_os.rows.table import Table, spooled
 
 
@@ -46,7 +45,7 @@ def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
     """
     format_ = output_format(path)
     counted = _Counted(hits)
-    with _replacing(Path(path)) as part:
+    with replacing(Path(path)) as part:
         format_.write(counted, part)
     return counted.count
 
@@ -84,24 +83,15 @@ class _Counted:
             yield hit
 
 
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside a path that takes its place at the end, unless there is an error."""
-    path = path.resolve()  # what a link points to is replaced, not the link
-    part = path.with_name(f".{token_hex(8)}{path.suffix}")
-    try:
-        yield part
-        if path.exists():
-            part.chmod(path.stat().st_mode)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
 def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:
     with path.open("wb") as stream:
         stream.writelines(hit.to_json() for hit in hits)
+
+
+def _write_page(hits: Iterable[Hit], path: Path) -> None:
+    from slice_os.report.page import write_page
+
+    write_page(hits, path)
 
 
 def _as_table(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:
@@ -121,4 +111,5 @@ FORMATS = {
     ".csv": HitFormat(_as_table(csv_file.write)),
     ".xlsx": HitFormat(_as_table(xlsx_file.write), "xlsxwriter", "tables"),
     ".parquet": HitFormat(_as_table(parquet_file.write), "pyarrow", "tables"),
+    ".html": HitFormat(_write_page, "jinja2", "report"),
 }

@@ -23,6 +23,7 @@ COMMANDS = {
     "search": "slice_os.cli.search:search",
     "mine": "slice_os.cli.search:mine",
     "scan": "slice_os.cli.search:scan",
+    "report": "slice_os.cli.report:report",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",

@@ -62,6 +62,10 @@ class CosineRange(click.FloatRange):
         return number
 
 
+# The extension of a report.
+REPORT = ".html"
+
+
 class HitFile(click.Path):
     """A file for hits, whose extension names the format; one that cannot be written is refused."""
 
@@ -123,7 +127,8 @@ file_option = click.option(
     "--output",
     type=HitFile(),
     metavar="FILE",
-    help="Write the hits to this file instead, as .jsonl, .csv, .xlsx or .parquet.",
+    help="Write the hits to this file instead, as .jsonl, .csv, .xlsx, .parquet, or as "
+    "a report in .html.",
 )
 
 id_field_option = click.option(

@@ -11,6 +11,7 @@ import click
 
 from slice_os.cli.options import (
     FORMATS_HELP,
+    REPORT,
     CosineRange,
     RenamedOption,
     chosen_encoder,
@@ -35,6 +36,9 @@ from slice_os.search_options import (
 if TYPE_CHECKING:
     from slice_os.documents import Document
     from slice_os.results import Hit
+
+# How far below the threshold a near miss of a report is.
+NEAR = 0.05
 
 _threshold = click.option(
     "--threshold",
@@ -157,10 +161,12 @@ def mine(
 
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+        least = corpus.encoder.card.threshold if threshold is None else threshold
+        near = NEAR if output and output.suffix.lower() == REPORT else 0.0
         hits = corpus.iter_mine(
-            phrases, threshold=threshold, where=where, exhaustive=not candidates
+            phrases, threshold=max(-1, least - near), where=where, exhaustive=not candidates
         )
-        _give(hits, output, as_json)
+        _give(hits, output, as_json, threshold=least)
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -223,16 +229,28 @@ def scan(
     return 1 if bad else 0
 
 
-def _give(hits: Iterable[Hit], output: Path | None, as_json: bool | None, first: int = 1) -> None:
-    """Write hits to a file, or print them."""
+def _give(
+    hits: Iterable[Hit],
+    output: Path | None,
+    as_json: bool | None,
+    first: int = 1,
+    threshold: float | None = None,
+) -> None:
+    """Write hits to a file, or print them; a report shows those below the threshold apart."""
     if output is None:
         _show(hits, as_json, first)
         return
     if as_json is not None:
         raise click.UsageError("give --output or --json/--text, not both")
-    from slice_os.hit_files import write_hits
+    if output.suffix.lower() == REPORT:
+        from slice_os.report.page import write_report
 
-    click.echo(f"{output}: {write_hits(hits, output):,} hits", err=True)
+        count = write_report(hits, output, threshold=threshold)
+    else:
+        from slice_os.hit_files import write_hits
+
+        count = write_hits(hits, output)
+    click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
 
 
 def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
