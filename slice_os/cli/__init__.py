@@ -25,6 +25,7 @@ COMMANDS = {
     "scan": "slice_os.cli.search:scan",
     "topics": "slice_os.cli.topics:topics",
     "review": "slice_os.cli.review:review",
+    "report": "slice_os.cli.report:report",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,9 +13,11 @@ from slice_os.cli.options import (
     COSINE,
     FORMATS_HELP,
     PROBABILITY,
+    REPORT,
     RenamedOption,
     chosen_encoder,
     encoder_options,
+    file_option,
     format_option,
     id_field_option,
     output_option,
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from slice_os.results import Hit
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+# How far below the threshold a near miss of a report is.
+NEAR = 0.05
 
 _threshold = click.option(
     "--threshold",
@@ -123,6 +129,7 @@ def _phrases(required: bool) -> Callable[[Command], Command]:
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@file_option
 @output_option
 @encoder_options
 def search(
@@ -138,6 +145,7 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -165,7 +173,7 @@ def search(
             min_probability=min_probability,
             order=order,
         )
-    _show(hits, as_json, first=offset + 1)
+    _give(hits, output, as_json, first=offset + 1)
 
 
 @click.command()
@@ -187,6 +195,7 @@ def search(
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
 @topic_run_options
+@file_option
 @output_option
 @encoder_options
 def mine(
@@ -204,6 +213,7 @@ def mine(
     state: str | None,
     counts: str | None,
     date_field: str,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -227,22 +237,27 @@ def mine(
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        if phrases:
-            hits: Iterable[Hit] = corpus.iter_mine(
+        if topic_paths:
+            hits: Iterable[Hit] = mined_topics(
+                corpus, topic_paths, where, not candidates, exclusive
+            )
+            hits = new_hits(hits, corpus, state) if only_new or state else hits
+        else:
+            near = NEAR if _has_near_misses(output, min_probability) else 0.0
+            threshold = corpus.encoder.card.threshold if near and threshold is None else threshold
+            hits = corpus.iter_mine(
                 phrases,
-                threshold=threshold,
+                threshold=None if threshold is None else max(-1, threshold - near),
                 where=where,
                 exhaustive=not candidates,
                 verify=verify,
                 min_probability=min_probability,
             )
-        else:
-            hits = mined_topics(corpus, topic_paths, where, not candidates, exclusive)
-            hits = new_hits(hits, corpus, state) if only_new or state else hits
         if counts:
             show_counts(hits, counts, date_field, as_json)
         else:
-            _show(ordered(hits, order) if order else hits, as_json)
+            hits = ordered(hits, order) if order else hits
+            _give(hits, output, as_json, threshold=threshold)
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -254,6 +269,7 @@ def mine(
 @id_field_option
 @text_field_option
 @format_option
+@file_option
 @output_option
 @encoder_options
 def scan(
@@ -265,6 +281,7 @@ def scan(
     id_field: str,
     text_field: str,
     format_name: str | None,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -308,13 +325,42 @@ def scan(
         verify=verify,
         min_probability=min_probability,
     )
-    _show(hits, as_json)
+    _give(hits, output, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
 
 
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
+def _has_near_misses(output: Path | None, min_probability: float | None) -> bool:
+    """Whether hits a little below the threshold are to be shown, too."""
+    return output is not None and output.suffix.lower() == REPORT and min_probability is None
+
+
+def _give(
+    hits: Iterable[Hit],
+    output: Path | None,
+    as_json: bool | None,
+    first: int = 1,
+    threshold: float | None = None,
+) -> None:
+    """Write hits to a file, or print them; a report shows those below the threshold apart."""
+    if output is None:
+        _show(hits, as_json, first)
+        return
+    if as_json is not None:
+        raise click.UsageError("give --output or --json/--text, not both")
+    if output.suffix.lower() == REPORT:
+        from slice_os.report.page import write_report
+
+        count = write_report(hits, output, threshold=threshold)
+    else:
+        from slice_os.hit_files import write_hits
+
+        count = write_hits(hits, output)
+    click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
+
+
+def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
