@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from slice_os.collapsing import collapse as collapsed
 from slice_os.contents import Contents
 from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
@@ -26,7 +28,7 @@ from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.refining import refinement
 from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SPAN
 from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -240,6 +242,8 @@ class Corpus(Contents):
         verify: bool | None = None,
         min_probability: float | None = None,
         order: str | None = None,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
@@ -259,15 +263,19 @@ class Corpus(Contents):
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
+            unit: how wide hits are: ``span``, or the ``clause``, ``sentence`` or ``turn`` around
+                the best span, as far as its passage goes; in a text without turns, the sentence.
+            collapse: show hits in the same words as one, with their count.
 
         Raises:
             InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
                 with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, parse_where(where))
+        query = make_query(self.encoder, phrases, parse_where(where), unit)
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
-        return refine.page(search(self.store, query, refine.scored_page(wanted)), wanted)
+        hits = search(self.store, query, refine.scored_page(wanted), collapse)
+        return refine.page(hits, wanted)
 
     def mine(
         self,
@@ -279,6 +287,8 @@ class Corpus(Contents):
         verify: bool | None = None,
         min_probability: float | None = None,
         order: str | None = None,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """Every span of every document at or above the threshold, without overlaps.
 
@@ -292,12 +302,16 @@ class Corpus(Contents):
             verify: whether the verifier reads the hits; see `search`.
             min_probability: least probability of a hit; None for any.
             order: ``score`` or ``probability``; None for that of the documents.
+            unit: how wide hits are; see `search`. If several spans of a phrase are in one clause,
+                sentence or turn, the best of them is the hit.
+            collapse: show hits in the same words as one, with their count.
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
-        query = make_query(self.encoder, phrases, parse_where(where))
+        query = make_query(self.encoder, phrases, parse_where(where), unit)
         mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
-        return refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
+        hits = refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
+        return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
 
     def iter_mine(
         self,
@@ -308,10 +322,11 @@ class Corpus(Contents):
         exhaustive: bool = True,
         verify: bool | None = None,
         min_probability: float | None = None,
+        unit: str = SPAN,
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         refine = refinement(self.encoder, self._verifier, verify, min_probability)
-        query = make_query(self.encoder, phrases, parse_where(where))
+        query = make_query(self.encoder, phrases, parse_where(where), unit)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))
 

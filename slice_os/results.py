@@ -35,6 +35,18 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """Code points ``start:end`` of a document."""
+
+    start: int
+    end: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Both as plain JSON types."""
+        return {"start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A span that paraphrases an origin phrase.
 
@@ -54,6 +66,10 @@ class Hit:
             otherwise by the model's calibration; None if the model has none.
         reasons: what the verifier holds against the hit, for people.
         topic: the topic that it is a hit of; None if it was not mined by topics.
+        sentence: the sentence around the span; several, if it crosses their borders.
+        turn: the turn of the conversation around the span; None in other texts.
+        span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
+        count: how many hits it stands for, if near-identical ones are collapsed.
     """
 
     phrase: str
@@ -69,6 +85,10 @@ class Hit:
     probability: float | None = None
     reasons: tuple[str, ...] = ()
     topic: str | None = None
+    sentence: Extent | None = None
+    turn: Extent | None = None
+    span: Extent | None = None
+    count: int = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
@@ -85,6 +105,10 @@ class Hit:
             "reasons": list(self.reasons),
             "phrase": self.phrase,
             "metadata": dict(self.metadata),
+            "sentence": self.sentence and self.sentence.to_dict(),
+            "turn": self.turn and self.turn.to_dict(),
+            "span": self.span and self.span.to_dict(),
+            "count": self.count,
             "passage": {
                 "start": self.context.start,
                 "end": self.context.end,

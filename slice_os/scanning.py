@@ -15,7 +15,7 @@ from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.query import Query
 from slice_os.refining import refinement
 from slice_os.results import Hit
-from slice_os.search_options import check_threshold
+from slice_os.search_options import SPAN, check_threshold
 from slice_os.verifier.claims import Verifier
 
 
@@ -28,6 +28,7 @@ def scan(
     verify: bool | None = None,
     min_probability: float | None = None,
     verifier: Verifier | None = None,
+    unit: str = SPAN,
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
 
@@ -42,12 +43,13 @@ def scan(
         verify: whether the verifier reads the hits; None if it was fitted to this encoder.
         min_probability: least probability of a hit; None for any.
         verifier: None for the bundled one.
+        unit: how wide hits are; see `Corpus.search`.
 
     Yields:
         Hits by document, passage, phrase and position; hits of one phrase never overlap.
     """
     encoder = encoder or SpanEncoder()
-    query = make_query(encoder, phrases)
+    query = make_query(encoder, phrases, unit=unit)
     refine = refinement(encoder, verifier, verify, min_probability)
     least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)

@@ -42,6 +42,8 @@ from slice_os.search_options import (
     NUM_CANDIDATES,
     ORDERS,
     REFINED,
+    SPAN,
+    UNITS,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +64,16 @@ _verify = click.option(
     "--verify/--no-verify",
     default=None,
     help="Let the verifier read each hit for its probability; by default if it knows the model.",
+)
+_unit = click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    default=SPAN,
+    show_default=True,
+    help="How wide hits are: the span, or the clause, sentence or turn around it.",
+)
+_collapse = click.option(
+    "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
 )
 _min_probability = click.option(
     "--min-probability",
@@ -129,6 +141,8 @@ def _phrases(required: bool) -> Callable[[Command], Command]:
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@_unit
+@_collapse
 @file_option
 @output_option
 @encoder_options
@@ -145,6 +159,8 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    unit: str,
+    collapse: bool,
     output: Path | None,
     as_json: bool | None,
     model: str | None,
@@ -172,6 +188,8 @@ def search(
             verify=verify,
             min_probability=min_probability,
             order=order,
+            unit=unit,
+            collapse=collapse,
         )
     _give(hits, output, as_json, first=offset + 1)
 
@@ -195,6 +213,8 @@ def search(
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
 @topic_run_options
+@_unit
+@_collapse
 @file_option
 @output_option
 @encoder_options
@@ -213,6 +233,8 @@ def mine(
     state: str | None,
     counts: str | None,
     date_field: str,
+    unit: str,
+    collapse: bool,
     output: Path | None,
     as_json: bool | None,
     model: str | None,
@@ -226,6 +248,7 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
     threshold, and hits of one topic never overlap.
     """
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.corpus import Corpus
     from slice_os.refining import ordered
 
@@ -252,10 +275,12 @@ def mine(
                 exhaustive=not candidates,
                 verify=verify,
                 min_probability=min_probability,
+                unit=unit,
             )
         if counts:
             show_counts(hits, counts, date_field, as_json)
         else:
+            hits = collapsed(hits) if collapse else hits
             hits = ordered(hits, order) if order else hits
             _give(hits, output, as_json, threshold=threshold)
 
@@ -269,6 +294,8 @@ def mine(
 @id_field_option
 @text_field_option
 @format_option
+@_unit
+@_collapse
 @file_option
 @output_option
 @encoder_options
@@ -281,6 +308,8 @@ def scan(
     id_field: str,
     text_field: str,
     format_name: str | None,
+    unit: str,
+    collapse: bool,
     output: Path | None,
     as_json: bool | None,
     model: str | None,
@@ -294,6 +323,7 @@ def scan(
     status is 1.
     """
     from slice_os.cli.render import complaint, printable
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.ingest.reading import read
@@ -324,8 +354,9 @@ def scan(
         encoder=encoder,
         verify=verify,
         min_probability=min_probability,
+        unit=unit,
     )
-    _give(hits, output, as_json)
+    _give(collapsed(hits) if collapse else hits, output, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
