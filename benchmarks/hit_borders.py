@@ -235,7 +235,7 @@ def measured(corpus: Corpus, phrases: Iterable[str]) -> dict[str, Any]:
 def compared(corpus: Corpus, phrases: Iterable[str]) -> list[dict[str, Any]]:
     """Counts for settings."""
     found = []
-    for weight, margin, sentence in product((0.0, 0.005, 0.01, 0.02), (0.05, 0.1), (0.0, 0.1)):
+    for weight, margin, sentence in product((0.0, 0.015, 0.03), (0.08, 0.12, 0.16), (0.0, 0.1)):
         if (weight == 0) != (sentence == 0):
             continue
         span_choice.BORDER_WEIGHT, span_choice.BORDER_MARGIN = weight, margin

@@ -31,7 +31,8 @@ PRIOR = 20
 # Words with a score nearer to 0 than this are left out.
 LEAST_SCORE = 0.3
 MOST_WORDS = 3_000
-_NOISE = re.compile(r"\{\w+\}")
+# Marks of noise in transcripts, and numbers of items, which look like words in brackets.
+_NOISE = re.compile(r"\{\w+\}|\(\w{1,4}\)")
 
 
 def texts(data: Path) -> Iterator[str]:
@@ -43,7 +44,7 @@ def texts(data: Path) -> Iterator[str]:
 
     for line in lines("qmsum/train.jsonl.gz"):
         for turn in json.loads(line)["meeting_transcripts"]:
-            yield _NOISE.sub("", turn["content"])
+            yield turn["content"]
     for line in lines("taskmaster4/tm4.jsonl.gz"):
         for turn in json.loads(line)["turns"]:
             yield turn["text"]
@@ -61,7 +62,7 @@ def counted(data: Path) -> dict[str, dict[str, float]]:
     """The scores, by place and word."""
     everywhere: Counter[str] = Counter()
     beside: dict[str, Counter[str]] = {"first": Counter(), "last": Counter()}
-    for text in texts(data):
+    for text in (_NOISE.sub(" ", found) for found in texts(data)):
         places = find_words(text).tolist()
         words = [text[start:end].casefold() for start, end in places]
         everywhere.update(words)

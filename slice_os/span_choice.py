@@ -17,8 +17,10 @@ from slice_os.spans import ScoredSpan
 
 # Chosen with benchmarks/hit_borders.py --tune, on other dialogues and contracts than it measures.
 SENTENCE_MARGIN = 0.1
-BORDER_MARGIN = 0.08
-BORDER_WEIGHT = 0.01
+BORDER_MARGIN = 0.12
+BORDER_WEIGHT = 0.03
+# Better borders count as this one, so that spans do not grow as far as the next punctuation.
+GOOD_BORDER = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +120,6 @@ def _at_borders(found: _Spans, borders: Borders | None) -> int:
     if whole[first] and found.cosines[first] >= best - SENTENCE_MARGIN:
         near, best = whole, found.cosines[first]
     rows = np.flatnonzero(near & (found.cosines >= best - BORDER_MARGIN))
-    ends = borders.scores[found.words[rows]] + borders.scores[found.ends[rows]]
+    scores = np.minimum(borders.scores, GOOD_BORDER)
+    ends = scores[found.words[rows]] + scores[found.ends[rows]]
     return int(rows[(found.cosines[rows] + BORDER_WEIGHT * ends).argmax()])
