@@ -17,7 +17,7 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.render import printable, render, styled
-from slice_os.cli.topics import topic_paths
+from slice_os.cli.topic_options import topic_paths
 
 if TYPE_CHECKING:
     from slice_os.topics.labels import Label

@@ -113,9 +113,9 @@ def show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | N
     rows = tally(hits, by, date_field)
     if as_json or (as_json is None and not sys.stdout.isatty()):
         for row in rows:
-            place = {by: row.place} if row.place else {}
+            where = {by: row.place} if row.place else {}
             counts = {"hits": row.hits, "documents": row.documents}
-            echo_json(orjson.dumps({"topic": row.topic, **place, **counts}))
+            echo_json(orjson.dumps({"topic": row.topic, **where, **counts}))
         return
     for row in rows:
         place = f"{printable(row.place)}  " if row.place else ""

@@ -268,11 +268,13 @@ def tag(
     type=click.Path(exists=True, dir_okay=False),
     help="JSON lines with topic, text and label, as `slice-os review` writes them.",
 )
+@exclusive_option
 @click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
 @encoder_options
 def learn(
     paths: tuple[str, ...],
     labels_file: str,
+    exclusive: bool,
     dry_run: bool,
     model: str | None,
     engine: str,
@@ -296,7 +298,7 @@ def learn(
         if not mine:
             click.echo(f"{printable(topic.name)}: no labels", err=True)
             continue
-        learned = learn_topic(topic, mine, encoder)
+        learned = learn_topic(topic, mine, encoder, exclusive=exclusive)
         click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
         if not dry_run:
             write_learned(path, learned)

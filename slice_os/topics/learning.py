@@ -25,6 +25,7 @@ PRIOR_WIDTH = 0.04
 TOWARDS_RIGHT = 0.5
 RAISE = 0.04
 SHARE_OF_RIGHT = 0.25
+BELOW_IF_EXCLUSIVE = 0.1
 
 KNOWN_COSINE = 0.95
 NEAR_THRESHOLD = 0.1
@@ -38,7 +39,12 @@ _NEWTON_STEPS = 25
 
 
 def learn(
-    topic: Topic, labels: Sequence[Label], encoder: SpanEncoder, today: date | None = None
+    topic: Topic,
+    labels: Sequence[Label],
+    encoder: SpanEncoder,
+    *,
+    exclusive: bool = False,
+    today: date | None = None,
 ) -> Learned:
     """What labels tell about a topic; what it learned before does not count.
 
@@ -50,6 +56,8 @@ def learn(
         topic: as its file has it.
         labels: of this topic.
         encoder: of the store that the topic is for.
+        exclusive: words count for the nearest of many topics alone, so that the others keep out
+            what a lower threshold lets in.
         today: the day to note; None for the present one.
 
     Raises:
@@ -74,6 +82,8 @@ def learn(
         cosines[wrong],
         grown=1 + len(added) / len(given),
     )
+    if exclusive:
+        threshold -= BELOW_IF_EXCLUSIVE
     counters = [
         row
         for row in wrong.tolist()
