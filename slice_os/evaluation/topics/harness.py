@@ -30,7 +30,7 @@ from slice_os.evaluation.topics.measures import (
 from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, Scoring
 from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors, best_spans, phrase_vectors
 
-PHRASES, LABELLED = 5, 30
+PHRASES, LABELLED = 5, 20
 # Of the sets that choose the threshold, so many parts of the topics are left out in turn.
 _FOLDS = 4
 

@@ -69,6 +69,7 @@ def phrase_vectors(encoder: TextEncoder, *blocks: Sequence[str]) -> PhraseVector
     )
 
 
+@one_blas_thread()
 def best_spans(
     encoder: TextEncoder,
     documents: Sequence[str],
@@ -94,16 +95,26 @@ def best_spans(
     return BestSpans(phrases.columns, cosines, words)
 
 
-@one_blas_thread()
-def _best(vectors: FloatArray, words: IntArray, phrases: FloatArray) -> tuple[FloatArray, IntArray]:
+def _best(
+    vectors: FloatArray, words: IntArray, phrases: FloatArray
+) -> tuple[FloatArray, npt.NDArray[np.uint8]]:
     """The cosine of the best span for each phrase, and its number of words."""
-    sums = np.concatenate([np.zeros((1, vectors.shape[1])), vectors.cumsum(0, dtype=np.float64)])
-    first, last = np.triu_indices(len(words))
-    short = last - first < MAX_WORDS
-    first, last = first[short], last[short]
-    spans = sums[words[last, 3]] - sums[words[first, 2]]
-    spans /= np.maximum(np.linalg.norm(spans, axis=1, keepdims=True), _TINY)
-    cosines: FloatArray = spans.astype(np.float32) @ phrases.T
-    best = cosines.argmax(axis=0)
-    highest: FloatArray = cosines[best, np.arange(len(phrases))]
-    return highest, (last - first + 1)[best]
+    products = _sums(vectors @ phrases.T)
+    sums = _sums(vectors)
+    highest = np.full(len(phrases), -1, dtype=np.float32)
+    lengths = np.ones(len(phrases), dtype=np.uint8)
+    for length in range(1, min(len(words), MAX_WORDS) + 1):
+        first, last = words[: len(words) - length + 1, 2], words[length - 1 :, 3]
+        norms = np.linalg.norm(sums[last] - sums[first], axis=1, keepdims=True)
+        cosines = ((products[last] - products[first]) / np.maximum(norms, _TINY)).max(axis=0)
+        better = cosines > highest
+        highest[better] = cosines[better]
+        lengths[better] = length
+    return highest, lengths
+
+
+def _sums(values: FloatArray) -> FloatArray:
+    """Sums of the rows before each row, and of all."""
+    sums = np.zeros((len(values) + 1, values.shape[1]), dtype=np.float32)
+    values.cumsum(axis=0, out=sums[1:])
+    return sums
