@@ -159,7 +159,8 @@ class Hit:
     def columns() -> tuple[Column, ...]:
         """The columns of hits in tables, in order; those of their metadata follow."""
         hints = {json_name: hint for _, json_name, hint in _hit_fields()}
-        return tuple(columns_of((name, hints[name]) for name in _blank().to_dict()))
+        named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
+        return tuple(columns_of(named))
 
 
 @cache

@@ -79,7 +79,7 @@ def test_shows_hits_and_near_misses_apart(out: Path) -> None:
     assert write_report(hits, out, threshold=0.5, title="Calls of May") == 3
     page = Page(out)
     assert "Calls of May" in page.text
-    assert "3 hits in 3 documents, cosine from 0.5 on; 1 near misses" in page.text
+    assert "3 hits in 3 documents, cosine from 0.5 on; 1 near miss" in page.text
     assert page.text.index("call-1:107-117") < page.text.index("call-2:107-117")
     assert [one.get("class") for one in page.all("article")] == [None, None, "near-miss", None]
     assert page.text.count("domain: mobile") == 4
@@ -170,7 +170,7 @@ class TestCommand:
         Hits((hit(1, 0.8), hit(2, 0.4))).to_jsonl("hits.jsonl")
         done = run("report", "hits.jsonl", "-o", "report.html", "--threshold", "0.5")
         assert (done.status, done.out, done.err) == (0, "", "report.html: 1 hit\n")
-        assert "1 near misses" in Page(tmp_path / "report.html").text
+        assert "1 near miss" in Page(tmp_path / "report.html").text
 
     def test_refuses_other_input(self, run: Run, tmp_path: Path) -> None:  # noqa: F811
         (tmp_path / "hits.jsonl").write_text("{}\n")
