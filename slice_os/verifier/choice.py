@@ -7,8 +7,8 @@ from functools import lru_cache
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import ModelError
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.combined import COMBINATION, CombinedVerifier, read_combination
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.combined import COMBINATION, read_combination
+from slice_os.verifier.opening import COMBINED, open_verifier
 
 
 def chosen_verifier(
@@ -41,6 +41,4 @@ def chosen_verifier(
 
 @lru_cache(maxsize=2)
 def _bundled(encoder: SpanEncoder) -> Verifier:
-    combination = read_combination()
-    parts = {name: CrossEncoderVerifier(name) for name in combination.parts}
-    return CombinedVerifier(parts, combination)
+    return open_verifier(COMBINED, encoder)
