@@ -21,7 +21,7 @@ from slice_os.training.contrasts.frames import made_statements
 from slice_os.training.contrasts.lexicon import clause, lexicon, party
 from slice_os.training.contrasts.modes import CONTRASTED, MODES
 from slice_os.training.contrasts.rows import KINDS, ContrastRow, read_rows, write_rows
-from slice_os.training.contrasts.verbs import gerund, participle, past, third
+from slice_os.verifier.wording.verbs import gerund, participle, past, third
 
 VERBS = frozenset(["like", "go", "want", "call", "see", "know", "take", "have", "pay", "work"])
 

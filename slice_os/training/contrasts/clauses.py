@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from slice_os.training.contrasts.modes import MODES
-from slice_os.training.contrasts.verbs import gerund, participle, past, third
+from slice_os.verifier.wording.verbs import gerund, participle, past, third
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<verb>\w+))?\}")
 _CONTRACTED = {

@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 
 from slice_os.training.contrasts.lexicon import lexicon
-from slice_os.training.contrasts.verbs import bases, past, third
+from slice_os.verifier.wording.verbs import bases, past, third
 
 Edit = Callable[[str, frozenset[str], Random], "tuple[str, str] | None"]
 """From a sentence, the verbs of English and a source of randomness to the sentence edited and what
@@ -41,7 +41,28 @@ _ASKED = re.compile(
 )
 _WILL = re.compile(r"(?:\bwill|'ll| (?:am|is|are) going to) (?P<verb>[a-z]+)\b")
 _DIGITS = re.compile(r"\d+")
-_PERSONS = re.compile(r"\b(?:I|me|my|mine|myself|you|your|yours|yourself)\b(?P<next> \w+)?")
+_PERSONS = re.compile(
+    r"(?P<before>(?:\b[\w']+)?\W*)"
+    r"\b(?P<person>I|me|my|mine|myself|[Yy]ou|[Yy]our|[Yy]ours|[Yy]ourself)\b"
+    r"(?P<next>'\w+| (?:am|was|are|were)\b)?"
+)
+_OTHER_PERSON = {
+    "my": "your",
+    "mine": "yours",
+    "myself": "yourself",
+    "me": "you",
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+}
+_BEFORE_SUBJECT = frozenset(
+    (
+        *("", "that", "if", "whether", "and", "but", "because", "when", "what", "who", "where"),
+        *("how", "do", "did", "are", "were", "can", "could", "will", "would", "have", "should"),
+        *("think", "know", "hope", "why", "as", "than", "so", "then", "until", "before", "after"),
+        "while",
+    )
+)
 _NOT_VERB = re.compile(
     r"(?:at|in|on|to|too|all|both|just|also|now|like|even|well|back|ever|still|not)\Z"
 )
@@ -154,26 +175,23 @@ def move_in_time(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str
 
 def swap_roles(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
     """Exchange two parties, or first and second person."""
-    persons = [match[0].split(" ")[0].lower() for match in _PERSONS.finditer(sentence)]
-    if any(one.startswith("you") for one in persons) and len({one[:1] for one in persons}) > 1:
+    persons = {match["person"].lower()[:1] for match in _PERSONS.finditer(sentence)}
+    if "y" in persons and len(persons) > 1:
         return _tidy(_PERSONS.sub(_other_person, sentence)), "persons"
     return _swapped("roles", sentence, rng)
 
 
 def _other_person(found: re.Match[str]) -> str:
-    word, following = found[0].split(" ")[0].lower(), found["next"] or ""
-    plain = {"my": "your", "mine": "yours", "myself": "yourself", "me": "you"}
-    back = {"your": "my", "yours": "mine", "yourself": "myself"}
-    if word in plain or word in back:
-        return (plain | back)[word] + following
-    if word == "i":
-        return "you" + {" am": " are", " was": " were"}.get(following, following)
-    alone = not following or bool(_NOT_VERB.match(following.strip()))
-    return (
-        "me" + following
-        if alone
-        else "I" + {" are": " am", " were": " was"}.get(following, following)
-    )
+    person, following = found["person"].lower(), found["next"] or ""
+    if person in _OTHER_PERSON:
+        return f"{found['before']}{_OTHER_PERSON[person]}{following}"
+    if person == "i":
+        changed = {" am": " are", "'m": "'re", " was": " were"}.get(following, following)
+        return f"{found['before']}you{changed}"
+    if found["before"].strip().lower() in _BEFORE_SUBJECT or following.startswith("'"):
+        changed = {" are": " am", "'re": "'m", " were": " was"}.get(following, following)
+        return f"{found['before']}I{changed}"
+    return f"{found['before']}me{following}"
 
 
 def change_number(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
@@ -235,7 +253,7 @@ def _swapped(kind: str, sentence: str, rng: Random) -> tuple[str, str] | None:
 
 @cache
 def _either(first: str, second: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{re.escape(first)}|{re.escape(second)})\b")
+    return re.compile(rf"\b(?:{re.escape(first)}|{re.escape(second)})\b(?!n?'t|not\b)")
 
 
 def _lowered(subject: str) -> str:

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from slice_os.training.contrasts.clauses import Clause, Party
-from slice_os.training.contrasts.verbs import participle
+from slice_os.verifier.wording.verbs import participle
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -112,7 +112,11 @@ def _step(
     entropy = torch.nn.functional.binary_cross_entropy_with_logits(odds, says)
     ranking = _ranking_loss(odds, says, phrases)
     loss = entropy + recipe.pairwise * ranking
-    found = {"loss": float(loss), "entropy": float(entropy), "ranking": float(ranking)}
+    found = {
+        "loss": float(loss.detach()),
+        "entropy": float(entropy.detach()),
+        "ranking": float(ranking.detach()),
+    }
     for group in optimizer.param_groups:
         group["lr"] = rate * group["scale"]
     optimizer.zero_grad()

@@ -31,6 +31,7 @@ _FORMS = {
     base: (past, participle)
     for base, past, participle in (entry.split() for entry in _IRREGULAR.split(","))
 }
+_PASTS = frozenset(form for forms in _FORMS.values() for form in forms) - _FORMS.keys()
 _DOUBLED = re.compile(
     r"(?:admit|ban|beg|cancel|commit|control|drop|equip|grab|hug|label|model|nag|occur|omit|permit"
     r"|plan|prefer|refer|regret|rob|scan|ship|shop|skip|slip|stop|submit|swap|tip|top|transfer"
@@ -90,3 +91,8 @@ def _regular(head: str) -> str:
 def _parts(verb: str) -> tuple[str, str]:
     head, space, rest = verb.partition(" ")
     return head, space + rest
+
+
+def is_past(word: str) -> bool:
+    """Whether a word looks like a past tense or a past participle."""
+    return word in _PASTS or (word.endswith("ed") and len(word) > 4)
