@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
 from slice_os.collapsing import CollapsedPage
-from slice_os.corpus import Corpus, Filter
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
-from slice_os.filters import parse_where
+from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,

@@ -93,7 +93,6 @@ class Hit:
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
         return {
-            "topic": self.topic,
             "doc_id": self.doc_id,
             "start": self.start,
             "end": self.end,
@@ -104,6 +103,7 @@ class Hit:
             "probability": None if self.probability is None else round(self.probability, 6),
             "reasons": list(self.reasons),
             "phrase": self.phrase,
+            "topic": self.topic,
             "metadata": dict(self.metadata),
             "sentence": self.sentence and self.sentence.to_dict(),
             "turn": self.turn and self.turn.to_dict(),

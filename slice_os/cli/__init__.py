@@ -21,8 +21,8 @@ from slice_os.version import __version__
 COMMANDS = {
     "ingest": "slice_os.cli.ingest:ingest",
     "search": "slice_os.cli.search:search",
-    "mine": "slice_os.cli.search:mine",
-    "scan": "slice_os.cli.search:scan",
+    "mine": "slice_os.cli.mine:mine",
+    "scan": "slice_os.cli.scan:scan",
     "topics": "slice_os.cli.topics:topics",
     "review": "slice_os.cli.review:review",
     "report": "slice_os.cli.report:report",

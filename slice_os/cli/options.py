@@ -122,15 +122,6 @@ output_option = click.option(
     help="JSON lines, or hits in context; by default JSON unless the output is a terminal.",
 )
 
-file_option = click.option(
-    "-o",
-    "--output",
-    type=HitFile(),
-    metavar="FILE",
-    help="Write the hits to this file instead, as .jsonl, .csv, .xlsx, .parquet, or as "
-    "a report in .html.",
-)
-
 id_field_option = click.option(
     "--id-field", default="id", show_default=True, help="Tables and JSON: field of the document id."
 )

@@ -1,38 +1,22 @@
-"""`slice-os search`, `slice-os mine` and `slice-os scan`."""
+"""`slice-os search`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from slice_os.cli.hit_options import collapse_option, file_option, give, unit_option, verify_option
 from slice_os.cli.options import (
     COSINE,
-    FORMATS_HELP,
     PROBABILITY,
-    REPORT,
     RenamedOption,
     chosen_encoder,
     encoder_options,
-    file_option,
-    format_option,
-    id_field_option,
     output_option,
     parse_filters,
     store_option,
-    text_field_option,
     where_option,
-)
-from slice_os.cli.render import echo_json
-from slice_os.cli.topic_options import (
-    mined_topics,
-    new_hits,
-    show_counts,
-    topic_run_options,
-    topics_option,
 )
 from slice_os.search_options import (
     BY_SCORE,
@@ -42,55 +26,7 @@ from slice_os.search_options import (
     NUM_CANDIDATES,
     ORDERS,
     REFINED,
-    SPAN,
-    UNITS,
 )
-
-if TYPE_CHECKING:
-    from slice_os.documents import Document
-    from slice_os.results import Hit
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-# How far below the threshold a near miss of a report is.
-NEAR = 0.05
-
-_threshold = click.option(
-    "--threshold",
-    type=COSINE,
-    help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
-)
-_verify = click.option(
-    "--verify/--no-verify",
-    default=None,
-    help="Let the verifier read each hit for its probability; by default if it knows the model.",
-)
-_unit = click.option(
-    "--unit",
-    type=click.Choice(UNITS),
-    default=SPAN,
-    show_default=True,
-    help="How wide hits are: the span, or the clause, sentence or turn around it.",
-)
-_collapse = click.option(
-    "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
-)
-_min_probability = click.option(
-    "--min-probability",
-    type=PROBABILITY,
-    help="Lowest probability of a hit; the threshold is then low unless you give one.",
-)
-
-
-def _phrases(required: bool) -> Callable[[Command], Command]:
-    return click.option(
-        "-p",
-        "--phrase",
-        "phrases",
-        multiple=True,
-        required=required,
-        help="Phrase to find; repeatable.",
-    )
 
 
 @click.command()
@@ -111,7 +47,7 @@ def _phrases(required: bool) -> Callable[[Command], Command]:
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
 @click.option("--threshold", type=COSINE, help="Lowest cosine of a hit.")
-@_verify
+@verify_option
 @click.option(
     "--min-probability",
     type=PROBABILITY,
@@ -141,8 +77,8 @@ def _phrases(required: bool) -> Callable[[Command], Command]:
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
-@_unit
-@_collapse
+@unit_option
+@collapse_option
 @file_option
 @output_option
 @encoder_options
@@ -191,216 +127,4 @@ def search(
             unit=unit,
             collapse=collapse,
         )
-    _give(hits, output, as_json, first=offset + 1)
-
-
-@click.command()
-@_phrases(required=False)
-@topics_option()
-@store_option
-@_threshold
-@_verify
-@_min_probability
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    help="Show all hits at the end in this order, not one by one as their documents come.",
-)
-@where_option
-@click.option(
-    "--candidates",
-    is_flag=True,
-    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
-)
-@topic_run_options
-@_unit
-@_collapse
-@file_option
-@output_option
-@encoder_options
-def mine(
-    phrases: tuple[str, ...],
-    topic_paths: tuple[str, ...],
-    store: str,
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
-    order: str | None,
-    filters: tuple[str, ...],
-    candidates: bool,
-    exclusive: bool,
-    only_new: bool,
-    state: str | None,
-    counts: str | None,
-    date_field: str,
-    unit: str,
-    collapse: bool,
-    output: Path | None,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> None:
-    """Find every span in a store that says one of the phrases, document by document.
-
-    Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
-    threshold, and hits of one topic never overlap.
-    """
-    from slice_os.collapsing import collapse as collapsed
-    from slice_os.corpus import Corpus
-    from slice_os.refining import ordered
-
-    if bool(phrases) == bool(topic_paths):
-        raise click.UsageError("give --phrase or --topics")
-    if topic_paths and threshold is not None:
-        raise click.UsageError("--threshold: with --topics, the files of the topics have it")
-    if phrases and (exclusive or only_new or state or counts):
-        raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
-    where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        if topic_paths:
-            hits: Iterable[Hit] = mined_topics(
-                corpus, topic_paths, where, not candidates, exclusive
-            )
-            hits = new_hits(hits, corpus, state) if only_new or state else hits
-        else:
-            near = NEAR if _has_near_misses(output, min_probability) else 0.0
-            threshold = corpus.encoder.card.threshold if near and threshold is None else threshold
-            hits = corpus.iter_mine(
-                phrases,
-                threshold=None if threshold is None else max(-1, threshold - near),
-                where=where,
-                exhaustive=not candidates,
-                verify=verify,
-                min_probability=min_probability,
-                unit=unit,
-            )
-        if counts:
-            show_counts(hits, counts, date_field, as_json)
-        else:
-            hits = collapsed(hits) if collapse else hits
-            hits = ordered(hits, order) if order else hits
-            _give(hits, output, as_json, threshold=threshold)
-
-
-@click.command(epilog=FORMATS_HELP)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_phrases(required=True)
-@_threshold
-@_verify
-@_min_probability
-@id_field_option
-@text_field_option
-@format_option
-@_unit
-@_collapse
-@file_option
-@output_option
-@encoder_options
-def scan(
-    paths: tuple[str, ...],
-    phrases: tuple[str, ...],
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
-    id_field: str,
-    text_field: str,
-    format_name: str | None,
-    unit: str,
-    collapse: bool,
-    output: Path | None,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> int:
-    """Find every span in files or standard input (-) that says a phrase, without a store.
-
-    A record that cannot be used is reported on standard error; reading continues, and the exit
-    status is 1.
-    """
-    from slice_os.cli.render import complaint, printable
-    from slice_os.collapsing import collapse as collapsed
-    from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.ingest.reading import read
-    from slice_os.ingest.sources import find_sources, skipped_line
-    from slice_os.scanning import scan as scan_documents
-
-    encoder = chosen_encoder(model, engine, providers, threads)
-    if not isinstance(encoder, SpanEncoder):
-        encoder = SpanEncoder(encoder)
-    options = ReadOptions(id_field, text_field)
-    sources = find_sources(paths, format_name)
-    bad = 0
-
-    def documents() -> Iterator[Document]:
-        nonlocal bad
-        for source in sources:
-            for record in read(source, options):
-                if isinstance(record, BadRecord):
-                    bad += 1
-                    click.echo(complaint(record), err=True)
-                else:
-                    yield record
-
-    hits = scan_documents(
-        documents(),
-        phrases,
-        threshold=threshold,
-        encoder=encoder,
-        verify=verify,
-        min_probability=min_probability,
-        unit=unit,
-    )
-    _give(collapsed(hits) if collapse else hits, output, as_json)
-    if sources.skipped:
-        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
-    return 1 if bad else 0
-
-
-def _has_near_misses(output: Path | None, min_probability: float | None) -> bool:
-    """Whether hits a little below the threshold are to be shown, too."""
-    return output is not None and output.suffix.lower() == REPORT and min_probability is None
-
-
-def _give(
-    hits: Iterable[Hit],
-    output: Path | None,
-    as_json: bool | None,
-    first: int = 1,
-    threshold: float | None = None,
-) -> None:
-    """Write hits to a file, or print them; a report shows those below the threshold apart."""
-    if output is None:
-        _show(hits, as_json, first)
-        return
-    if as_json is not None:
-        raise click.UsageError("give --output or --json/--text, not both")
-    if output.suffix.lower() == REPORT:
-        from slice_os.report.page import write_report
-
-        count = write_report(hits, output, threshold=threshold)
-    else:
-        from slice_os.hit_files import write_hits
-
-        count = write_hits(hits, output)
-    click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
-
-
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
-    """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
-    from slice_os.cli.render import render
-
-    if as_json or (as_json is None and not sys.stdout.isatty()):
-        for hit in hits:
-            echo_json(hit.to_json())
-        return
-    number = first - 1
-    for number, hit in enumerate(hits, start=first):
-        click.echo(render(hit, number))
-    if number < first:
-        click.echo("no hits", err=True)
+    give(hits, output, as_json, first=offset + 1)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.corpus import Corpus, Filter
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
+from slice_os.filters import Filter
 from slice_os.results import Hit
 from slice_os.topics.assignment import Rule, assign
 from slice_os.topics.run import make_rules, mine_phrases, span_cosines

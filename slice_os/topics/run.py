@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from slice_os.corpus import Corpus, Filter
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.filters import Filter
 from slice_os.results import Hit
 from slice_os.topics.assignment import Rule, SpanCosines, assign
 from slice_os.topics.topic import Topic
