@@ -92,11 +92,10 @@ def read_combination(path: Path = COMBINATION) -> Combination:
     expected = [field.name for field in fields(Combination)]
     if sorted(raw) != sorted(expected):
         raise ModelError(f"{path}: expected the fields {', '.join(expected)}; fit it again")
-    lists = ("parts", "weights", "alone_weights")
     try:
-        return Combination(
-            **{name: tuple(raw[name]) if name in lists else raw[name] for name in raw}
-        )
+        for name in ("parts", "weights", "alone_weights"):
+            raw[name] = tuple(raw[name])
+        return Combination(**raw)
     except TypeError as error:
         raise ModelError(f"{path}: a value is of another type ({error}); fit it again") from None
     except ModelError as error:
