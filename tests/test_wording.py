@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from slice_os.encoder import SpanEncoder
@@ -40,7 +42,8 @@ def encoder() -> SpanEncoder:
 )
 def test_amounts_are_the_same_however_they_are_written(first: str, second: str, same: bool) -> None:
     ours, theirs = find_amounts(first), find_amounts(second)
-    assert ours and theirs
+    assert ours
+    assert theirs
     assert (not unmatched(ours, theirs)) is same
 
 
@@ -64,15 +67,17 @@ def test_questions_are_told_from_statements(text: str, after: str, asked: bool) 
 
 
 def test_words_have_opposites_and_converses() -> None:
-    assert opposite("happy", "unhappy") and opposite("accepted", "rejected")
+    assert opposite("happy", "unhappy")
+    assert opposite("accepted", "rejected")
     assert not opposite("happy", "happily")
-    assert converse("buy", "sold") and not converse("buy", "bought")
+    assert converse("buy", "sold")
+    assert not converse("buy", "bought")
 
 
 @pytest.mark.parametrize(
     ("phrase", "text", "reason"),
     [
-        ("I will leave for another provider", "I would never leave for another provider", "negated here"),
+        ("I will go to another shop", "I would never go to another shop", "negated here"),
         ("payment within 30 days", "payment within 90 days", "30 days ≠ 90 days"),
         ("my card is blocked", "is my card blocked?", "asks, does not say"),
         ("the Buyer indemnifies the Seller", "the Seller indemnifies the Buyer", "other way round"),
@@ -124,7 +129,5 @@ def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> No
 
 
 def test_weights_of_another_encoder_are_refused(encoder: SpanEncoder) -> None:
-    from dataclasses import replace
-
     with pytest.raises(ModelError, match="belongs to encoder other"):
         AlignmentVerifier(encoder, replace(read_weights(), encoder_id="other"))

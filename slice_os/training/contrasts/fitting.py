@@ -11,12 +11,12 @@ from slice_os.arrays import Float64Array, FloatArray
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import MissingExtraError
 from slice_os.training.contrasts.rows import ContrastRow
-from slice_os.verifier.claims import Claim
+from slice_os.verifier.claims import claim_in
 from slice_os.verifier.wording.alignment import AlignmentWeights
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import read_claims
 
-_BATCH = 256
+_BATCH = 64
 
 
 def features_of(
@@ -34,7 +34,8 @@ def features_of(
     found = []
     for start in range(0, len(rows), _BATCH):
         claims = [
-            Claim(row.phrase, row.text, row.start, row.end) for row in rows[start : start + _BATCH]
+            claim_in(row.phrase, row.text, row.start, row.end)
+            for row in rows[start : start + _BATCH]
         ]
         found += [compare_wording(one).features for one in read_claims(encoder, claims)]
         report(len(found))

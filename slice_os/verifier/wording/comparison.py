@@ -9,7 +9,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import Amount, find_amounts, unmatched
 from slice_os.verifier.wording.cues import CUES, asks, denials
-from slice_os.verifier.wording.pairs import opposite
+from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.parties import PERSONS, Match, Order, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
 from slice_os.verifier.wording.verbs import is_past
@@ -32,7 +32,15 @@ _NUMBERED = (
         "kept",
         "flipped",
     ),
-    *("past_verb", "span_past_verb", "past_gone", "past_new", "turned_voice", "other_person"),
+    *(
+        "past_verb",
+        "span_past_verb",
+        "past_gone",
+        "past_new",
+        "turned_voice",
+        "other_person",
+        "reasons",
+    ),
 )
 FEATURES = (
     *_NUMBERED,
@@ -74,6 +82,12 @@ def compare_wording(reading: Reading) -> Comparison:
     past, span_past = (any(map(is_past, words)) for words in (reading.phrase, reading.span))
     voices = found["passive"][0] != found["passive"][1]
     odd = (own[0] + other[0]) % 2
+    reasons = _reasons(odd, own, other, opposites, missing, extra, asked, span_asked)
+    exact = order.exact_same != order.exact_inverted
+    if exact and _flipped(order, voices) and found["from"][0] == found["from"][1]:
+        reasons.append("other way round")
+    found["past"] = (found["past"][0] or past, found["past"][1] or span_past)
+    reasons += _moods(found)
     values = [
         *_similarity(reading, similar, matches),
         min(own[0], 3), min(own[1], 3), min(other[0], 3), min(other[1], 3),
@@ -85,15 +99,10 @@ def compare_wording(reading: Reading) -> Comparison:
         min(order.exact_same, 6), min(order.exact_inverted, 6), order.converse, order.turned,
         order.kept, _flipped(order, voices), past, span_past,
         past and not span_past, span_past and not past, voices, _other_person(reading),
+        min(len(reasons), 3),
     ]  # fmt: skip
     for has, had in found.values():
         values += [has and not had, had and not has, has and had]
-    reasons = _reasons(odd, own, other, opposites, missing, extra, asked, span_asked)
-    exact = order.exact_same != order.exact_inverted
-    if exact and _flipped(order, voices) and found["from"][0] == found["from"][1]:
-        reasons.append("other way round")
-    found["past"] = (found["past"][0] or past, found["past"][1] or span_past)
-    reasons += _moods(found)
     return Comparison(np.array(values, dtype=np.float32), tuple(reasons))
 
 
@@ -143,7 +152,7 @@ def _opposites(reading: Reading) -> list[tuple[str, str]]:
         (one, other)
         for one in sorted(ours - theirs)
         for other in sorted(theirs - ours)
-        if opposite(one, other)
+        if opposite(one, other) and not converse(one, other)
     ]
 
 
@@ -191,7 +200,8 @@ def _moods(found: dict[str, tuple[bool, bool]]) -> list[str]:
     gained = {name for name, (has, had) in found.items() if had and not has}
     lost = {name for name, (has, had) in found.items() if has and not had}
     past = {"past", "perfect"}
-    if ("future" in gained and past & lost) or (past & gained and "future" in lost):
+    before, after = (any(found[name][side] for name in past) for side in (0, 1))
+    if ("future" in gained and before) or ("future" in lost and after):
         reasons.append("another time")
     if ("least" in lost and "most" in gained) or ("most" in lost and "least" in gained):
         reasons.append("another bound")
