@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
+from slice_os.collapsing import CollapsedPage
 from slice_os.corpus import Corpus, Filter
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import parse_where
@@ -31,6 +33,7 @@ from slice_os.search_options import (
     DEFAULT_FUSION,
     NUM_CANDIDATES,
     SERVER,
+    SPAN,
     check_threshold,
     load_fusion,
 )
@@ -101,6 +104,8 @@ class AsyncCorpus:
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
         if self._local is not None:
@@ -113,18 +118,20 @@ class AsyncCorpus:
                 where=where,
                 fusion=fusion,
                 num_candidates=num_candidates,
+                unit=unit,
+                collapse=collapse,
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
-        store, query = await self._query(phrases, where)
-        if (page := await store.page(query, wanted)) is not None:
-            return page_hits(page, query, wanted)
-        if fusion == SERVER:
-            candidates, scores = await store.rank_fused(query, num_candidates)
-        else:
-            candidates = await store.rank(query, num_candidates)
-            scores = fused(candidates, load_fusion(fusion))
-        return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
+        store, query = await self._query(phrases, where, unit)
+        if not collapse:
+            return await _page(store, query, wanted)
+        attempt = CollapsedPage.of(wanted, exhaustive=False)
+        while True:
+            found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+            if (page := attempt.hits(found)) is not None:
+                return page
+            attempt = attempt.more()
 
     async def mine(
         self,
@@ -133,19 +140,20 @@ class AsyncCorpus:
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        unit: str = SPAN,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
         if threshold is not None:
             check_threshold(threshold)
         if self._local is not None:
             mined = self._local.iter_mine(
-                phrases, threshold=threshold, where=where, exhaustive=exhaustive
+                phrases, threshold=threshold, where=where, exhaustive=exhaustive, unit=unit
             )
             async with aclosing(_from_thread(mined)) as hits:
                 async for hit in hits:
                     yield hit
             return
-        store, query = await self._query(phrases, where)
+        store, query = await self._query(phrases, where, unit)
         least = store.index.settings.encoder.threshold if threshold is None else threshold
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
@@ -171,10 +179,10 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None
+        self, phrases: str | Sequence[str], where: Filter | None, unit: str
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where))
+        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
         return store, query
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
@@ -206,6 +214,17 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
                     yield hit
         finally:
             await loop.run_in_executor(thread, hits.close)
+
+
+async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
+    if (page := await store.page(query, wanted)) is not None:
+        return await asyncio.to_thread(page_hits, page, query, wanted)
+    if wanted.fusion == SERVER:
+        candidates, scores = await store.rank_fused(query, wanted.num_candidates)
+    else:
+        candidates = await store.rank(query, wanted.num_candidates)
+        scores = fused(candidates, load_fusion(wanted.fusion))
+    return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
 
 
 def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from slice_os.collapsing import collapse as collapsed
 from slice_os.contents import Contents
 from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
@@ -24,7 +25,7 @@ from slice_os.model import bundled_model
 from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SPAN
 from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -231,6 +232,8 @@ class Corpus(Contents):
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """The best passages for any of the phrases, each with its best span.
 
@@ -246,12 +249,15 @@ class Corpus(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
+            unit: how wide hits are: ``span``, or the ``clause``, ``sentence`` or ``turn`` around
+                the best span, as far as its passage goes; in a text without turns, the sentence.
+            collapse: show hits in the same words as one, with their count.
 
         Raises:
             InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
                 with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, parse_where(where))
+        query = make_query(self.encoder, phrases, parse_where(where), unit)
         return search(
             self.store,
             query,
@@ -260,6 +266,7 @@ class Corpus(Contents):
             threshold=threshold,
             fusion=fusion,
             num_candidates=num_candidates,
+            collapse=collapse,
         )
 
     def mine(
@@ -269,6 +276,8 @@ class Corpus(Contents):
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """Every span of every document at or above the threshold, without overlaps.
 
@@ -278,9 +287,16 @@ class Corpus(Contents):
             where: conditions on metadata fields; see `search`.
             exhaustive: score every passage, so that none is missed; otherwise only those that an
                 index in OpenSearch proposes. Local stores always score every passage.
+            unit: how wide hits are; see `search`. If several spans of a phrase are in one clause,
+                sentence or turn, the best of them is the hit.
+            collapse: show hits in the same words as one, with their count.
         """
         least = self.encoder.card.threshold if threshold is None else threshold
-        hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
+        hits: Iterable[Hit] = self.iter_mine(
+            phrases, threshold=least, where=where, exhaustive=exhaustive, unit=unit
+        )
+        if collapse:
+            hits = collapsed(hits)
         return Hits(tuple(hits), least, exhaustive or self.store.exhaustive)
 
     def iter_mine(
@@ -290,9 +306,10 @@ class Corpus(Contents):
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        unit: str = SPAN,
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
-        query = make_query(self.encoder, phrases, parse_where(where))
+        query = make_query(self.encoder, phrases, parse_where(where), unit)
         least = self.encoder.card.threshold if threshold is None else threshold
         yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 

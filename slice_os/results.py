@@ -22,6 +22,18 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """Code points ``start:end`` of a document."""
+
+    start: int
+    end: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Both as plain JSON types."""
+        return {"start": self.start, "end": self.end}
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A span that paraphrases an origin phrase.
 
@@ -39,6 +51,10 @@ class Hit:
         context: the passage around the span.
         probability: how likely the span paraphrases the phrase, by the model's calibration;
             None if the model has none.
+        sentence: the sentence around the span; several, if it crosses their borders.
+        turn: the turn of the conversation around the span; None in other texts.
+        span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
+        count: how many hits it stands for, if near-identical ones are collapsed.
         topic: the topic that it is a hit of; None if it was not mined by topics.
     """
 
@@ -53,6 +69,10 @@ class Hit:
     metadata: Metadata
     context: Context
     probability: float | None = None
+    sentence: Extent | None = None
+    turn: Extent | None = None
+    span: Extent | None = None
+    count: int = 1
     topic: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,6 +89,10 @@ class Hit:
             "probability": None if self.probability is None else round(self.probability, 6),
             "phrase": self.phrase,
             "metadata": dict(self.metadata),
+            "sentence": self.sentence and self.sentence.to_dict(),
+            "turn": self.turn and self.turn.to_dict(),
+            **({} if self.span is None else {"span": self.span.to_dict()}),
+            **({} if self.count == 1 else {"count": self.count}),
             "passage": {
                 "start": self.context.start,
                 "end": self.context.end,

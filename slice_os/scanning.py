@@ -14,7 +14,7 @@ from slice_os.mining import make_query
 from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.query import Query
 from slice_os.results import Hit
-from slice_os.search_options import check_threshold
+from slice_os.search_options import SPAN, check_threshold
 
 
 def scan(
@@ -23,6 +23,7 @@ def scan(
     *,
     threshold: float | None = None,
     encoder: SpanEncoder | None = None,
+    unit: str = SPAN,
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
 
@@ -33,12 +34,13 @@ def scan(
         phrases: origin phrases; each is searched for on its own.
         threshold: least cosine of a hit; None for the model's own.
         encoder: None for the bundled default.
+        unit: how wide hits are; see `Corpus.search`.
 
     Yields:
         Hits by document, passage, phrase and position; hits of one phrase never overlap.
     """
     encoder = encoder or SpanEncoder()
-    query = make_query(encoder, phrases)
+    query = make_query(encoder, phrases, unit=unit)
     least = encoder.card.threshold if threshold is None else threshold
     check_threshold(least)
     for part in encode_documents(documents, encoder):

@@ -35,6 +35,8 @@ from slice_os.search_options import (
     FUSION_NAMES,
     MAX_CANDIDATES,
     NUM_CANDIDATES,
+    SPAN,
+    UNITS,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +49,16 @@ _threshold = click.option(
     "--threshold",
     type=CosineRange(),
     help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
+)
+_unit = click.option(
+    "--unit",
+    type=click.Choice(UNITS),
+    default=SPAN,
+    show_default=True,
+    help="How wide hits are: the span, or the clause, sentence or turn around it.",
+)
+_collapse = click.option(
+    "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
 )
 
 
@@ -96,6 +108,8 @@ def _phrases(required: bool) -> Callable[[Command], Command]:
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@_unit
+@_collapse
 @output_option
 @encoder_options
 def search(
@@ -108,6 +122,8 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    unit: str,
+    collapse: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -131,6 +147,8 @@ def search(
             where=where,
             fusion=fusion,
             num_candidates=num_candidates,
+            unit=unit,
+            collapse=collapse,
         )
     _show(hits, as_json, first=offset + 1)
 
@@ -146,6 +164,8 @@ def search(
     is_flag=True,
     help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
 )
+@_unit
+@_collapse
 @topic_run_options
 @output_option
 @encoder_options
@@ -156,6 +176,8 @@ def mine(
     threshold: float | None,
     filters: tuple[str, ...],
     candidates: bool,
+    unit: str,
+    collapse: bool,
     exclusive: bool,
     only_new: bool,
     state: str | None,
@@ -173,6 +195,7 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
     threshold, and hits of one topic never overlap.
     """
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.corpus import Corpus
 
     if bool(phrases) == bool(topic_paths):
@@ -185,11 +208,12 @@ def mine(
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         if phrases:
             hits: Iterable[Hit] = corpus.iter_mine(
-                phrases, threshold=threshold, where=where, exhaustive=not candidates
+                phrases, threshold=threshold, where=where, exhaustive=not candidates, unit=unit
             )
         else:
-            hits = mined_topics(corpus, topic_paths, where, not candidates, exclusive)
+            hits = mined_topics(corpus, topic_paths, where, not candidates, exclusive, unit)
             hits = new_hits(hits, corpus, state) if only_new or state else hits
+        hits = collapsed(hits) if collapse else hits
         if counts:
             show_counts(hits, counts, date_field, as_json)
         else:
@@ -203,6 +227,8 @@ def mine(
 @id_field_option
 @text_field_option
 @format_option
+@_unit
+@_collapse
 @output_option
 @encoder_options
 def scan(
@@ -212,6 +238,8 @@ def scan(
     id_field: str,
     text_field: str,
     format_name: str | None,
+    unit: str,
+    collapse: bool,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -224,6 +252,7 @@ def scan(
     status is 1.
     """
     from slice_os.cli.render import complaint, printable
+    from slice_os.collapsing import collapse as collapsed
     from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.ingest.reading import read
@@ -247,7 +276,8 @@ def scan(
                 else:
                     yield record
 
-    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
+    hits = scan_documents(documents(), phrases, threshold=threshold, encoder=encoder, unit=unit)
+    _show(collapsed(hits) if collapse else hits, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0

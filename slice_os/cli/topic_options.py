@@ -83,13 +83,16 @@ def mined_topics(
     where: Sequence[Condition],
     exhaustive: bool,
     exclusive: bool,
+    unit: str,
 ) -> Iterator[Hit]:
     """The hits of the topics in files and folders."""
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
 
     topics = read_topics(paths)
-    return mine_topics(corpus, topics, where=where, exhaustive=exhaustive, exclusive=exclusive)
+    return mine_topics(
+        corpus, topics, where=where, exhaustive=exhaustive, exclusive=exclusive, unit=unit
+    )
 
 
 def new_hits(hits: Iterable[Hit], corpus: Corpus, state: str | None) -> Iterator[Hit]:

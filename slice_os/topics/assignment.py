@@ -12,8 +12,10 @@ from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata, field_text
 from slice_os.filters import matcher
 from slice_os.query import Where
-from slice_os.results import Hit
+from slice_os.results import Extent, Hit
+from slice_os.search_options import SPAN
 from slice_os.topics.topic import Cut, Topic
+from slice_os.topics.units import widened
 
 SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 """The cosines of the words of a hit with phrases."""
@@ -21,10 +23,11 @@ SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A topic, and the least that its hits need."""
+    """A topic, the least that its hits need, and how wide they are."""
 
     topic: Topic
     cut: Cut
+    unit: str = SPAN
 
 
 def assign(
@@ -39,7 +42,7 @@ def assign(
         hits: of every phrase and counter-phrase, those of a passage one after the other.
         rules: the topics.
         cosines: compares the words of a hit with phrases. It is called only if a counter-phrase
-            has a nearer hit that overlaps; if none has, the words are not nearer to it.
+            has a hit that overlaps; if none has, the words are not nearer to it.
         exclusive: words count for the nearest topic alone.
 
     Yields:
@@ -95,13 +98,14 @@ def _of_topic(
     for hit in sorted(own, key=lambda hit: (-hit.cosine, hit.start, hit.end)):
         if hit.probability is not None:
             hit = replace(hit, probability=topic.learned.probability(hit.probability))
+        shown = widened(hit, rule.unit)
         if (
             rule.cut.admits(hit)
             and admits(topic.where, hit.metadata)
-            and not any(overlap(hit, other) for other in kept)
+            and not any(overlap(shown, other) for other in kept)
             and not countered(hit, topic, against, cosines)
         ):
-            kept.append(replace(hit, topic=topic.name))
+            kept.append(replace(shown, topic=topic.name))
     return sorted(kept, key=lambda hit: hit.start)
 
 
@@ -146,6 +150,7 @@ def _nearest_topic(hits: Sequence[Hit]) -> Iterator[Hit]:
 
 
 def _same_words(one: Hit, other: Hit) -> bool:
-    """Whether two hits share at least half of the shorter one."""
-    shared = min(one.end, other.end) - max(one.start, other.start)
-    return 2 * shared >= min(one.end - one.start, other.end - other.start)
+    """Whether the spans of two hits share at least half of the shorter one."""
+    first, second = (hit.span or Extent(hit.start, hit.end) for hit in (one, other))
+    shared = min(first.end, second.end) - max(first.start, second.start)
+    return 2 * shared >= min(first.end - first.start, second.end - second.start)

@@ -10,6 +10,7 @@ from slice_os.corpus import Corpus, Filter
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.results import Hit
+from slice_os.search_options import SPAN, check_unit
 from slice_os.topics.assignment import Rule, SpanCosines, assign
 from slice_os.topics.topic import Topic
 from slice_os.topics.vectors import SpanVectors
@@ -25,6 +26,7 @@ def mine_topics(
     where: Filter | None = None,
     exhaustive: bool = True,
     exclusive: bool = False,
+    unit: str = SPAN,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a store, in one pass.
 
@@ -34,6 +36,7 @@ def mine_topics(
         where: conditions on metadata for all topics, besides their own; see `Corpus.search`.
         exhaustive: score every passage; see `Corpus.mine`.
         exclusive: words count for the nearest topic alone.
+        unit: how wide hits are of topics that do not say it; see `Corpus.search`.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
@@ -41,7 +44,7 @@ def mine_topics(
     Raises:
         InputError: on no topic, two with one name, or one cut by probability if the model has none.
     """
-    rules = make_rules(topics, corpus.encoder)
+    rules = make_rules(topics, corpus.encoder, unit)
     hits = mine_phrases(corpus, rules, where, exhaustive)
     yield from assign(hits, rules, span_cosines(rules, corpus.encoder), exclusive)
 
@@ -58,8 +61,8 @@ def mine_phrases(
     )
 
 
-def make_rules(topics: Sequence[Topic], encoder: SpanEncoder) -> list[Rule]:
-    """Topics with what their hits need.
+def make_rules(topics: Sequence[Topic], encoder: SpanEncoder, unit: str = SPAN) -> list[Rule]:
+    """Topics with what their hits need, and how wide they are.
 
     Raises:
         InputError: as `mine_topics`.
@@ -69,7 +72,9 @@ def make_rules(topics: Sequence[Topic], encoder: SpanEncoder) -> list[Rule]:
     names = [topic.name for topic in topics]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"two topics are called {twice!r}; give each a name of its own")
-    rules = [Rule(topic, topic.cut(encoder.card.threshold)) for topic in topics]
+    check_unit(unit)
+    usual = encoder.card.threshold
+    rules = [Rule(topic, topic.cut(usual), topic.unit or unit) for topic in topics]
     for rule in rules:
         if not rule.topic.phrases:
             raise InputError(f"topic {rule.topic.name!r} has no phrase")
