@@ -16,6 +16,10 @@ demo: demo.slice ## Ingest the demo documents into demo.slice and search them
 test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: coverage
+coverage: $(VENV)/.dev ## Run the test suite, and list the lines that it does not reach; ARGS as for test
+	$(BIN)/python -m pytest --cov --cov-report=term-missing $(ARGS)
+
 .PHONY: soak
 soak: $(VENV)/.dev ## Damage stores and files, kill writers, and save what came of it: half an hour
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json

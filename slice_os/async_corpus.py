@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
 from slice_os.collapsing import CollapsedPage
-from slice_os.corpus import Corpus, Filter
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
-from slice_os.filters import parse_where
+from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,
@@ -28,6 +28,7 @@ from slice_os.mining import (
 from slice_os.model import ModelCard, bundled_model
 from slice_os.page import PageRequest
 from slice_os.query import Query
+from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
     DEFAULT_FUSION,
@@ -40,6 +41,7 @@ from slice_os.search_options import (
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
 from slice_os.stores.registry import find_backend
+from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -65,6 +67,7 @@ class AsyncCorpus:
             the name of the index.
         encoder: an encoder, or the model to load; None for the one the store was made with.
         client: your own asyncio client, which stays open when the corpus closes.
+        verifier: checks hits; None for the bundled one.
 
     Raises:
         MissingExtraError: if aiohttp is not installed, for an index.
@@ -77,9 +80,11 @@ class AsyncCorpus:
         encoder: SpanEncoder | str | Path | None = None,
         *,
         client: AsyncOpenSearch | None = None,
+        verifier: Verifier | None = None,
     ) -> None:
         store = str(store)
         self._encoder = encoder
+        self._verifier = verifier
         self._owns_client = client is None
         self._opened: tuple[AsyncOpenSearchStore, SpanEncoder] | None = None
         self._opening = asyncio.Lock()
@@ -88,7 +93,7 @@ class AsyncCorpus:
             self._client, self._name, self._location = client, store, store
             return
         if find_backend(store).folder(store) is not None:
-            self._local = Corpus(store, encoder)
+            self._local = Corpus(store, encoder, verifier=verifier)
             return
         connection = parse_location(store)
         self._client = connection.async_client()
@@ -104,6 +109,9 @@ class AsyncCorpus:
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        verify: bool | None = None,
+        min_probability: float | None = None,
+        order: str | None = None,
         unit: str = SPAN,
         collapse: bool = False,
     ) -> Hits:
@@ -118,20 +126,18 @@ class AsyncCorpus:
                 where=where,
                 fusion=fusion,
                 num_candidates=num_candidates,
+                verify=verify,
+                min_probability=min_probability,
+                order=order,
                 unit=unit,
                 collapse=collapse,
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
         store, query = await self._query(phrases, where, unit)
-        if not collapse:
-            return await _page(store, query, wanted)
-        attempt = CollapsedPage.of(wanted, exhaustive=False)
-        while True:
-            found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
-            if (page := attempt.hits(found)) is not None:
-                return page
-            attempt = attempt.more()
+        refine = await self._refinement(verify, min_probability, order)
+        hits = await _scored(store, query, refine.scored_page(wanted), collapse)
+        return await asyncio.to_thread(refine.page, hits, wanted)
 
     async def mine(
         self,
@@ -140,6 +146,8 @@ class AsyncCorpus:
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        verify: bool | None = None,
+        min_probability: float | None = None,
         unit: str = SPAN,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
@@ -147,17 +155,24 @@ class AsyncCorpus:
             check_threshold(threshold)
         if self._local is not None:
             mined = self._local.iter_mine(
-                phrases, threshold=threshold, where=where, exhaustive=exhaustive, unit=unit
+                phrases,
+                threshold=threshold,
+                where=where,
+                exhaustive=exhaustive,
+                verify=verify,
+                min_probability=min_probability,
+                unit=unit,
             )
             async with aclosing(_from_thread(mined)) as hits:
                 async for hit in hits:
                     yield hit
             return
         store, query = await self._query(phrases, where, unit)
-        least = store.index.settings.encoder.threshold if threshold is None else threshold
+        refine = await self._refinement(verify, min_probability)
+        least = refine.threshold(threshold, store.index.settings.encoder.threshold)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
-                for hit in await asyncio.to_thread(_hits, candidates, query, least):
+                for hit in await asyncio.to_thread(_hits, candidates, query, least, refine):
                     yield hit
 
     async def close(self) -> None:
@@ -184,6 +199,14 @@ class AsyncCorpus:
         store, encoder = await self._open()
         query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
         return store, query
+
+    async def _refinement(
+        self, verify: bool | None, min_probability: float | None, order: str | None = None
+    ) -> Refinement:
+        _, encoder = await self._open()
+        return await asyncio.to_thread(
+            refinement, encoder, self._verifier, verify, min_probability, order
+        )
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
         """The index and its encoder, opened on first use."""
@@ -216,6 +239,20 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
             await loop.run_in_executor(thread, hits.close)
 
 
+async def _scored(
+    store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
+) -> Hits:
+    """A page of hits by score."""
+    if not collapse:
+        return await _page(store, query, wanted)
+    attempt = CollapsedPage.of(wanted, exhaustive=False)
+    while True:
+        found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+        if (page := attempt.hits(found)) is not None:
+            return page
+        attempt = attempt.more()
+
+
 async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
     if (page := await store.page(query, wanted)) is not None:
         return await asyncio.to_thread(page_hits, page, query, wanted)
@@ -227,5 +264,7 @@ async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) 
     return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
 
 
-def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:
-    return list(all_hits(candidates, query, threshold))
+def _hits(
+    candidates: ScoredCandidates, query: Query, threshold: float, refine: Refinement
+) -> list[Hit]:
+    return list(refine.each(all_hits(candidates, query, threshold)))

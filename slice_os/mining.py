@@ -19,10 +19,8 @@ from slice_os.page import Page, PageRequest, best_columns
 from slice_os.query import Phrases, Query, Where
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
-    DEFAULT_FUSION,
     FUSIONS,
     MAX_CANDIDATES,
-    NUM_CANDIDATES,
     SERVER,
     SPAN,
     check_threshold,
@@ -30,6 +28,8 @@ from slice_os.search_options import (
     load_fusion,
 )
 from slice_os.stores.base import FusingStore, PagingStore, Store
+
+FIRST_PAGE = PageRequest()
 
 
 def make_query(
@@ -58,15 +58,7 @@ def make_query(
 
 
 def search(
-    store: Store,
-    query: Query,
-    *,
-    top_k: int = 10,
-    offset: int = 0,
-    threshold: float | None = None,
-    fusion: str = DEFAULT_FUSION,
-    num_candidates: int = NUM_CANDIDATES,
-    collapse: bool = False,
+    store: Store, query: Query, wanted: PageRequest = FIRST_PAGE, collapse: bool = False
 ) -> Hits:
     """The best passages for any of the phrases, each with its best span.
 
@@ -76,20 +68,13 @@ def search(
     Args:
         store: where to search.
         query: what to look for.
-        top_k: number of hits.
-        offset: hits to skip, for the next page.
-        threshold: least cosine of a hit; None for any.
-        fusion: how cosine and BM25 make a score: one of `FUSIONS`, or ``server`` to leave it to
-            a store that can.
-        num_candidates: passages that a store with an index proposes by vector, and as many by
-            BM25; all pages of a search need the same number.
+        wanted: the page.
         collapse: show hits in the same words as one; see `slice_os.collapsing.collapse`.
 
     Raises:
         InputError: on an unknown fusion, a negative top_k or offset, or a page beyond the
             candidates.
     """
-    wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
     check_page(wanted, store.exhaustive)
     if not collapse:
         return _page(store, query, wanted)

@@ -13,8 +13,10 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.query import Query
+from slice_os.refining import refinement
 from slice_os.results import Hit
 from slice_os.search_options import SPAN, check_threshold
+from slice_os.verifier.claims import Verifier
 
 
 def scan(
@@ -23,6 +25,9 @@ def scan(
     *,
     threshold: float | None = None,
     encoder: SpanEncoder | None = None,
+    verify: bool | None = None,
+    min_probability: float | None = None,
+    verifier: Verifier | None = None,
     unit: str = SPAN,
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
@@ -32,8 +37,12 @@ def scan(
     Args:
         documents: read one by one; memory does not grow with their number.
         phrases: origin phrases; each is searched for on its own.
-        threshold: least cosine of a hit; None for the model's own.
+        threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
+            decides.
         encoder: None for the bundled default.
+        verify: whether the verifier reads the hits; None if it was fitted to this encoder.
+        min_probability: least probability of a hit; None for any.
+        verifier: None for the bundled one.
         unit: how wide hits are; see `Corpus.search`.
 
     Yields:
@@ -41,10 +50,11 @@ def scan(
     """
     encoder = encoder or SpanEncoder()
     query = make_query(encoder, phrases, unit=unit)
-    least = encoder.card.threshold if threshold is None else threshold
+    refine = refinement(encoder, verifier, verify, min_probability)
+    least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):
-        yield from part_hits(part, query, least)
+        yield from refine.each(part_hits(part, query, least))
 
 
 def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:

@@ -86,6 +86,7 @@ def mined_topics(
     exhaustive: bool,
     exclusive: bool,
     unit: str,
+    verify: bool | None,
 ) -> Iterator[Hit]:
     """The hits of the topics in files and folders."""
     from slice_os.topics.files import read_topics
@@ -93,7 +94,13 @@ def mined_topics(
 
     topics = read_topics(paths)
     return mine_topics(
-        corpus, topics, where=where, exhaustive=exhaustive, exclusive=exclusive, unit=unit
+        corpus,
+        topics,
+        where=where,
+        exhaustive=exhaustive,
+        exclusive=exclusive,
+        unit=unit,
+        verify=verify,
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.corpus import Corpus, Filter
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
+from slice_os.filters import Filter
 from slice_os.results import Hit
 from slice_os.topics.assignment import assign
 from slice_os.topics.run import make_rules, mine_phrases, span_cosines
@@ -65,7 +66,9 @@ def near_misses(
     wide = [replace(rule, cut=_lowered(rule.cut, margin)) for rule in rules]
     cuts = {rule.topic.name: rule.cut for rule in rules}
     cosines = span_cosines(rules, corpus.encoder)
-    for hit in assign(mine_phrases(corpus, wide, where), wide, cosines):
+    refine = corpus.refinement()
+    hits = mine_phrases(corpus, wide, refine, where)
+    for hit in assign(hits, wide, cosines, verify=refine.each):
         if and_hits or not cuts[hit.topic or ""].admits(hit):
             yield hit
 
