@@ -197,6 +197,7 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int, default=1500)
     parser.add_argument("--contracts", type=int, default=8)
     parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--stores", type=Path, help="Keep the stores here, for the next run.")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if options.tune:
@@ -212,8 +213,11 @@ def main() -> None:
     results: dict[str, Any] = {}
     with TemporaryDirectory() as folder:
         for name, (documents, phrases) in sets.items():
-            corpus = Corpus(Path(folder) / name)
-            corpus.add(islice(documents, getattr(options, name)))
+            place = (options.stores or Path(folder)) / f"{name}{'-tuning' * options.tune}.slice"
+            filled = place.exists()
+            corpus = Corpus(place)
+            if not filled:
+                corpus.add(islice(documents, getattr(options, name)))
             print(name, len(corpus), flush=True)
             results[name] = compared(corpus, phrases) if options.tune else measured(corpus, phrases)
     if options.out:
@@ -235,7 +239,7 @@ def measured(corpus: Corpus, phrases: Iterable[str]) -> dict[str, Any]:
 def compared(corpus: Corpus, phrases: Iterable[str]) -> list[dict[str, Any]]:
     """Counts for settings."""
     found = []
-    for weight, margin, sentence in product((0.0, 0.015, 0.03), (0.08, 0.12, 0.16), (0.0, 0.1)):
+    for weight, margin, sentence in product((0.0, 0.015, 0.03, 0.045), (0.08, 0.16), (0.0, 0.1)):
         if (weight == 0) != (sentence == 0):
             continue
         span_choice.BORDER_WEIGHT, span_choice.BORDER_MARGIN = weight, margin

@@ -5,7 +5,8 @@
 
 Sentences of Tatoeba paraphrase pairs are placed in other people's text, as calibration_set.py
 does it, in text of four kinds: everyday prose (Swords), dialogues (MultiDoGO), contracts (CUAD),
-and meetings (QMSum). The first hits of each query over the texts of a kind are right if they are
+and meetings (QMSum). One text in three gets a wording of a query that was edited so that it does
+not say it. The first hits of each query over the texts of a kind are right if they are
 the sentence placed. Pairs whose phrase is in the contrasts are left out, so that the verifier has
 seen none. For each kind, the probability is fitted to the three others; with --write, the one
 fitted to all four becomes the bundled combination.
@@ -30,6 +31,8 @@ from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.sentences import sentence_ends
+from slice_os.training.contrasts.builder import known_verbs
+from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.verifier.claims import Verifier, claim_of
 from slice_os.verifier.combined import COMBINATION
 from slice_os.verifier.fitting import fit_combination
@@ -78,19 +81,30 @@ def meetings(data: Path) -> list[str]:
 
 
 def placed(
-    passages: Iterable[str], pairs: list[tuple[str, str]], choose: random.Random
+    passages: Iterable[str],
+    pairs: list[tuple[str, str]],
+    verbs: frozenset[str],
+    choose: random.Random,
 ) -> Iterator[tuple[Document, str | None, DocumentSpan | None]]:
-    """Texts with a sentence placed in two of three, the query for it, and where it is."""
+    """Texts with a sentence placed in two of three, the query for it, and where it is.
+
+    The third gets an edited wording of the next query, which does not say it: denied, asked, with
+    another number, and so on.
+    """
     for number, text in enumerate(passages):
         doc_id = str(number)
-        if number % 3 == 0:
-            yield Document(doc_id, text), None, None
-            continue
-        query, answer = pairs.pop()
+        query, answer = pairs[-1]
+        contrast = number % 3 == 0
+        if contrast:
+            edits = [edited(kind, query, verbs, choose) for kind in sorted(EDITS)]
+            answer = choose.choice([one[0] for one in edits if one] or [""])
+        else:
+            pairs.pop()
         at = choose.choice([0, *sentence_ends(text)])
         before = text[:at] + (" " if at and not text[at - 1].isspace() else "")
         span = DocumentSpan(doc_id, len(before), len(before) + len(answer))
-        yield Document(doc_id, f"{before}{answer} {text[at:]}".rstrip()), query, span
+        document = Document(doc_id, f"{before}{answer} {text[at:]}".rstrip())
+        yield (document, None, None) if contrast else (document, query, span)
 
 
 def labelled(
@@ -187,12 +201,13 @@ def main() -> None:
     choose.shuffle(pairs)
     passages = meetings(chosen.data)
     choose.shuffle(passages)
+    verbs = known_verbs(chosen.data)
     encoder = SpanEncoder()
     verifiers = [open_verifier(name, encoder) for name in chosen.verifier]
     result: dict[str, object] = {"pairs to choose from": len(pairs), "texts": chosen.texts}
     kinds = {}
     for kind, found in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
-        rows = list(placed(found[: chosen.texts], pairs, choose))
+        rows = list(placed(found[: chosen.texts], pairs, verbs, choose))
         kinds[kind] = labelled(rows, encoder, verifiers)
         print(kind, len(kinds[kind].right), "hits", int(kinds[kind].right.sum()), "right")
     for kind, test in kinds.items():

@@ -22,7 +22,7 @@ from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.history import Known, SourceState, digest, recall, state_of
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pruning import check_prunable, gone_sources
-from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.ingest.readers.base import bad_record
 from slice_os.ingest.reading import read, read_additions
 from slice_os.ingest.sources import PIPED, Source, Sources
@@ -280,7 +280,9 @@ class _Run:
 
     def _usable(self, records: Iterable[Document | BadRecord], state: _Open) -> Iterator[Document]:
         for record in records:
-            if isinstance(record, BadRecord):
+            if isinstance(record, SkippedFile):
+                self._sources.skipped[record.kind] += 1
+            elif isinstance(record, BadRecord):
                 state.bad = True
                 self._complain_of(record)
             elif record.id in self._owner:

@@ -195,6 +195,9 @@ class Hits(Sequence[Hit]):
     ) -> Hits:
         """The hits that remain at a higher threshold, or from a higher probability on.
 
+        A new search can have a few more: where the span at the borders of its clause is below
+        the threshold, it takes one that reaches it.
+
         Args:
             threshold: least cosine; None to leave it as it is.
             min_probability: least probability; None to leave it as it is. Hits without a

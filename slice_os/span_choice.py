@@ -17,8 +17,8 @@ from slice_os.spans import ScoredSpan
 
 # Chosen with benchmarks/hit_borders.py --tune, on other dialogues and contracts than it measures.
 SENTENCE_MARGIN = 0.1
-BORDER_MARGIN = 0.12
-BORDER_WEIGHT = 0.03
+BORDER_MARGIN = 0.16
+BORDER_WEIGHT = 0.045
 # Better borders count as this one, so that spans do not grow as far as the next punctuation.
 GOOD_BORDER = 1.0
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,20 @@ class TestIngest:
         assert lines[4].startswith("slice-os: c.md: empty")
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
+
+    def test_says_which_files_in_an_archive_were_skipped(self, run: Run, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "docs.zip", "w") as archive:
+            for name in ("a.txt", "img/b.PNG", "img/c.png", "LICENSE"):
+                archive.writestr(name, b"Please cancel my order.")
+        archive_path = str(tmp_path / "docs.zip")
+        told = "3 files skipped: 2 .png in docs.zip, 1 without extension in docs.zip"
+        outcome = run("ingest", archive_path, "--store", "s", "--strict")
+        assert outcome.status == 1
+        assert told in outcome.err
+        assert orjson.loads(outcome.out)["bad_records"] == 0
+        outcome = run("scan", archive_path, "-p", "please cancel it")
+        assert outcome.status == 0
+        assert told in outcome.err
 
     def test_says_which_files_were_skipped(self, run: Run) -> None:
         Path("calls").mkdir()

@@ -72,7 +72,7 @@ def scan(
     from slice_os.cli.render import complaint, printable
     from slice_os.collapsing import collapse as collapsed
     from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions
+    from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.scanning import scan as scan_documents
@@ -88,7 +88,9 @@ def scan(
         nonlocal bad
         for source in sources:
             for record in read(source, options):
-                if isinstance(record, BadRecord):
+                if isinstance(record, SkippedFile):
+                    sources.skipped[record.kind] += 1
+                elif isinstance(record, BadRecord):
                     bad += 1
                     click.echo(complaint(record), err=True)
                 else:

@@ -1,6 +1,6 @@
 """Fills the disk of a local store: every command ends with one line, and can be completed later.
 
-    python -m tests.soak.full_disk --sizes 16 --out benchmarks/results/soak_full_disk.json
+    python -m tests.soak.full_disk --sizes 12 --out benchmarks/results/soak_full_disk.json
 
 The store is on a disk of its own, in memory, with room for less than the command needs. Ingest,
 replacing, deleting and compaction run on disks of many sizes. A command that does not end well must
@@ -17,20 +17,24 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from slice_os import SpanEncoder
-from tests.soak.kills import PHRASES, Bench, start
+from slice_os.stores.registry import store_exists
+from tests.soak.children import Child
+from tests.soak.kills import PHRASES, Bench
 from tests.soak.report import tell
 
 OPERATIONS = ("ingest", "replace", "delete", "compact")
 ROOM = 1 << 30
 PAGE = 4096
-FAILED = "slice-os: s: the disk is full; make room, then try again\n"
+NONE = "no store here; make one with `slice-os ingest`"
 
 
 @contextmanager
@@ -60,71 +64,65 @@ def used(place: Path) -> int:
     return (stat.f_blocks - stat.f_bfree) * stat.f_frsize
 
 
-class FullDisk:
-    """Runs operations on disks of all sizes between what is stored and what is needed.
+class DiskBench(Bench):
+    """As `Bench`, with stores on disks of all sizes between what is stored and what is needed."""
 
-    Args:
-        bench: what is stored before an operation, and what is found after it.
-        place: an empty folder.
-    """
+    operations = OPERATIONS
+    files = 16
 
-    def __init__(self, bench: Bench, place: Path) -> None:
-        self.bench = bench
-        self.place = place
+    def start(self, operation: str, work: Path) -> Child:
+        """Start an operation in a process of its own."""
+        return Child(self.arguments(operation, work), work)
 
     @contextmanager
-    def prepared(self, operation: str) -> Iterator[Path]:
+    def on_disk(self, operation: str) -> Iterator[Path]:
         """A folder before the operation, whose store is on a disk of its own."""
-        work = self.place / "work"
-        shutil.copytree(self.bench.folder / operation, work, ignore=shutil.ignore_patterns("s"))
+        before, work = self.folder / operation, self.folder / "work"
+        shutil.copytree(before, work, ignore=shutil.ignore_patterns("s"))
         try:
             with disk(work / "s"):
                 if operation != "ingest":
-                    shutil.copytree(
-                        self.bench.folder / operation / "s", work / "s", dirs_exist_ok=True
-                    )
+                    shutil.copytree(before / "s", work / "s", dirs_exist_ok=True)
                 yield work
         finally:
             shutil.rmtree(work)
 
     def need(self, operation: str) -> tuple[int, int]:
         """Bytes used before the operation, and the most used while it ran."""
-        with self.prepared(operation) as work:
+        with self.on_disk(operation) as work:
             most = before = used(work / "s")
-            process = start(self.bench.arguments(operation), work)
+            process = self.start(operation, work)
             while process.poll() is None:
                 most = max(most, used(work / "s"))
-            assert process.returncode == 0
+                time.sleep(0.001)
+            assert process.poll() == 0, process.errors()
         return before, most
 
-    def run(self, operation: str, size: int) -> str:
+    def fill(self, operation: str, size: int) -> str:
         """Run the operation on a disk of that size; what came of it."""
-        with self.prepared(operation) as work:
+        with self.on_disk(operation) as work:
+            full = [f"slice-os: {self.location(work)}: the disk is full; make room, then try again"]
             resize(work / "s", size)
-            status, said = said_by(self.bench.arguments(operation), work)
-            if status == 0:
-                end = "completed"
-            else:
-                end = "said so"
-                assert (status, said) == (1, FAILED), f"status {status}: {said}"
-            read, said = said_by(["search", PHRASES[0], "--store", "s"], work)
-            assert read == 0 or said == FAILED, f"search: status {read}: {said}"
+            writing = self.start(operation, work)
+            end = "completed" if writing.wait() == 0 else "told"
+            if end == "told":
+                assert (writing.wait(), writing.errors()) == (1, full), writing.errors()
+            reading = Child(["search", PHRASES[0], "--store", self.location(work)], work)
+            if reading.wait() != 0:
+                none = [f"slice-os: {self.location(work)}: {NONE}"]
+                unread = full if store_exists(self.location(work)) else none
+                assert (reading.wait(), reading.errors()) == (1, unread), reading.errors()
+                end += ", by a search, too"
             resize(work / "s", ROOM)
-            self.bench.complete(operation, work)
-        return end if read == 0 else f"{end}, search, too"
-
-
-def said_by(arguments: list[str], work: Path) -> tuple[int, str]:
-    """Exit status and standard error of a command."""
-    process = start(arguments, work, subprocess.PIPE)
-    _, said = process.communicate()
-    return process.returncode, said.decode()
+            self.check(work)
+            self.complete(operation, work)
+        return end
 
 
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", type=int, default=16)
+    parser.add_argument("--sizes", type=int, default=12)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -133,22 +131,21 @@ def main() -> None:
                 pass
         except (OSError, subprocess.CalledProcessError):
             raise SystemExit("skipped: full disks need Linux and the right to mount") from None
-        place = Path(folder, "bench")
-        place.mkdir()
-        full = FullDisk(Bench(place, SpanEncoder(), OPERATIONS), Path(folder))
+        bench = DiskBench(Path(folder), SpanEncoder(threads=1))
         report: dict[str, object] = {}
         bad: list[str] = []
         for operation in OPERATIONS:
-            before, most = full.need(operation)
+            before, most = bench.need(operation)
             ends: Counter[str] = Counter()
             for number in range(chosen.sizes):
                 free = (most - before) * number // (chosen.sizes - 1)
                 size = max(PAGE, (before + free) // PAGE * PAGE)
                 try:
-                    ends[full.run(operation, size)] += 1
+                    ends[bench.fill(operation, size)] += 1
                 except Exception as error:
                     ends["bad"] += 1
                     bad.append(f"{operation} with {size} bytes: {error!r}")
+                print(operation, size, ends, bad[-1:], file=sys.stderr, flush=True)  # noqa: T201
             report[operation] = {"bytes_before": before, "bytes_most": most, "ends": ends}
     tell({**report, "bad": bad}, chosen.out)
     if bad:

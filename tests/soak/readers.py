@@ -11,6 +11,7 @@ some documents are never touched, and must be in every answer.
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
 import random
 import tempfile
@@ -158,6 +159,7 @@ def write_on(folder: Path, ended: Callable[[], bool], seed: int) -> tuple[Counte
 
 def read_on(folder: Path, minutes: float, seed: int) -> tuple[Counter[str], list[str]]:
     """Read a store for so long; see `repeat`."""
+    logging.disable()  # it notes that a version is not there
     with tempfile.TemporaryDirectory() as own:
         reader = Reader(folder, Path(own), seed)
         end = time.monotonic() + 60 * minutes
