@@ -17,10 +17,12 @@ test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage stores and files, kill writers, and save what came of it: half an hour
+soak: $(VENV)/.dev ## Damage stores and files, kill writers and nodes, and save what came of it: two hours
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
+	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
+	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
 
 .PHONY: check
 check: $(VENV)/.dev ## Check style, format and types
