@@ -226,8 +226,14 @@ class TestSearching:
                     "bm25",
                     "score",
                     "probability",
+                    "reasons",
                     "phrase",
+                    "topic",
                     "metadata",
+                    "sentence",
+                    "turn",
+                    "span",
+                    "count",
                     "passage",
                 ]
                 text = corpus.text(hit["doc_id"])
@@ -342,7 +348,7 @@ class TestSearching:
             (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
             (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
             (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
-            (["mine", "--store", "STORE"], 2, "Missing option '-p'"),
+            (["mine", "--store", "STORE"], 2, "give --phrase or --topics"),
             (["scan", "none", "-p", "x"], 1, "'none': no such file"),
             (["info", "--store", "none"], 1, "no store here"),
             (["delete", "x", "--store", "none"], 1, "no store here"),
@@ -440,9 +446,11 @@ class TestTerminal:
 
     def test_hits_are_highlighted_in_context(self, store: str) -> None:
         shown = self.show("search", "end this agreement at any time", "--store", store, "-k", "1")
-        head, text, *_ = shown.splitlines()
-        assert re.match(r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d", head)
-        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", text)
+        head = (
+            r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d.*  probability [01]\.\d\d"
+        )
+        assert re.match(head, shown)
+        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", shown)
 
     def test_control_characters_do_not_reach_the_terminal(self, store: str) -> None:
         shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")

@@ -1,0 +1,151 @@
+"""Which hits of which phrases are hits of which topic: pure functions over hits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias
+
+from slice_os.arrays import FloatArray
+from slice_os.documents import Metadata, field_text
+from slice_os.filters import matcher
+from slice_os.query import Where
+from slice_os.results import Hit
+from slice_os.topics.topic import Cut, Topic
+
+SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
+"""The cosines of the words of a hit with phrases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A topic, and the least that its hits need."""
+
+    topic: Topic
+    cut: Cut
+
+
+def assign(
+    hits: Iterable[Hit], rules: Sequence[Rule], cosines: SpanCosines, exclusive: bool = False
+) -> Iterator[Hit]:
+    """The hits of topics among the hits of their phrases and counter-phrases.
+
+    Of overlapping hits of one topic the nearest counts, if it reaches the topic's cut and its
+    words are not nearer to a counter-phrase than to every phrase.
+
+    Args:
+        hits: of every phrase and counter-phrase, those of a passage one after the other.
+        rules: the topics.
+        cosines: compares the words of a hit with phrases. It is called only if a counter-phrase
+            has a nearer hit that overlaps; if none has, the words are not nearer to it.
+        exclusive: words count for the nearest topic alone.
+
+    Yields:
+        Hits with their topic and its probability, by passage, topic and position.
+    """
+    sides = _sides(rules)
+    for _, passage in groupby(hits, key=lambda hit: (hit.doc_id, hit.context.start)):
+        found: list[list[Hit]] = [[] for _ in rules]
+        against: list[list[Hit]] = [[] for _ in rules]
+        for hit in passage:
+            for number, counters in sides[hit.phrase]:
+                (against if counters else found)[number].append(hit)
+        chosen = [
+            hit
+            for rule, own, counter in zip(rules, found, against, strict=True)
+            if own
+            for hit in _of_topic(rule, own, counter, cosines)
+        ]
+        yield from _nearest_topic(chosen) if exclusive else chosen
+
+
+def overlap(one: Hit, other: Hit) -> bool:
+    """Whether two hits of a document share a character."""
+    return one.start < other.end and other.start < one.end
+
+
+def admits(where: Where, metadata: Metadata) -> bool:
+    """Whether metadata meets all conditions, as in a store."""
+    for condition in where:
+        value = metadata.get(condition.field)
+        matches = value is not None and matcher(condition)(field_text(value))
+        if matches == (condition.operator == "ne"):
+            return False
+    return True
+
+
+def _sides(rules: Sequence[Rule]) -> dict[str, list[tuple[int, bool]]]:
+    """The numbers of the topics that a phrase is for, or against."""
+    sides: dict[str, list[tuple[int, bool]]] = defaultdict(list)
+    for number, rule in enumerate(rules):
+        for phrase in rule.topic.all_phrases:
+            sides[phrase].append((number, False))
+        for phrase in rule.topic.all_counter_phrases:
+            sides[phrase].append((number, True))
+    return sides
+
+
+def _of_topic(
+    rule: Rule, own: Iterable[Hit], against: Sequence[Hit], cosines: SpanCosines
+) -> list[Hit]:
+    topic = rule.topic
+    kept: list[Hit] = []
+    for hit in sorted(own, key=lambda hit: (-hit.cosine, hit.start, hit.end)):
+        if hit.probability is not None:
+            hit = replace(hit, probability=topic.learned.probability(hit.probability))
+        if (
+            rule.cut.admits(hit)
+            and admits(topic.where, hit.metadata)
+            and not any(overlap(hit, other) for other in kept)
+            and not countered(hit, topic, against, cosines)
+        ):
+            kept.append(replace(hit, topic=topic.name))
+    return sorted(kept, key=lambda hit: hit.start)
+
+
+def countered(
+    hit: Hit, topic: Topic, against: Sequence[Hit], cosines: SpanCosines
+) -> tuple[str, float] | None:
+    """The counter-phrase that the words of a hit are nearer to than to every phrase.
+
+    Args:
+        hit: of the topic.
+        topic: with its phrases.
+        against: hits of its counter-phrases in the same passage.
+        cosines: compares the words of the hit with phrases.
+
+    Returns:
+        The nearest one and its cosine; None if there is none.
+    """
+    rivals = list(
+        dict.fromkeys(
+            other.phrase for other in against if other.cosine > hit.cosine and overlap(hit, other)
+        )
+    )
+    if not rivals:
+        return None
+    phrases = topic.all_phrases
+    found = cosines(hit, [*phrases, *rivals])
+    counter = int(found[len(phrases) :].argmax()) + len(phrases)
+    nearer = found[counter] > found[: len(phrases)].max()
+    return (rivals[counter - len(phrases)], float(found[counter])) if nearer else None
+
+
+def _nearest_topic(hits: Sequence[Hit]) -> Iterator[Hit]:
+    """The hits whose words no other topic's hit says better; the first of equals."""
+    for number, hit in enumerate(hits):
+        if not any(
+            other.topic != hit.topic
+            and _same_words(hit, other)
+            and (other.cosine, -at) > (hit.cosine, -number)
+            for at, other in enumerate(hits)
+        ):
+            yield hit
+
+
+def _same_words(one: Hit, other: Hit) -> bool:
+    """Whether two hits share at least half of the shorter one."""
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    return 2 * shared >= min(one.end - one.start, other.end - other.start)
