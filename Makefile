@@ -16,11 +16,21 @@ demo: demo.slice ## Ingest the demo documents into demo.slice and search them
 test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
 	$(BIN)/python -m pytest $(ARGS)
 
+.PHONY: coverage
+coverage: $(VENV)/.dev ## Run the test suite, and list the lines that it does not reach; ARGS as for test
+	$(BIN)/python -m pytest --cov --cov-report=term-missing $(ARGS)
+
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage stores and files, kill writers, and save what came of it: half an hour
+soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, and change the code: five hours; saves the results
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
+	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
+	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
+	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
+	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json
+	$(BIN)/python -m tests.soak.mixed --out benchmarks/results/soak_mixed.json
+	$(BIN)/python -m tests.soak.mutants --out benchmarks/results/soak_mutants.json
 
 .PHONY: check
 check: $(VENV)/.dev ## Check style, format and types

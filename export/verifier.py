@@ -73,8 +73,6 @@ def export_verifier(
 ) -> VerifierParity:
     """Export a cross-encoder as a verifier folder, if the result agrees with torch.
 
-    Its card has no calibration yet: the probability is the model's own.
-
     Args:
         model: a Hugging Face folder with one output, as `train_verifier` writes it.
         out: folder to write; it must not exist.
@@ -128,14 +126,6 @@ def export_verifier(
             license=license_name,
             provenance=f"{name}, weights sha256 {source.weights_hash()}; {tools}; "
             f"{RECIPES[precision]}",
-            encoder_id="",
-            intercept=0.0,
-            odds=1.0,
-            prior=0.0,
-            alone_intercept=0.0,
-            alone_odds=1.0,
-            hits=0,
-            fitted_on="",
         ).save(folder)
     return report
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SliceError,
         StoreError,
     )
+    from slice_os.hit_files import write_hits
     from slice_os.model import ModelCard
     from slice_os.results import Context, Hit, Hits
     from slice_os.scanning import scan
@@ -68,6 +69,7 @@ _HOMES = {
     "Verdict": "verifier.claims",
     "Verifier": "verifier.claims",
     "scan": "scanning",
+    "write_hits": "hit_files",
 }
 
 __all__ = [
@@ -96,6 +98,7 @@ __all__ = [
     "Verifier",
     "__version__",
     "scan",
+    "write_hits",
 ]
 
 

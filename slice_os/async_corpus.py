@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.corpus import Corpus, Filter
+from slice_os.collapsing import CollapsedPage
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
-from slice_os.filters import parse_where
+from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,
@@ -32,6 +34,7 @@ from slice_os.search_options import (
     DEFAULT_FUSION,
     NUM_CANDIDATES,
     SERVER,
+    SPAN,
     check_threshold,
     load_fusion,
 )
@@ -109,6 +112,8 @@ class AsyncCorpus:
         verify: bool | None = None,
         min_probability: float | None = None,
         order: str | None = None,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
         if self._local is not None:
@@ -124,12 +129,14 @@ class AsyncCorpus:
                 verify=verify,
                 min_probability=min_probability,
                 order=order,
+                unit=unit,
+                collapse=collapse,
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
-        store, query = await self._query(phrases, where)
+        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability, order)
-        hits = await _scored(store, query, refine.scored_page(wanted))
+        hits = await _scored(store, query, refine.scored_page(wanted), collapse)
         return await asyncio.to_thread(refine.page, hits, wanted)
 
     async def mine(
@@ -141,6 +148,7 @@ class AsyncCorpus:
         exhaustive: bool = True,
         verify: bool | None = None,
         min_probability: float | None = None,
+        unit: str = SPAN,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
         if threshold is not None:
@@ -153,12 +161,13 @@ class AsyncCorpus:
                 exhaustive=exhaustive,
                 verify=verify,
                 min_probability=min_probability,
+                unit=unit,
             )
             async with aclosing(_from_thread(mined)) as hits:
                 async for hit in hits:
                     yield hit
             return
-        store, query = await self._query(phrases, where)
+        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability)
         least = refine.threshold(threshold, store.index.settings.encoder.threshold)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
@@ -185,10 +194,10 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None
+        self, phrases: str | Sequence[str], where: Filter | None, unit: str
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where))
+        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
         return store, query
 
     async def _refinement(
@@ -230,10 +239,23 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
             await loop.run_in_executor(thread, hits.close)
 
 
-async def _scored(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
+async def _scored(
+    store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
+) -> Hits:
     """A page of hits by score."""
+    if not collapse:
+        return await _page(store, query, wanted)
+    attempt = CollapsedPage.of(wanted, exhaustive=False)
+    while True:
+        found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+        if (page := attempt.hits(found)) is not None:
+            return page
+        attempt = attempt.more()
+
+
+async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
     if (page := await store.page(query, wanted)) is not None:
-        return page_hits(page, query, wanted)
+        return await asyncio.to_thread(page_hits, page, query, wanted)
     if wanted.fusion == SERVER:
         candidates, scores = await store.rank_fused(query, wanted.num_candidates)
     else:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from slice_os.contents import Contents
 from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
-from slice_os.filters import Allowed, Condition, parse_where
 from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import ingest_sources
+from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
-from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
-from slice_os.page import PageRequest
 from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
-from slice_os.refining import refinement
-from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.searchable import Searchable
 from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -42,10 +36,8 @@ from slice_os.verifier.claims import Verifier
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
-Filter = Mapping[str, Allowed] | Sequence[Condition]
 
-
-class Corpus(Contents):
+class Corpus(Searchable):
     """Documents that can be searched for paraphrases.
 
     Examples:
@@ -177,6 +169,7 @@ class Corpus(Contents):
         checksum: bool = False,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
+        enrich: Enrich | None = None,
     ) -> IngestSummary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
 
@@ -197,6 +190,7 @@ class Corpus(Contents):
             checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document.
             complain: called for every unusable record.
+            enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
         Raises:
             InputError: if a path does not exist, or there is no such part.
@@ -221,95 +215,8 @@ class Corpus(Contents):
             checksum=checksum,
             progress=progress,
             complain=complain,
+            enrich=enrich,
         )
-
-    def search(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        top_k: int = 10,
-        offset: int = 0,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        fusion: str = DEFAULT_FUSION,
-        num_candidates: int = NUM_CANDIDATES,
-        verify: bool | None = None,
-        min_probability: float | None = None,
-        order: str | None = None,
-    ) -> Hits:
-        """The best passages for any of the phrases, each with its best span.
-
-        Args:
-            phrases: one origin phrase, or several that mean the same.
-            top_k: number of hits.
-            offset: hits to skip, for the next page.
-            threshold: least cosine of a hit; None for any.
-            where: metadata fields, each with the value or values that it may have, or with
-                operators: ``{"csat": {"gte": 3}, "domain": ["bank", "airline"]}``. There are
-                ``eq``, ``ne``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; see `Condition`.
-            fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
-                of an OpenSearch with the neural-search plugin.
-            num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
-                BM25; all pages of a search need the same number. Local stores score every passage.
-            verify: whether the verifier reads the hits; None if it was fitted to this encoder.
-            min_probability: least probability of a hit; None for any. Only the first 50 hits by
-                score, or ``top_k`` if that is more, are looked at.
-            order: ``probability`` puts the likeliest of these first; otherwise by score.
-
-        Raises:
-            InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
-                with an unknown field or operator.
-        """
-        query = make_query(self.encoder, phrases, parse_where(where))
-        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
-        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
-        return refine.page(search(self.store, query, refine.scored_page(wanted)), wanted)
-
-    def mine(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        exhaustive: bool = True,
-        verify: bool | None = None,
-        min_probability: float | None = None,
-        order: str | None = None,
-    ) -> Hits:
-        """Every span of every document at or above the threshold, without overlaps.
-
-        Args:
-            phrases: origin phrases; each is mined on its own.
-            threshold: least cosine of a hit; None for the model's own, or for 0.45 if the
-                probability decides.
-            where: conditions on metadata fields; see `search`.
-            exhaustive: score every passage, so that none is missed; otherwise only those that an
-                index in OpenSearch proposes. Local stores always score every passage.
-            verify: whether the verifier reads the hits; see `search`.
-            min_probability: least probability of a hit; None for any.
-            order: ``score`` or ``probability``; None for that of the documents.
-        """
-        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
-        least = refine.threshold(threshold, self.encoder.card.threshold)
-        query = make_query(self.encoder, phrases, parse_where(where))
-        mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
-        return refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
-
-    def iter_mine(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        exhaustive: bool = True,
-        verify: bool | None = None,
-        min_probability: float | None = None,
-    ) -> Generator[Hit, None, None]:
-        """The hits of `mine`, one by one, if they may not fit into memory."""
-        refine = refinement(self.encoder, self._verifier, verify, min_probability)
-        query = make_query(self.encoder, phrases, parse_where(where))
-        least = refine.threshold(threshold, self.encoder.card.threshold)
-        yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))
 
     @property
     def default_dead_letters(self) -> Path:

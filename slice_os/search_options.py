@@ -34,6 +34,19 @@ SERVER = "server"
 FUSION_NAMES = (*FUSIONS, SERVER)
 
 
+SPAN, CLAUSE, SENTENCE, TURN = UNITS = ("span", "clause", "sentence", "turn")
+
+
+def check_unit(unit: str) -> None:
+    """Refuse what no hit can be as wide as.
+
+    Raises:
+        InputError: saying what there is.
+    """
+    if unit not in UNITS:
+        raise InputError(f"no unit {unit!r}; there are {', '.join(UNITS)}")
+
+
 def check_threshold(threshold: object) -> None:
     """Refuse thresholds that no cosine can be compared with.
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.comparing import parse_date, parse_number, parse_time_span
-from slice_os.filters import Condition, matcher, parse_where
+from slice_os.filters import Condition, matcher, parse_where, without_order
 
 TEXT = "Please end my plan today."
 CALLS: dict[str, dict[str, Any]] = {
@@ -165,6 +165,29 @@ scalars = st.one_of(
     st.floats(-3, 3, allow_nan=False).map(lambda number: round(number, 1)),
     st.booleans(),
 )
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "fits"),
+    [
+        ("A[Z", "a[z", True),
+        ("A[Z", "a{z", False),
+        ("@", "`", False),
+        ("Ä", "ä", False),
+        (-(2**63), "-9223372036854775808", True),
+        (2**63 - 1, "9223372036854775807", True),
+    ],
+)
+def test_letters_fold_from_a_to_z_and_integers_have_64_bits(
+    value: Any, text: str, fits: bool
+) -> None:
+    assert matcher(*parse_where({"x": value}))(text) is fits
+
+
+@pytest.mark.parametrize(("count", "told"), [(10, "'v9'; use"), (12, "'v9' and 2 more; use")])
+def test_ten_values_are_listed(count: int, told: str) -> None:
+    values = [f"v{number}" for number in range(count)]
+    assert told in str(without_order(Condition("x", "gt", ("3",)), values, "here"))
 
 
 @given(scalars, scalars)

@@ -439,7 +439,7 @@ class TestOpening:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        no_space = pytest.raises(StoreError, match="No space left on device")
+        no_space = pytest.raises(StoreError, match="the disk is full; make room")
         with no_space, store.writer() as writer:
             writer.write(part_of(Document("kept", "kept")))
             monkeypatch.setattr("slice_os.stores.local.arrays.ArrayFile.append", full)

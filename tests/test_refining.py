@@ -160,6 +160,16 @@ class TestOrder:
 WORDS = st.sampled_from(["I", "left.", "Never!", "Mr.", "ok?", "cancel", "it\n", "now. "])
 
 
+@pytest.mark.parametrize("unit", ["span", "clause", "sentence", "turn"])
+def test_a_claim_is_about_the_span_whatever_is_shown(corpus: Corpus, unit: str) -> None:
+    for hit in corpus.search(PHRASE, top_k=5, unit=unit, verify=False):
+        text = corpus.text(hit.doc_id)
+        span = hit.span or hit
+        claim = claim_of(hit)
+        assert claim.text[claim.start : claim.end] == text[span.start : span.end]
+        assert claim.text in text
+
+
 @given(st.lists(WORDS, min_size=1, max_size=30), st.data())
 def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
     words: list[str], data: st.DataObject

@@ -5,7 +5,7 @@ import pytest
 import regex
 from hypothesis import given
 
-from slice_os.words import find_words
+from slice_os.words import find_words, touched_words
 
 from .strategies import hard_texts
 
@@ -66,3 +66,19 @@ def test_every_letter_and_digit_is_in_a_word(text: str) -> None:
 def test_words_are_bounded(unit: str) -> None:
     words = find_words(unit * 100_000)
     assert (words[:, 1] - words[:, 0]).max() <= 16 * 101
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "touched"),
+    [
+        (0, 3, (0, 1)),
+        (2, 5, (0, 2)),
+        (3, 4, (1, 1)),
+        (4, 13, (1, 3)),
+        (7, 8, (2, 2)),
+        (13, 20, (3, 3)),
+        (0, 99, (0, 3)),
+    ],
+)
+def test_words_are_touched_by_code_points(start: int, end: int, touched: tuple[int, int]) -> None:
+    assert touched_words(find_words("one two three"), start, end) == touched

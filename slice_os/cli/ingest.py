@@ -23,8 +23,11 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.progress import ProgressBar
 from slice_os.cli.render import echo_json
+from slice_os.cli.topic_options import topics_option
 
 if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+    from slice_os.ingest.pipeline import Enrich
     from slice_os.ingest.summary import IngestSummary
     from slice_os.stores.opensearch.settings import IndexOptions
 
@@ -107,6 +110,7 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="File for records that cannot be used.  [default: dead-letters.jsonl in the store]",
 )
+@topics_option()
 @index_options
 @click.option(
     "--force-merge",
@@ -136,6 +140,7 @@ def ingest(
     part: str,
     max_pieces: int | None,
     dead_letters: str | None,
+    topic_paths: tuple[str, ...],
     force_merge: bool,
     model: str | None,
     engine: str,
@@ -189,6 +194,7 @@ def ingest(
             checksum=checksum,
             progress=bar.update,
             complain=bar.complain,
+            enrich=_tagger(topic_paths, corpus),
         )
     if force_merge:
         _force_merge(store)
@@ -214,6 +220,15 @@ def summary_line(summary: IngestSummary) -> str:
         f"{summary.sources_unchanged:,} unchanged{pruned}; {summary.pieces:,} word pieces in "
         f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
     )
+
+
+def _tagger(topic_paths: tuple[str, ...], corpus: Corpus) -> Enrich | None:
+    """Marks passages with their topics, if there are any."""
+    if not topic_paths:
+        return None
+    from slice_os.topics import TopicTagger, read_topics
+
+    return TopicTagger(read_topics(topic_paths), corpus.encoder).tag
 
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -60,6 +61,23 @@ class NumberRange(click.FloatRange):
 
 COSINE = NumberRange(-1, 1)
 PROBABILITY = NumberRange(0, 1)
+
+# The extension of a report.
+REPORT = ".html"
+
+
+class HitFile(click.Path):
+    """A file for hits, whose extension names the format; one that cannot be written is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, or an error before anything is searched."""
+        from slice_os.hit_files import output_format
+
+        output_format(value)
+        return Path(value)
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")

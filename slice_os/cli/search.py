@@ -1,29 +1,23 @@
-"""`slice-os search`, `slice-os mine` and `slice-os scan`."""
+"""`slice-os search`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from slice_os.cli.hit_options import collapse_option, file_option, give, unit_option, verify_option
 from slice_os.cli.options import (
     COSINE,
-    FORMATS_HELP,
     PROBABILITY,
     RenamedOption,
     chosen_encoder,
     encoder_options,
-    format_option,
-    id_field_option,
     output_option,
     parse_filters,
     store_option,
-    text_field_option,
     where_option,
 )
-from slice_os.cli.render import echo_json
 from slice_os.search_options import (
     BY_SCORE,
     DEFAULT_FUSION,
@@ -32,29 +26,6 @@ from slice_os.search_options import (
     NUM_CANDIDATES,
     ORDERS,
     REFINED,
-)
-
-if TYPE_CHECKING:
-    from slice_os.documents import Document
-    from slice_os.results import Hit
-
-_threshold = click.option(
-    "--threshold",
-    type=COSINE,
-    help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
-)
-_verify = click.option(
-    "--verify/--no-verify",
-    default=None,
-    help="Let the verifier read each hit for its probability; by default if it knows the model.",
-)
-_min_probability = click.option(
-    "--min-probability",
-    type=PROBABILITY,
-    help="Lowest probability of a hit; the threshold is then low unless you give one.",
-)
-_phrases = click.option(
-    "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
 )
 
 
@@ -76,7 +47,7 @@ _phrases = click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
 @click.option("--threshold", type=COSINE, help="Lowest cosine of a hit.")
-@_verify
+@verify_option
 @click.option(
     "--min-probability",
     type=PROBABILITY,
@@ -106,6 +77,9 @@ _phrases = click.option(
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@unit_option
+@collapse_option
+@file_option
 @output_option
 @encoder_options
 def search(
@@ -121,6 +95,9 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    unit: str,
+    collapse: bool,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -147,144 +124,7 @@ def search(
             verify=verify,
             min_probability=min_probability,
             order=order,
+            unit=unit,
+            collapse=collapse,
         )
-    _show(hits, as_json, first=offset + 1)
-
-
-@click.command()
-@_phrases
-@store_option
-@_threshold
-@_verify
-@_min_probability
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    help="Show all hits at the end in this order, not one by one as their documents come.",
-)
-@where_option
-@click.option(
-    "--candidates",
-    is_flag=True,
-    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
-)
-@output_option
-@encoder_options
-def mine(
-    phrases: tuple[str, ...],
-    store: str,
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
-    order: str | None,
-    filters: tuple[str, ...],
-    candidates: bool,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> None:
-    """Find every span in a store that says one of the phrases, document by document.
-
-    Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may.
-    """
-    from slice_os.corpus import Corpus
-    from slice_os.refining import ordered
-
-    where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        hits = corpus.iter_mine(
-            phrases,
-            threshold=threshold,
-            where=where,
-            exhaustive=not candidates,
-            verify=verify,
-            min_probability=min_probability,
-        )
-        _show(ordered(hits, order) if order else hits, as_json)
-
-
-@click.command(epilog=FORMATS_HELP)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_phrases
-@_threshold
-@_verify
-@_min_probability
-@id_field_option
-@text_field_option
-@format_option
-@output_option
-@encoder_options
-def scan(
-    paths: tuple[str, ...],
-    phrases: tuple[str, ...],
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
-    id_field: str,
-    text_field: str,
-    format_name: str | None,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> int:
-    """Find every span in files or standard input (-) that says a phrase, without a store.
-
-    A record that cannot be used is reported on standard error; reading continues, and the exit
-    status is 1.
-    """
-    from slice_os.cli.render import complaint, printable
-    from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.ingest.reading import read
-    from slice_os.ingest.sources import find_sources, skipped_line
-    from slice_os.scanning import scan as scan_documents
-
-    encoder = chosen_encoder(model, engine, providers, threads)
-    if not isinstance(encoder, SpanEncoder):
-        encoder = SpanEncoder(encoder)
-    options = ReadOptions(id_field, text_field)
-    sources = find_sources(paths, format_name)
-    bad = 0
-
-    def documents() -> Iterator[Document]:
-        nonlocal bad
-        for source in sources:
-            for record in read(source, options):
-                if isinstance(record, BadRecord):
-                    bad += 1
-                    click.echo(complaint(record), err=True)
-                else:
-                    yield record
-
-    hits = scan_documents(
-        documents(),
-        phrases,
-        threshold=threshold,
-        encoder=encoder,
-        verify=verify,
-        min_probability=min_probability,
-    )
-    _show(hits, as_json)
-    if sources.skipped:
-        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
-    return 1 if bad else 0
-
-
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
-    """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
-    from slice_os.cli.render import render
-
-    if as_json or (as_json is None and not sys.stdout.isatty()):
-        for hit in hits:
-            echo_json(hit.to_json())
-        return
-    number = first - 1
-    for number, hit in enumerate(hits, start=first):
-        click.echo(render(hit, number))
-    if number < first:
-        click.echo("no hits", err=True)
+    give(hits, output, as_json, first=offset + 1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from slice_os.encoder import SpanEncoder
-from slice_os.model import BUNDLED
-from slice_os.verifier.card import DEFAULT_VERIFIER, VERIFIER_FILE, read_verifier_card
+from slice_os.errors import ModelError
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.combined import COMBINATION, read_combination
+from slice_os.verifier.opening import COMBINED, open_verifier
 
 
 def chosen_verifier(
@@ -29,18 +29,16 @@ def chosen_verifier(
         return None
     if verifier is not None:
         return verifier
-    if verify or _fits(encoder.card.encoder_id):
-        return _bundled_verifier()
-    return None
+    if not COMBINATION.is_file():
+        if verify:
+            raise ModelError("no verifier is bundled; give one, or do not verify")
+        return None
+    combination = read_combination()
+    if verify is None and combination.encoder_id != encoder.card.encoder_id:
+        return None
+    return _bundled(encoder)
 
 
-@cache
-def _fits(encoder_id: str) -> bool:
-    folder = BUNDLED / DEFAULT_VERIFIER
-    found = (folder / VERIFIER_FILE).is_file()
-    return found and read_verifier_card(folder).encoder_id == encoder_id
-
-
-@cache
-def _bundled_verifier() -> Verifier:
-    return CrossEncoderVerifier()
+@lru_cache(maxsize=2)
+def _bundled(encoder: SpanEncoder) -> Verifier:
+    return open_verifier(COMBINED, encoder)

@@ -52,14 +52,15 @@ class Verifier(Protocol):
 
 
 def claim_of(hit: Hit) -> Claim:
-    """The claim that a hit makes, about the sentences of its passage that its words touch."""
-    context = hit.context
-    return claim_in(
-        hit.phrase,
-        context.text,
-        hit.start - context.start,
-        hit.end - context.start,
-        hit.probability,
+    """The claim that a hit makes, about the sentences of its passage that its span touches."""
+    span = hit.span or hit
+    within = hit.sentence
+    if within is None:
+        start, text = hit.context.start, hit.context.text
+        return claim_in(hit.phrase, text, span.start - start, span.end - start, hit.probability)
+    text = hit.context.text[within.start - hit.context.start : within.end - hit.context.start]
+    return Claim(
+        hit.phrase, text, span.start - within.start, span.end - within.start, hit.probability
     )
 
 

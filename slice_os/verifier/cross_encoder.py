@@ -51,14 +51,11 @@ class CrossEncoderVerifier:
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others."""
-        odds = self.log_odds(claims).tolist()
-        return [
-            Verdict(self.card.probability(one, claim.prior))
-            for one, claim in zip(odds, claims, strict=True)
-        ]
+        odds = np.clip(self.log_odds(claims).astype(np.float64), -50, 50)
+        return [Verdict(probability) for probability in (1 / (1 + np.exp(-odds))).tolist()]
 
     def log_odds(self, claims: Sequence[Claim]) -> FloatArray:
-        """``(n_claims,)`` log-odds of the model alone, before they become probabilities."""
+        """``(n_claims,)`` log-odds that the claims hold."""
         workers = self._engine.workers
         with ThreadPoolExecutor(workers, thread_name_prefix="verify") as executor:
             found = list(executor.map(self._one, claims))

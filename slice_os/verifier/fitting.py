@@ -1,34 +1,33 @@
-"""Fitting a verifier's probabilities to labelled hits."""
+"""Fitting the combination of verifiers and cosine to labelled hits."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import Float64Array
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.verifier.card import VerifierCard, logit
+from slice_os.verifier.combined import Combination, logit
 
 FEW_LABELS = 10
 
 
-def fit_card(
-    card: VerifierCard,
-    log_odds: npt.ArrayLike,
+def fit_combination(
+    parts: Sequence[str],
+    said: npt.ArrayLike,
     priors: npt.ArrayLike,
     right: npt.ArrayLike,
     *,
     encoder_id: str,
     fitted_on: str,
-) -> VerifierCard:
-    """The card with weights that are most likely for labelled hits, with and without the prior.
+) -> Combination:
+    """The weights that are most likely for labelled hits, with and without the prior.
 
     Args:
-        card: of the verifier.
-        log_odds: ``(n,)`` of its model.
+        parts: names of the verifiers.
+        said: ``(n, n_parts)`` the probability that each gives to each hit.
         priors: ``(n,)`` probabilities that the cosines give.
         right: ``(n,)`` whether the hit says its phrase.
         encoder_id: the encoder that made the hits.
@@ -41,36 +40,37 @@ def fit_card(
     labels = np.asarray(right, dtype=bool)
     if min(labels.sum(), (~labels).sum()) < FEW_LABELS:
         raise InputError(f"label {FEW_LABELS} or more hits that are right, and as many wrong ones")
-    odds = np.asarray(log_odds, dtype=np.float64)
-    prior = np.array([logit(one) for one in np.asarray(priors, dtype=np.float64)])
-    ones = np.ones_like(odds)
-    both = _logistic(np.stack([ones, odds, prior], axis=1), labels)
-    alone = _logistic(np.stack([ones, odds], axis=1), labels)
-    return replace(
-        card,
+    odds = np.vectorize(logit)(np.asarray(said, dtype=np.float64)).reshape(len(labels), len(parts))
+    prior = np.vectorize(logit)(np.asarray(priors, dtype=np.float64))
+    intercept, *weights, prior_weight = _logistic(np.column_stack([odds, prior]), labels)
+    alone_intercept, *alone_weights = _logistic(odds, labels)
+    return Combination(
         encoder_id=encoder_id,
-        intercept=both[0],
-        odds=both[1],
-        prior=both[2],
-        alone_intercept=alone[0],
-        alone_odds=alone[1],
+        parts=tuple(parts),
+        intercept=intercept,
+        weights=tuple(weights),
+        prior=prior_weight,
+        alone_intercept=alone_intercept,
+        alone_weights=tuple(alone_weights),
         hits=len(labels),
         fitted_on=fitted_on,
     )
 
 
 def _logistic(features: Float64Array, labels: npt.NDArray[np.bool_]) -> list[float]:
-    """Weights of a logistic regression, none negative but the first, rounded to six decimals."""
+    """A constant, and weights that are not negative, rounded to six decimals."""
     try:
         from scipy.optimize import minimize
     except ImportError:
         raise MissingExtraError("fitting a verifier", "eval") from None
+    columns = np.column_stack([np.ones(len(labels)), features])
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
-        total = features @ weights
-        gradient: Float64Array = features.T @ (1 / (1 + np.exp(-total)) - labels) / len(labels)
+        total = columns @ weights
+        gradient: Float64Array = columns.T @ (1 / (1 + np.exp(-total)) - labels) / len(labels)
         return float(np.mean(np.logaddexp(0, total) - labels * total)), gradient
 
-    bounds: list[Any] = [(None, None), *[(0, None)] * (features.shape[1] - 1)]
-    best = minimize(loss, np.zeros(features.shape[1]), jac=True, bounds=bounds, method="L-BFGS-B").x
+    bounds = [(None, None), *[(0, None)] * features.shape[1]]
+    start = np.zeros(columns.shape[1])
+    best = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B").x
     return [round(float(weight), 6) for weight in best]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from itertools import islice
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from slice_os import Corpus, LocalStore, SpanEncoder
 from slice_os.stores.registry import store_exists
@@ -33,6 +35,22 @@ PHRASES = ("what is the status of my order", "please change my seat", "I need a 
 OPERATIONS = ("ingest", "replace", "prune", "delete", "compact")
 
 
+class Process(Protocol):
+    """A command in a process of its own."""
+
+    def poll(self) -> int | None:
+        """The exit status; None while it runs."""
+        ...
+
+    def kill(self) -> None:
+        """Kill it."""
+        ...
+
+    def wait(self) -> int:
+        """Wait for its end; returns the exit status."""
+        ...
+
+
 class Bench:
     """Stores and folders before each operation, and the hits after it.
 
@@ -41,62 +59,85 @@ class Bench:
         encoder: of the stores.
     """
 
+    operations: tuple[str, ...] = OPERATIONS
+    files = FILES
+
     def __init__(self, folder: Path, encoder: SpanEncoder) -> None:
         self.folder = folder
         self.encoder = encoder
         with DEMO.open(encoding="utf-8") as stream:
-            self.records = [json.loads(line) for line in islice(stream, FILES * A_FILE)]
+            self.records = [json.loads(line) for line in islice(stream, self.files * A_FILE)]
         self.old = {
             one["id"]: "\n".join(turn["text"] for turn in one["text"]) for one in self.records
         }
         self.new = {key: f"{text} Thank you." for key, text in self.old.items()}
         self.seconds: dict[str, float] = {}
         self.expected: dict[str, Any] = {}
-        for operation in OPERATIONS:
-            work = self.prepare(operation, folder / operation)
-            shutil.copytree(work, folder / f"{operation}-done")
+        for operation in self.operations:
+            done = folder / f"{operation}-done"
+            self.copy(self.prepare(operation, folder / operation), done)
             began = time.monotonic()
-            done = start(self.arguments(operation), folder / f"{operation}-done")
-            assert done.wait() == 0, operation
+            assert self.run(operation, done) == 0, operation
             self.seconds[operation] = time.monotonic() - began
-            self.expected[operation] = self.contents(folder / f"{operation}-done")
+            self.expected[operation] = self.contents(done)
+
+    def location(self, work: Path) -> str:
+        """Where the store of a folder is."""
+        return str(work / "s")
+
+    def copy(self, before: Path, work: Path) -> None:
+        """Copy a folder and its store."""
+        shutil.copytree(before, work)
+
+    def discard(self, work: Path) -> None:
+        """Delete a folder and its store."""
+        shutil.rmtree(work)
+
+    def start(self, operation: str, work: Path) -> Process:
+        """Start an operation in a process of its own."""
+        return start(self.arguments(operation, work), work)
+
+    def run(self, operation: str, work: Path) -> int:
+        """The exit status of an operation."""
+        return self.start(operation, work).wait()
 
     def prepare(self, operation: str, work: Path) -> Path:
         """A folder with sources and the store as they are before an operation."""
         (work / "sources").mkdir(parents=True)
         self.write(work, self.old)
         if operation != "ingest":
-            assert start(self.arguments("ingest"), work).wait() == 0
+            assert self.run("ingest", work) == 0
         if operation in ("replace", "compact"):
             self.write(work, self.new)
         if operation == "compact":
             # Too little for the store to compact itself.
-            with Corpus(work / "s", self.encoder) as corpus:
+            with Corpus(self.location(work), self.encoder) as corpus:
                 corpus.delete([record["id"] for record in self.records[:10]])
         if operation == "prune":
-            for number in range(0, FILES, 2):
+            for number in range(0, self.files, 2):
                 (work / "sources" / f"{number:02}.jsonl").unlink()
         return work
 
     def write(self, work: Path, texts: dict[str, str]) -> None:
         """Write the sources."""
-        for number in range(FILES):
+        for number in range(self.files):
             some = self.records[number * A_FILE : (number + 1) * A_FILE]
             lines = [json.dumps({"id": one["id"], "text": texts[one["id"]]}) for one in some]
             (work / "sources" / f"{number:02}.jsonl").write_text("\n".join(lines))
 
-    def arguments(self, operation: str) -> list[str]:
+    def arguments(self, operation: str, work: Path) -> list[str]:
         """What the command line is given."""
+        store = ["--store", self.location(work)]
         if operation == "delete":
-            return ["delete", *list(self.old)[::2], "--store", "s"]
+            return ["delete", *list(self.old)[::2], *store]
         if operation == "compact":
-            return ["compact", "--store", "s"]
+            return ["compact", *store]
         prune = ["--prune"] if operation == "prune" else []
-        return ["ingest", "sources", "--store", "s", "--source", "calls", *prune]
+        return ["ingest", "sources", *store, "--source", "calls", *prune]
 
     def contents(self, work: Path) -> tuple[Any, ...]:
         """Documents and hits of a store."""
-        with Corpus(work / "s", self.encoder) as corpus:
+        with Corpus(self.location(work), self.encoder) as corpus:
             hits = [
                 (hit.phrase, hit.doc_id, hit.start, hit.end, round(hit.cosine, 6), hit.bm25)
                 for phrase in PHRASES
@@ -107,28 +148,32 @@ class Bench:
     def kill(self, operation: str, moment: float) -> str:
         """Kill the operation at a moment; what came of it."""
         work = Path(tempfile.mkdtemp(dir=self.folder)) / "work"
-        shutil.copytree(self.folder / operation, work)
-        process = start(self.arguments(operation), work)
+        self.copy(self.folder / operation, work)
+        process = self.start(operation, work)
         time.sleep(moment)
         ended = process.poll() is not None
         process.kill()
         process.wait()
         try:
             self.check(work)
-            # Deleting says by 1 that some are gone already.
-            fine = (0, 1) if operation == "delete" else (0,)
-            assert start(self.arguments(operation), work).wait() in fine, "failed afterwards"
-            self.check(work)
-            texts, hits = self.contents(work)
-            assert texts == self.expected[operation][0], "other documents than without a kill"
-            assert hits == self.expected[operation][1], "other hits than without a kill"
+            self.complete(operation, work)
         finally:
-            shutil.rmtree(work.parent)
+            self.discard(work)
         return "had ended" if ended else "killed"
+
+    def complete(self, operation: str, work: Path) -> None:
+        """The same command leads to the same contents and hits as without a kill."""
+        # Deleting says by 1 that some are gone already.
+        fine = (0, 1) if operation == "delete" else (0,)
+        assert self.run(operation, work) in fine, "failed afterwards"
+        self.check(work)
+        texts, hits = self.contents(work)
+        assert texts == self.expected[operation][0], "other documents than without a kill"
+        assert hits == self.expected[operation][1], "other hits than without a kill"
 
     def check(self, work: Path) -> None:
         """The store verifies, and every document is whole."""
-        if not store_exists(work / "s"):
+        if not store_exists(self.location(work)):
             return
         store = LocalStore.open(work / "s")
         try:
@@ -147,6 +192,32 @@ def start(arguments: list[str], work: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def kill_often(
+    bench: Bench, count: int, seed: int, workers: int = 1, minutes: float = math.inf
+) -> dict[str, Any]:
+    """Kill the operations in turn at random moments, within some time; what came of it."""
+    deadline = time.monotonic() + 60 * minutes
+    moments = random.Random(seed)
+    counts: dict[str, Counter[str]] = {name: Counter() for name in bench.operations}
+    bad: list[str] = []
+
+    def kill(operation: str, moment: float) -> None:
+        if time.monotonic() > deadline:
+            return
+        try:
+            counts[operation][bench.kill(operation, moment)] += 1
+        except Exception as error:
+            counts[operation]["bad"] += 1
+            bad.append(f"{operation} after {moment:.3f} s: {error!r}")
+            print(bad[-1], file=sys.stderr)  # noqa: T201
+
+    with ThreadPoolExecutor(workers) as executor:
+        for _, operation in zip(range(count), cycle(bench.operations), strict=False):
+            executor.submit(kill, operation, moments.uniform(0.2, bench.seconds[operation]))
+    runs = sum(map(Counter.total, counts.values()))
+    return {"runs": runs, "ends": counts, "seconds": bench.seconds, "bad": bad}
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -154,22 +225,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
-    moments = random.Random(chosen.seed)
-    counts: dict[str, Counter[str]] = {name: Counter() for name in OPERATIONS}
-    bad: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), SpanEncoder())
-        for number in range(chosen.count):
-            operation = OPERATIONS[number % len(OPERATIONS)]
-            moment = moments.uniform(0.2, bench.seconds[operation])
-            try:
-                counts[operation][bench.kill(operation, moment)] += 1
-            except Exception as error:
-                counts[operation]["bad"] += 1
-                bad.append(f"{operation} after {moment:.3f} s: {error!r}")
-    report = {"runs": chosen.count, "ends": counts, "seconds": bench.seconds, "bad": bad}
+        report = kill_often(Bench(Path(folder), SpanEncoder()), chosen.count, chosen.seed)
     tell(report, chosen.out)
-    if bad:
+    if report["bad"]:
         raise SystemExit(1)
 
 

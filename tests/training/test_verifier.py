@@ -14,7 +14,6 @@ from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.verifier.batches import ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe
 from slice_os.training.verifier.run import CHECKPOINT, LOG_FILE, train_verifier
-from slice_os.verifier.fitting import fit_card
 from slice_os.verifier.inputs import ClaimInputs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -149,19 +148,6 @@ class TestVerifier:
         assert verifier.check(claims) == alone
         assert verifier.check([]) == []
 
-    def test_probability_follows_odds_and_prior(self, exported: Path) -> None:
-        card = CrossEncoderVerifier(exported).card
-        odds = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0] * 10)
-        right = odds + np.tile([-1.5, 1.5], 30) > 0
-        fitted = fit_card(
-            card, odds, np.full(60, 0.5), right, encoder_id="e", fitted_on="these hits"
-        )
-        found = [fitted.probability(one, 0.5) for one in (-3, 0, 3)]
-        assert found == sorted(found)
-        assert found[0] < 0.1 < 0.9 < found[-1]
-        with pytest.raises(InputError, match="label 10 or more"):
-            fit_card(card, odds[:9], odds[:9], right[:9], encoder_id="e", fitted_on="")
-
     def test_refuses_what_changed_or_is_damaged(self, exported: Path, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="no verifier at"):
             CrossEncoderVerifier(tmp_path)
@@ -171,8 +157,6 @@ class TestVerifier:
             (folder / file.name).write_bytes(file.read_bytes())
         card = json.loads((folder / "verifier.json").read_text())
         for field, value, message in (
-            ("odds", -1.0, "'odds' is negative"),
-            ("prior", float("inf"), "not valid JSON|out of range|not float"),
             ("max_length", 9, "not between 16"),
             ("name", 3, "not str"),
         ):

@@ -88,11 +88,10 @@ def _copy(table: PassageTable, source: Arrays, target: Arrays) -> None:
             for own, file in zip(source.by_word, target.by_word, strict=True):
                 file.append(own.view(int((rows.first_word + rows.n_words).max()))[words])
         target.sync()
-    except BaseException:
         target.close()
+    except BaseException:
         source.delete_others()
         raise
-    target.close()
 
 
 def _starts(counts: np.ndarray) -> list[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -20,6 +22,8 @@ SCHEMA_VERSION = 3
 # Read as they are; a writer upgrades them.
 FORMER_VERSIONS = (2,)
 COUNTS = ("documents", "passages", "words", "pieces")
+# Least size of the file through which SQLite's processes share memory.
+SHARED_MEMORY = 32_768
 
 _SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -268,7 +272,7 @@ def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iter
     try:
         yield
     except BaseException:
-        connection.execute("ROLLBACK")
+        connection.rollback()  # does nothing where SQLite has rolled back itself: on a full disk
         raise
     connection.execute("COMMIT")
 
@@ -284,11 +288,16 @@ def errors_explained(folder: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
+        # Where SQLite cannot enlarge the memory that processes share, it says "disk I/O error".
+        if reason == "database or disk is full" or (reason == "disk I/O error" and _full(folder)):
+            raise _disk_full(folder) from error
         # Only damage has this class itself; so has text that is not UTF-8, by its message.
         if type(error) is sqlite3.DatabaseError or "decode" in reason:
             raise damage(folder, f"database error: {reason}") from error
         raise StoreError(f"{folder}: database error: {reason}") from error
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _disk_full(folder) from error
         why = error.strerror or error
         raise StoreError(f"{folder}: cannot be used as a store folder ({why})") from error
 
@@ -300,6 +309,14 @@ def folder_size(folder: Path) -> int:
         with suppress(FileNotFoundError):
             size += path.stat().st_size
     return size
+
+
+def _full(folder: Path) -> bool:
+    return shutil.disk_usage(folder).free < SHARED_MEMORY
+
+
+def _disk_full(folder: Path) -> StoreError:
+    return StoreError(f"{folder}: the disk is full; make room, then try again")
 
 
 def _settings_checksum(values: Mapping[str, str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,7 @@ class LocalWriter:
             StoreError: if the disk fails, for instance because it is full; complete documents
                 stay.
         """
-        with self._lock, errors_explained(self._folder):
-            self._check()
+        with self._acting():
             if self._document is None:
                 if not part.last:
                     self._commit()  # nothing can be committed until the document is complete
@@ -103,23 +103,20 @@ class LocalWriter:
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        with self._lock, errors_explained(self._folder):
-            self._check()
+        with self._acting():
             self._changed = True
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that documents come from another source; see `Writer.assign`."""
-        with self._lock, errors_explained(self._folder):
-            self._check()
+        with self._acting():
             self._changed = True
             for doc_id in doc_ids:
                 self._assign(doc_id, source)
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
-        with self._lock, errors_explained(self._folder):
-            self._check()
+        with self._acting():
             self._changed = True
             self._connection.execute(
                 "INSERT INTO sources VALUES (?, ?) "
@@ -129,8 +126,7 @@ class LocalWriter:
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
-        with self._lock, errors_explained(self._folder):
-            self._check()
+        with self._acting():
             self._changed = True
             self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
 
@@ -140,7 +136,6 @@ class LocalWriter:
         self._clock.join()
         with errors_explained(self._folder):
             try:
-                self._check()
                 if self._connection.in_transaction:
                     if self._document is not None:
                         self._connection.execute("ROLLBACK TO document")
@@ -148,22 +143,33 @@ class LocalWriter:
                     self._commit(last=True)
             finally:
                 self._arrays.close()
+        if self._failure is not None:
+            raise self._failure
 
     def _commit_by_the_clock(self) -> None:
         while not self._closing.wait(LOOK_SECONDS):
-            with self._lock:
-                try:
-                    with errors_explained(self._folder):
-                        self._commit_if_due()
-                except StoreError as error:
-                    self._failure = error
-                    return
+            try:
+                with self._acting():
+                    self._commit_if_due()
+            except StoreError:
+                return
 
-    def _check(self) -> None:
-        """Raise what the clock's commit did, once."""
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+    @contextmanager
+    def _acting(self) -> Iterator[None]:
+        """Act alone, and only if nothing has failed: SQLite may have rolled everything back.
+
+        Raises:
+            StoreError: what has failed, here or before.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            try:
+                with errors_explained(self._folder):
+                    yield
+            except StoreError as error:
+                self._failure = error
+                raise
 
     def _commit_if_due(self) -> None:
         if self._document is None and time.monotonic() - self._committed > COMMIT_SECONDS:

@@ -85,7 +85,7 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
         InputError: if a file is missing or malformed.
     """
     hashes = read_hashes(folder / HASHES)
-    verbs = _verbs(folder)
+    verbs = known_verbs(folder)
     rng = Random(seed)  # noqa: S311
     turns = _some(dialogue_turns(folder / "sgd-dialogues/train.jsonl.gz"), hashes, rng)
     clauses = _some(contract_sentences(folder / "cuad/cuad_spans.half.jsonl.gz"), hashes, rng)
@@ -143,7 +143,7 @@ def _take(
             yield statement
 
 
-def _verbs(folder: Path) -> frozenset[str]:
+def known_verbs(folder: Path) -> frozenset[str]:
     """The verbs of WordNet that are one word."""
     synsets = read_synsets(folder / "open-english-wordnet/synsets.jsonl.gz")
     counts = Counter(word for one in synsets if one.pos == "v" for word in one.members)
