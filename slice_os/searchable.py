@@ -59,7 +59,7 @@ class Searchable(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
-            verify: whether the verifier reads the hits; None if it was fitted to this encoder.
+            verify: whether the verifier reads the hits; None to do so if the probability decides.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
