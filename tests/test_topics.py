@@ -236,6 +236,24 @@ class TestMining:
         assert all((hit.probability or 0) >= 0.5 for hit in hits if hit.topic == "likely")
         assert "1" in {hit.doc_id for hit in hits if hit.topic == "likely"}
 
+    @pytest.mark.parametrize(
+        ("unit", "text"),
+        [
+            ("clause", "My bill is much too high"),
+            ("sentence", "My bill is much too high, end my plan."),
+            ("turn", "My bill is much too high, end my plan."),
+        ],
+    )
+    def test_hits_are_as_wide_as_a_topic_wants(self, calls: Corpus, unit: str, text: str) -> None:
+        wide = replace(BILL, unit=unit)
+        (hit, *_) = (hit for hit in mine_topics(calls, [wide]) if hit.doc_id == "3")
+        assert hit.text == calls.text("3")[hit.start : hit.end] == text
+        assert hit.span is not None
+        assert hit.start <= hit.span.start < hit.span.end <= hit.end
+        (by_run, *_) = mine_topics(calls, [BILL], unit=unit)
+        assert by_run.text == text
+        assert Label.of(hit, True).text == text[: hit.span.end][hit.span.start :]
+
     def test_a_stream_has_the_hits_of_a_store(self, calls: Corpus, encoder: SpanEncoder) -> None:
         documents = [Document(doc_id, calls.text(doc_id)) for doc_id in calls]
         scanned = list(scan_topics(documents, [CANCEL, BILL], encoder=encoder))

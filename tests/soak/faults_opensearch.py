@@ -62,6 +62,7 @@ TIMEOUT_SECONDS = 8
 RETRY_SECONDS = 4.0
 MOST_MOMENTS = 3
 PHRASES = ("-p", "what is the status of my order", "-p", "please change my seat")
+BLOCKS = ("index.blocks.write", "index.blocks.read_only_allow_delete")
 ENGINES: dict[str, ScriptEngine | None] = {"native": NATIVE, "painless": PAINLESS, "client": None}
 
 
@@ -162,11 +163,6 @@ class Bench:
 
     def drop(self) -> None:
         """Delete what was written."""
-        self.client.indices.put_settings(
-            index="*",
-            body={"index.blocks.write": None, "index.blocks.read_only_allow_delete": None},
-            params={"expand_wildcards": "all"},
-        )
         self.client.indices.delete(index="written*")
 
     def run(self, operation: Operation, alias: str) -> Ended:
@@ -208,10 +204,8 @@ class Bench:
                 ended = self.run(operation, alias)
         finally:
             self.proxy.fault = no_fault
-            self.client.indices.put_settings(
-                index="*",
-                body={"index.blocks.write": None, "index.blocks.read_only_allow_delete": None},
-            )
+            if cell.name in BLOCKS:
+                self.client.indices.put_settings(index="*", body={cell.name: None})
         assert not ended.crashes, ended.crashes
         if ended.status == 0:
             told = "completed"
@@ -264,12 +258,7 @@ class Bench:
             Cell("paused, 5 s", self.paused(5), moments=1),
             Cell("paused, 12 s, timeout 8 s", self.paused(12), moments=2),
             Cell("paused, 40 s", self.paused(40), timeout=120, moments=1),
-            Cell("write block", self.changing(self.block("write")), moments=3),
-            Cell(
-                "read_only_allow_delete",
-                self.changing(self.block("read_only_allow_delete")),
-                moments=3,
-            ),
+            *(Cell(name, self.changing(self.block(name))) for name in BLOCKS),
             Cell("index deleted", self.changing(self.delete), moments=4),
         ]
         return faults
@@ -298,8 +287,7 @@ class Bench:
 
     def block(self, name: str) -> Callable[[str], None]:
         """Block writing."""
-        body = {f"index.blocks.{name}": True}
-        return lambda alias: self.client.indices.put_settings(index=alias, body=body)
+        return lambda alias: self.client.indices.put_settings(index=alias, body={name: True})
 
     def delete(self, alias: str) -> None:
         """Delete an index."""
