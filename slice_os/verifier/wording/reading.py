@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder import PieceRange, SpanEncoder
 from slice_os.verifier.claims import Claim
 from slice_os.words import touched_words
@@ -84,14 +84,15 @@ def _clause_start(text: str, start: int) -> tuple[int, bool]:
     return max(near, border), near <= border or not text[border:near].strip()
 
 
-def _means(vectors: FloatArray, pieces: np.ndarray) -> FloatArray:
+def _means(vectors: FloatArray, pieces: IntArray) -> FloatArray:
     means = np.array([vectors[first:last].mean(axis=0) for first, last in pieces.tolist()])
     means = means.reshape(len(pieces), vectors.shape[1])
     lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    return (means / np.maximum(lengths, 1e-12)).astype(np.float32)
+    units: FloatArray = (means / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return units
 
 
-def _cosine(ours: FloatArray, own: np.ndarray, theirs: FloatArray, other: np.ndarray) -> float:
+def _cosine(ours: FloatArray, own: IntArray, theirs: FloatArray, other: IntArray) -> float:
     if not len(own) or not len(other):
         return 0.0
     first = ours[own[0, 0] : own[-1, 1]].mean(axis=0)
