@@ -21,10 +21,12 @@ coverage: $(VENV)/.dev ## Run the test suite, and list the lines that it does no
 	$(BIN)/python -m pytest --cov --cov-report=term-missing $(ARGS)
 
 .PHONY: soak
-soak: $(VENV)/.dev ## Damage, kill, fill and load stores, and change the code: three hours; saves the results
+soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, and change the code: five hours; saves the results
 	$(BIN)/python -m tests.soak.damage --out benchmarks/results/soak_damage.json
 	$(BIN)/python -m tests.soak.fuzz --out benchmarks/results/soak_fuzz.json
 	$(BIN)/python -m tests.soak.kills --out benchmarks/results/soak_kills.json
+	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
+	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
 	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json
 	$(BIN)/python -m tests.soak.mixed --out benchmarks/results/soak_mixed.json

@@ -89,7 +89,7 @@ def export_model(
         raise MissingExtraError("exporting a model", "export") from None
     target = Path(out)
     _check_target(target, force)
-    with _quiet(), _appearing(target) as folder:
+    with quiet(), appearing(target) as folder:
         progress(f"loading {model}")
         source = load_encoder(str(model))
         source.plain_tokenizer().save(str(folder / TOKENIZER_FILE))
@@ -149,7 +149,7 @@ def _check_target(target: Path, force: bool) -> None:
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
+def appearing(target: Path) -> Iterator[Path]:
     """A folder to fill; it replaces ``target`` if all goes well."""
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as scratch:
@@ -207,7 +207,7 @@ def _provenance(source: LoadedModel, precision: str) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence the messages that loading, tracing and quantising have for developers."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)

@@ -14,6 +14,9 @@ from slice_os.hugging_face import one_line
 from slice_os.model import MODEL_FILE
 
 OUTPUT = "last_hidden_state"
+# What optimum exports: a task, and the name of its only output.
+TOKEN_VECTORS = ("feature-extraction", OUTPUT)
+LOG_ODDS = ("text-classification", "logits")
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 RECIPES = {
     "fp32": "graph optimized",
@@ -23,23 +26,31 @@ RECIPES = {
 }
 
 
-def write_graph(model: Any, precision: str, calibration: Sequence[Feeds], out: Path) -> None:
+def write_graph(
+    model: Any,
+    precision: str,
+    calibration: Sequence[Feeds],
+    out: Path,
+    kind: tuple[str, str] = TOKEN_VECTORS,
+) -> None:
     """Write a torch encoder as an ONNX file.
 
     Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``. Its only
-    output, ``last_hidden_state``, is float32 ``(batch, sequence, dimension)`` at any precision.
+    output is float32 at any precision: ``last_hidden_state``, ``(batch, sequence, dimension)``, or
+    ``logits``, ``(batch, 1)``.
 
     Args:
         model: a transformers encoder.
         precision: ``fp32``, ``fp16`` or ``int8``.
         calibration: typical inputs, without padding; only int8 uses them.
         out: file to write.
+        kind: ``TOKEN_VECTORS`` or ``LOG_ODDS``.
 
     Raises:
         ModelError: if optimum cannot export the model, or it needs other inputs.
     """
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
-        plain = _to_onnx(model, Path(folder) / "plain")
+        plain = _to_onnx(model, Path(folder) / "plain", kind)
         optimized = Path(folder) / "optimized.onnx"
         _optimize(plain, optimized)
         if precision == "fp32":
@@ -52,18 +63,18 @@ def write_graph(model: Any, precision: str, calibration: Sequence[Feeds], out: P
             _to_int8(smoothed, out)
 
 
-def _to_onnx(model: Any, folder: Path) -> Path:
+def _to_onnx(model: Any, folder: Path, kind: tuple[str, str]) -> Path:
     import onnx
     from optimum.exporters.onnx import onnx_export_from_model
 
     try:
-        onnx_export_from_model(model, folder, task="feature-extraction", do_validation=False)
+        onnx_export_from_model(model, folder, task=kind[0], do_validation=False)
     except Exception as error:  # tracing an unknown model raises whatever its code does
-        kind = model.config.model_type
-        raise ModelError(f"optimum cannot export a {kind!r} model ({one_line(error)})") from error
+        name = model.config.model_type
+        raise ModelError(f"optimum cannot export a {name!r} model ({one_line(error)})") from error
     graph = onnx.load(folder / MODEL_FILE, load_external_data=False).graph
     inputs, outputs = ([put.name for put in puts] for puts in (graph.input, graph.output))
-    if not INPUTS.issuperset(inputs) or outputs != [OUTPUT]:
+    if not INPUTS.issuperset(inputs) or outputs != [kind[1]]:
         raise ModelError(
             f"a {model.config.model_type!r} model is not an encoder of tokens: "
             f"it reads {', '.join(inputs)} and returns {', '.join(outputs)}"

@@ -42,8 +42,15 @@ def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample
         max_length: longest input in word pieces, special tokens included; longer passages are
             cut there.
     """
+    passages = bundled_passages(name)
+    texts = [*passages, "\n\n".join(passages)]
+    return [_sample(text, aligner, max_length) for text in texts]
+
+
+def bundled_passages(name: str) -> list[str]:
+    """The passages of a bundled text."""
     text = Path(__file__).with_name(name).read_text(encoding="utf-8").strip()
-    return [_sample(passage, aligner, max_length) for passage in [*text.split("\n\n"), text]]
+    return text.split("\n\n")
 
 
 def _sample(text: str, aligner: Aligner, max_length: int) -> Sample:

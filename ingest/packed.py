@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import IO
 
 from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_by, reader_named
-from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
+from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions, SkippedFile
 from slice_os.ingest.readers.archives import DAMAGED, damaged
 from slice_os.ingest.readers.decoding import peek
 
@@ -56,20 +57,22 @@ def _read(
             continue
         try:
             alone = unpacked if found.source == source else None
-            yield from _read_packed(found, options, alone, depth + 1)
+            yield from _read_packed(found, source, options, alone, depth + 1)
         except (InputError, *DAMAGED) as error:
             yield damaged(found.source, error)
 
 
 def _read_packed(
-    found: PackedFile, options: ReadOptions, unpacked: str | None, depth: int
+    found: PackedFile, archive: str, options: ReadOptions, unpacked: str | None, depth: int
 ) -> Iterator[Document | BadRecord]:
     if depth > _MOST_DEEP:
         raise InputError("an archive within an archive within another; unpack it first")
     head, whole = _head(found.stream)
     known = found.format or format_by(found.path, head) or unpacked
     if known is None:
-        raise InputError("skipped: no reader has such files")
+        extension = PurePosixPath(found.path).suffix.lower()
+        yield SkippedFile(found.source, None, "no reader has such files", "", extension, archive)
+        return
     yield from _read(found.source, known, whole, options, unpacked, depth)
 
 

@@ -6,7 +6,7 @@ import itertools
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from slice_os.arrays import IntArray
 from slice_os.documents import Document, Metadata
 from slice_os.encoder import PieceRange, SpanEncoder
 from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
-from slice_os.places import passage_fields
+from slice_os.places import edges_within, passage_fields, sentence_edges, turn_edges
 from slice_os.sentences import sentence_ends
 
 PART_PIECES = 16_384
@@ -24,12 +24,23 @@ CLAUSE_MARKS = frozenset(";:,)—\n")
 
 @dataclass(frozen=True, slots=True)
 class PassageRange:
-    """Offsets of a passage: code points ``start:end``, words ``first_word:end_word``."""
+    """Offsets of a passage, and of what it is in.
+
+    Attributes:
+        start: first code point.
+        end: one past the last.
+        first_word: its first word.
+        end_word: one past the last.
+        sentences: starts and ends of the sentences that it has, whole or in part.
+        turns: those of the turns.
+    """
 
     start: int
     end: int
     first_word: int
     end_word: int
+    sentences: tuple[int, ...] = ()
+    turns: tuple[int, ...] = ()
 
 
 def cut_passages(
@@ -48,7 +59,8 @@ def cut_passages(
     words = aligned.words
     if not len(words):
         return []
-    ends = np.array(sentence_ends(document.text, document.language), dtype=np.int64)
+    turns = turn_edges(document)
+    ends = np.union1d(sentence_ends(document.text, document.language), turns).astype(np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
     turn = _turns(document, words)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
@@ -60,7 +72,16 @@ def cut_passages(
             bounds += [unit_start] if unit_start > begun else []
             bounds += _cut_long(document.text, words, unit_start, unit_end, max_pieces)
     breaks = np.union1d(ends, [segment.start for segment in document.segments])
-    return _place(document.text, words, [*bounds, len(words)], breaks)
+    passages = _place(document.text, words, [*bounds, len(words)], breaks)
+    sentences = sentence_edges(document.text, ends.tolist())
+    return [
+        replace(
+            passage,
+            sentences=tuple(edges_within(sentences, passage.start, passage.end)),
+            turns=tuple(edges_within(turns, passage.start, passage.end)),
+        )
+        for passage in passages
+    ]
 
 
 def encode_documents(
@@ -172,4 +193,5 @@ def _metadata(document: Document, passage: PassageRange) -> Metadata:
     segments = document.segments
     after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
-    return passage_fields(segments[before:after], passage.start)
+    own = segments[before:after]
+    return passage_fields(own, passage.start, passage.sentences, passage.turns)

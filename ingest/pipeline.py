@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
@@ -22,7 +22,7 @@ from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.history import Known, SourceState, digest, recall, state_of
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pruning import check_prunable, gone_sources
-from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.ingest.readers.base import bad_record
 from slice_os.ingest.reading import read, read_additions
 from slice_os.ingest.sources import PIPED, Source, Sources
@@ -33,6 +33,8 @@ from slice_os.stores.base import Rejection, Store, Writer
 from slice_os.threads import one_blas_thread
 
 LOOKUP_DOCUMENTS = 64
+
+Enrich: TypeAlias = Callable[[DocumentPart], DocumentPart]
 
 T = TypeVar("T")
 
@@ -50,6 +52,7 @@ def ingest_sources(
     checksum: bool = False,
     progress: SummaryCallback | None = None,
     complain: BadRecordCallback | None = None,
+    enrich: Enrich | None = None,
 ) -> IngestSummary:
     """Read sources into a store.
 
@@ -68,6 +71,7 @@ def ingest_sources(
         checksum: tell by its content whether a file has changed, not by its size and time.
         progress: called with the state after every part of a document and every source.
         complain: called with every record that goes to the dead letters.
+        enrich: called with every part of a document; returns it with more metadata.
 
     Returns:
         What the run did.
@@ -82,7 +86,7 @@ def ingest_sources(
         run = _Run(store, writer, letters, sources, options, checksum, progress, complain)
         max_pieces = store.info().max_pieces
         for written in encode_documents(run.documents(), encoder, max_pieces):
-            run.rejected(writer.write(written))
+            run.rejected(writer.write(enrich(written) if enrich else written))
             run.wrote(written)
         run.end()
         run.rejected(writer.flush())
@@ -276,7 +280,9 @@ class _Run:
 
     def _usable(self, records: Iterable[Document | BadRecord], state: _Open) -> Iterator[Document]:
         for record in records:
-            if isinstance(record, BadRecord):
+            if isinstance(record, SkippedFile):
+                self._sources.skipped[record.kind] += 1
+            elif isinstance(record, BadRecord):
                 state.bad = True
                 self._complain_of(record)
             elif record.id in self._owner:

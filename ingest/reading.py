@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from slice_os.documents import Document
 from slice_os.ingest.packed import read_stream
-from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Source
 
 # Begins the ids that a reader makes, to tell them from those that records have.
@@ -60,7 +60,10 @@ def _records(source: Source, ids: str, options: ReadOptions) -> Iterator[Documen
     try:
         with _open(source) as stream:
             for record in read_stream(ids, source.format, stream, options):
-                if isinstance(record, BadRecord):
+                if isinstance(record, SkippedFile):
+                    archive = f"{source.name}{record.archive.removeprefix(ids)}"
+                    yield replace(record, archive=archive)
+                elif isinstance(record, BadRecord):
                     within = record.source.removeprefix(ids)
                     yield replace(record, source=f"{source.name}{within}")
                 else:

@@ -29,12 +29,15 @@ if TYPE_CHECKING:
         SliceError,
         StoreError,
     )
+    from slice_os.hit_files import write_hits
     from slice_os.model import ModelCard
     from slice_os.results import Context, Hit, Hits
     from slice_os.scanning import scan
     from slice_os.stores.local import LocalStore
     from slice_os.stores.opensearch.settings import IndexOptions
     from slice_os.stores.opensearch.store import OpenSearchStore
+    from slice_os.verifier.claims import Claim, Verdict, Verifier
+    from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
 if Path(__file__).with_name("ingest").is_file():
     from slice_os.checkout import broken_links
@@ -43,8 +46,10 @@ if Path(__file__).with_name("ingest").is_file():
 
 _HOMES = {
     "AsyncCorpus": "async_corpus",
+    "Claim": "verifier.claims",
     "Context": "results",
     "Corpus": "corpus",
+    "CrossEncoderVerifier": "verifier.cross_encoder",
     "Document": "documents",
     "EncoderMismatchError": "errors",
     "EngineError": "errors",
@@ -61,13 +66,18 @@ _HOMES = {
     "SliceError": "errors",
     "SpanEncoder": "encoder",
     "StoreError": "errors",
+    "Verdict": "verifier.claims",
+    "Verifier": "verifier.claims",
     "scan": "scanning",
+    "write_hits": "hit_files",
 }
 
 __all__ = [
     "AsyncCorpus",
+    "Claim",
     "Context",
     "Corpus",
+    "CrossEncoderVerifier",
     "Document",
     "EncoderMismatchError",
     "EngineError",
@@ -84,8 +94,11 @@ __all__ = [
     "SliceError",
     "SpanEncoder",
     "StoreError",
+    "Verdict",
+    "Verifier",
     "__version__",
     "scan",
+    "write_hits",
 ]
 
 

@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.corpus import Corpus, Filter
+from slice_os.collapsing import CollapsedPage
+from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
-from slice_os.filters import parse_where
+from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
     all_hits,
     best_hits,
@@ -26,17 +28,20 @@ from slice_os.mining import (
 from slice_os.model import ModelCard, bundled_model
 from slice_os.page import PageRequest
 from slice_os.query import Query
+from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
     DEFAULT_FUSION,
     NUM_CANDIDATES,
     SERVER,
+    SPAN,
     check_threshold,
     load_fusion,
 )
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.connection import parse_location
 from slice_os.stores.registry import find_backend
+from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -62,6 +67,7 @@ class AsyncCorpus:
             the name of the index.
         encoder: an encoder, or the model to load; None for the one the store was made with.
         client: your own asyncio client, which stays open when the corpus closes.
+        verifier: checks hits; None for the bundled one.
 
     Raises:
         MissingExtraError: if aiohttp is not installed, for an index.
@@ -74,9 +80,11 @@ class AsyncCorpus:
         encoder: SpanEncoder | str | Path | None = None,
         *,
         client: AsyncOpenSearch | None = None,
+        verifier: Verifier | None = None,
     ) -> None:
         store = str(store)
         self._encoder = encoder
+        self._verifier = verifier
         self._owns_client = client is None
         self._opened: tuple[AsyncOpenSearchStore, SpanEncoder] | None = None
         self._opening = asyncio.Lock()
@@ -85,7 +93,7 @@ class AsyncCorpus:
             self._client, self._name, self._location = client, store, store
             return
         if find_backend(store).folder(store) is not None:
-            self._local = Corpus(store, encoder)
+            self._local = Corpus(store, encoder, verifier=verifier)
             return
         connection = parse_location(store)
         self._client = connection.async_client()
@@ -101,6 +109,11 @@ class AsyncCorpus:
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        verify: bool | None = None,
+        min_probability: float | None = None,
+        order: str | None = None,
+        unit: str = SPAN,
+        collapse: bool = False,
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
         if self._local is not None:
@@ -113,18 +126,18 @@ class AsyncCorpus:
                 where=where,
                 fusion=fusion,
                 num_candidates=num_candidates,
+                verify=verify,
+                min_probability=min_probability,
+                order=order,
+                unit=unit,
+                collapse=collapse,
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
-        store, query = await self._query(phrases, where)
-        if (page := await store.page(query, wanted)) is not None:
-            return page_hits(page, query, wanted)
-        if fusion == SERVER:
-            candidates, scores = await store.rank_fused(query, num_candidates)
-        else:
-            candidates = await store.rank(query, num_candidates)
-            scores = fused(candidates, load_fusion(fusion))
-        return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
+        store, query = await self._query(phrases, where, unit)
+        refine = await self._refinement(verify, min_probability, order)
+        hits = await _scored(store, query, refine.scored_page(wanted), collapse)
+        return await asyncio.to_thread(refine.page, hits, wanted)
 
     async def mine(
         self,
@@ -133,23 +146,33 @@ class AsyncCorpus:
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
+        verify: bool | None = None,
+        min_probability: float | None = None,
+        unit: str = SPAN,
     ) -> AsyncGenerator[Hit, None]:
         """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
         if threshold is not None:
             check_threshold(threshold)
         if self._local is not None:
             mined = self._local.iter_mine(
-                phrases, threshold=threshold, where=where, exhaustive=exhaustive
+                phrases,
+                threshold=threshold,
+                where=where,
+                exhaustive=exhaustive,
+                verify=verify,
+                min_probability=min_probability,
+                unit=unit,
             )
             async with aclosing(_from_thread(mined)) as hits:
                 async for hit in hits:
                     yield hit
             return
-        store, query = await self._query(phrases, where)
-        least = store.index.settings.encoder.threshold if threshold is None else threshold
+        store, query = await self._query(phrases, where, unit)
+        refine = await self._refinement(verify, min_probability)
+        least = refine.threshold(threshold, store.index.settings.encoder.threshold)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
-                for hit in await asyncio.to_thread(_hits, candidates, query, least):
+                for hit in await asyncio.to_thread(_hits, candidates, query, least, refine):
                     yield hit
 
     async def close(self) -> None:
@@ -171,11 +194,19 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None
+        self, phrases: str | Sequence[str], where: Filter | None, unit: str
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where))
+        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
         return store, query
+
+    async def _refinement(
+        self, verify: bool | None, min_probability: float | None, order: str | None = None
+    ) -> Refinement:
+        _, encoder = await self._open()
+        return await asyncio.to_thread(
+            refinement, encoder, self._verifier, verify, min_probability, order
+        )
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
         """The index and its encoder, opened on first use."""
@@ -208,5 +239,32 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
             await loop.run_in_executor(thread, hits.close)
 
 
-def _hits(candidates: ScoredCandidates, query: Query, threshold: float) -> list[Hit]:
-    return list(all_hits(candidates, query, threshold))
+async def _scored(
+    store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
+) -> Hits:
+    """A page of hits by score."""
+    if not collapse:
+        return await _page(store, query, wanted)
+    attempt = CollapsedPage.of(wanted, exhaustive=False)
+    while True:
+        found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+        if (page := attempt.hits(found)) is not None:
+            return page
+        attempt = attempt.more()
+
+
+async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
+    if (page := await store.page(query, wanted)) is not None:
+        return await asyncio.to_thread(page_hits, page, query, wanted)
+    if wanted.fusion == SERVER:
+        candidates, scores = await store.rank_fused(query, wanted.num_candidates)
+    else:
+        candidates = await store.rank(query, wanted.num_candidates)
+        scores = fused(candidates, load_fusion(wanted.fusion))
+    return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
+
+
+def _hits(
+    candidates: ScoredCandidates, query: Query, threshold: float, refine: Refinement
+) -> list[Hit]:
+    return list(refine.each(all_hits(candidates, query, threshold)))

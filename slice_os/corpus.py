@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from slice_os.contents import Contents
 from slice_os.documents import Document, checked_documents
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
-from slice_os.filters import Allowed, Condition, parse_where
 from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import ingest_sources
+from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
-from slice_os.mining import make_query, mine, search
 from slice_os.model import bundled_model
 from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
-from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.searchable import Searchable
 from slice_os.stores.backend import NewStore
 from slice_os.stores.base import Rejection, Store
 from slice_os.stores.opensearch.settings import IndexOptions
@@ -36,13 +32,12 @@ from slice_os.stores.registry import (
     store_exists,
 )
 from slice_os.threads import one_blas_thread
+from slice_os.verifier.claims import Verifier
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
-Filter = Mapping[str, Allowed] | Sequence[Condition]
 
-
-class Corpus(Contents):
+class Corpus(Searchable):
     """Documents that can be searched for paraphrases.
 
     Examples:
@@ -59,6 +54,7 @@ class Corpus(Contents):
             the bundled default for a new store.
         max_pieces: word pieces that a passage of a new store holds at most, 8 to 1,024.
         index: options for a new index in OpenSearch.
+        verifier: checks hits; None for the bundled one.
 
     Raises:
         InputError: if ``max_pieces`` is out of range.
@@ -71,12 +67,14 @@ class Corpus(Contents):
         encoder: SpanEncoder | str | Path | None = None,
         max_pieces: int | None = None,
         index: IndexOptions | None = None,
+        verifier: Verifier | None = None,
     ) -> None:
         if max_pieces is not None and not 8 <= max_pieces <= 1024:
             raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
         self._index = index
         self._source = store
         self._encoder = encoder
+        self._verifier = verifier
         self._max_pieces = max_pieces
 
     @cached_property
@@ -171,6 +169,7 @@ class Corpus(Contents):
         checksum: bool = False,
         progress: SummaryCallback | None = None,
         complain: BadRecordCallback | None = None,
+        enrich: Enrich | None = None,
     ) -> IngestSummary:
         """Read files, folders and globs into the store; unchanged sources are skipped.
 
@@ -191,6 +190,7 @@ class Corpus(Contents):
             checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document.
             complain: called for every unusable record.
+            enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
         Raises:
             InputError: if a path does not exist, or there is no such part.
@@ -215,82 +215,8 @@ class Corpus(Contents):
             checksum=checksum,
             progress=progress,
             complain=complain,
+            enrich=enrich,
         )
-
-    def search(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        top_k: int = 10,
-        offset: int = 0,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        fusion: str = DEFAULT_FUSION,
-        num_candidates: int = NUM_CANDIDATES,
-    ) -> Hits:
-        """The best passages for any of the phrases, each with its best span.
-
-        Args:
-            phrases: one origin phrase, or several that mean the same.
-            top_k: number of hits.
-            offset: hits to skip, for the next page.
-            threshold: least cosine of a hit; None for any.
-            where: metadata fields, each with the value or values that it may have, or with
-                operators: ``{"csat": {"gte": 3}, "domain": ["bank", "airline"]}``. There are
-                ``eq``, ``ne``, ``in``, ``lt``, ``lte``, ``gt`` and ``gte``; see `Condition`.
-            fusion: ``convex``, ``rrf`` or ``cosine``; or ``server``, for the ``hybrid`` query
-                of an OpenSearch with the neural-search plugin.
-            num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
-                BM25; all pages of a search need the same number. Local stores score every passage.
-
-        Raises:
-            InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
-                with an unknown field or operator.
-        """
-        query = make_query(self.encoder, phrases, parse_where(where))
-        return search(
-            self.store,
-            query,
-            top_k=top_k,
-            offset=offset,
-            threshold=threshold,
-            fusion=fusion,
-            num_candidates=num_candidates,
-        )
-
-    def mine(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        exhaustive: bool = True,
-    ) -> Hits:
-        """Every span of every document at or above the threshold, without overlaps.
-
-        Args:
-            phrases: origin phrases; each is mined on its own.
-            threshold: least cosine of a hit; None for the model's own.
-            where: conditions on metadata fields; see `search`.
-            exhaustive: score every passage, so that none is missed; otherwise only those that an
-                index in OpenSearch proposes. Local stores always score every passage.
-        """
-        least = self.encoder.card.threshold if threshold is None else threshold
-        hits = self.iter_mine(phrases, threshold=least, where=where, exhaustive=exhaustive)
-        return Hits(tuple(hits), least, exhaustive or self.store.exhaustive)
-
-    def iter_mine(
-        self,
-        phrases: str | Sequence[str],
-        *,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        exhaustive: bool = True,
-    ) -> Generator[Hit, None, None]:
-        """The hits of `mine`, one by one, if they may not fit into memory."""
-        query = make_query(self.encoder, phrases, parse_where(where))
-        least = self.encoder.card.threshold if threshold is None else threshold
-        yield from mine(self.store, query, threshold=least, exhaustive=exhaustive)
 
     @property
     def default_dead_letters(self) -> Path:

@@ -95,15 +95,20 @@ class OnnxRuntimeEngine:
         self._inputs = {put.name for put in self._session.get_inputs()}
         self._output = self._session.get_outputs()[0].name
 
-    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
+    def run(self, ids: IntArray, mask: IntArray, types: IntArray | None = None) -> FloatArray:
         """One forward pass; see `Engine.run`.
+
+        Args:
+            ids: ``(batch, length)``.
+            mask: ``(batch, length)``.
+            types: ``(batch, length)`` token types, for models that read them; 0 if None.
 
         Raises:
             ModelError: if the model cannot read the ids.
         """
         feeds = {"input_ids": ids, "attention_mask": mask}
         if "token_type_ids" in self._inputs:
-            feeds["token_type_ids"] = np.zeros_like(ids)
+            feeds["token_type_ids"] = np.zeros_like(ids) if types is None else types
         try:
             (vectors,) = self._session.run([self._output], feeds)
         except Exception as error:  # the library raises many kinds

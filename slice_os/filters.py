@@ -104,6 +104,9 @@ class Condition:
         return f"{self.field} {SYMBOLS[self.operator]} {', '.join(self.values)}"
 
 
+Filter: TypeAlias = Mapping[str, Allowed] | Sequence[Condition]
+
+
 def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tuple[Condition, ...]:
     """The conditions of a filter, all of which must hold.
 

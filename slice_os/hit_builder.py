@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 
+import numpy as np
+
+from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
-from slice_os.page import PlacedSpan
-from slice_os.places import own_metadata
+from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
-from slice_os.results import Context, Hit
+from slice_os.results import Context, Extent, Hit
 from slice_os.scoring import PassageScorer, span_offsets
+from slice_os.search_options import CLAUSE, SENTENCE, SPAN
+from slice_os.span_choice import Borders
+from slice_os.spans import ScoredSpan
 from slice_os.words import find_words
+
+# Punctuation, and words such as "but" and "because".
+CLAUSE_BORDER = 2.5
 
 
 class HitBuilder:
@@ -38,6 +48,9 @@ class HitBuilder:
     ) -> Iterator[Hit]:
         """The hits of one phrase, by position; they never overlap.
 
+        If several are in one clause, sentence or turn, and hits are as wide as these, only the
+        best of them is one.
+
         Args:
             row: the phrase's row in the query.
             bm25: of the passage for the phrase; None if there is no corpus to count terms in.
@@ -45,41 +58,76 @@ class HitBuilder:
             threshold: least cosine of a hit.
             limit: at most that many hits, the best ones; None for all.
         """
-        spans = self._scorer.best_spans(row, threshold, limit)
-        for span in sorted(spans, key=lambda span: span.word):
+        spans = self._scorer.best_spans(row, threshold, limit, self._borders)
+        chosen: list[tuple[Extent, ScoredSpan]] = []
+        for span in sorted(spans, key=lambda span: -span.cosine):
+            shown = self._shown(span)
+            if all(shown.end <= other.start or other.end <= shown.start for other, _ in chosen):
+                chosen.append((shown, span))
+        for shown, span in sorted(chosen, key=lambda pair: pair[0].start):
             start, end = span_offsets(self._passage.encoded, span)
+            metadata = self._passage.encoded.metadata
             yield Hit(
                 phrase=self._query.phrases.texts[row],
                 doc_id=self._passage.doc_id,
-                start=start,
-                end=end,
-                text=self._passage.text[start - self._context.start : end - self._context.start],
+                start=shown.start,
+                end=shown.end,
+                text=self._context.text[
+                    shown.start - self._context.start : shown.end - self._context.start
+                ],
                 cosine=span.cosine,
                 bm25=bm25,
                 score=span.cosine if score is None else score,
-                metadata=own_metadata(
-                    self._passage.encoded.metadata, self._context.start, start, end
-                ),
+                metadata=self._places.own_metadata(metadata, start, end),
                 context=self._context,
                 probability=_probability(self._query, row, span.cosine, span.words),
+                sentence=own_extent(self._places.sentences, start, end),
+                turn=own_extent(self._places.turns, start, end),
+                span=None if self._query.unit == SPAN else Extent(start, end),
             )
 
+    @cached_property
+    def _places(self) -> Places:
+        """What the passage knows of its words; sentences are found if it does not know them."""
+        places = places_of(self._passage.encoded.metadata, self._context.start)
+        if places.sentences:
+            return places
+        sentences = passage_sentences(self._context.text, self._context.start)
+        return replace(places, sentences=sentences)
 
-def placed_hit(span: PlacedSpan, query: Query) -> Hit:
-    """The hit of a span that a store placed by itself."""
-    return Hit(
-        phrase=query.phrases.texts[span.row],
-        doc_id=span.doc_id,
-        start=span.start,
-        end=span.end,
-        text=span.passage.text[span.start - span.passage.start : span.end - span.passage.start],
-        cosine=span.cosine,
-        bm25=span.bm25,
-        score=span.score,
-        metadata=own_metadata(span.metadata, span.passage.start, span.start, span.end),
-        context=span.passage,
-        probability=_probability(query, span.row, span.cosine, span.words),
-    )
+    @cached_property
+    def _borders(self) -> Borders:
+        words = self._passage.encoded.words
+        text, start = self._context.text, self._context.start
+        sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
+        hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
+        return Borders(border_scores().borders(text, words, start), sentence + hidden)
+
+    def _shown(self, span: ScoredSpan) -> Extent:
+        """The unit of the query around a span, as far as the passage goes."""
+        start, end = span_offsets(self._passage.encoded, span)
+        found: Extent | None = Extent(start, end)
+        if self._query.unit == CLAUSE:
+            found = self._clause(span)
+        elif self._query.unit != SPAN:
+            turn = own_extent(self._places.turns, start, end)
+            sentence = own_extent(self._places.sentences, start, end)
+            found = sentence if self._query.unit == SENTENCE or turn is None else turn
+        if found is None:
+            return Extent(start, end)
+        return Extent(max(found.start, self._context.start), min(found.end, self._context.end))
+
+    def _clause(self, span: ScoredSpan) -> Extent:
+        """From the last border of a clause before the span to the first one after it."""
+        borders, words = self._borders, self._passage.encoded.words
+        is_border = borders.scores >= CLAUSE_BORDER
+        is_border[1:-1] |= np.diff(borders.sentence) != 0
+        first, end = span.word, span.word + span.words
+        while not is_border[first]:
+            first -= 1
+        while not is_border[end]:
+            end += 1
+        return Extent(int(words[first, 0]), int(words[end - 1, 1]))
 
 
 def _probability(query: Query, row: int, cosine: float, words: int) -> float | None:

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
+from slice_os.collapsing import CollapsedPage
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex
-from slice_os.hit_builder import HitBuilder, placed_hit
+from slice_os.hit_builder import HitBuilder
 from slice_os.page import Page, PageRequest, best_columns
 from slice_os.query import Phrases, Query, Where
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
-    DEFAULT_FUSION,
     FUSIONS,
     MAX_CANDIDATES,
-    NUM_CANDIDATES,
     SERVER,
+    SPAN,
     check_threshold,
+    check_unit,
     load_fusion,
 )
 from slice_os.stores.base import FusingStore, PagingStore, Store
 
+FIRST_PAGE = PageRequest()
 
-def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = ()) -> Query:
+
+def make_query(
+    encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = (), unit: str = SPAN
+) -> Query:
     """The query for origin phrases, with the span lengths of the encoder.
 
     Raises:
-        InputError: on no phrase, or one without a word.
+        InputError: on no phrase, or one without a word, or an unknown unit.
     """
+    check_unit(unit)
     texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
     for text in texts:
         if not isinstance(text, str):
@@ -46,18 +53,12 @@ def make_query(encoder: SpanEncoder, phrases: str | Sequence[str], where: Where 
         min_words=encoder.card.min_words,
         max_words=encoder.card.max_words,
         calibration=encoder.calibration,
+        unit=unit,
     )
 
 
 def search(
-    store: Store,
-    query: Query,
-    *,
-    top_k: int = 10,
-    offset: int = 0,
-    threshold: float | None = None,
-    fusion: str = DEFAULT_FUSION,
-    num_candidates: int = NUM_CANDIDATES,
+    store: Store, query: Query, wanted: PageRequest = FIRST_PAGE, collapse: bool = False
 ) -> Hits:
     """The best passages for any of the phrases, each with its best span.
 
@@ -67,27 +68,32 @@ def search(
     Args:
         store: where to search.
         query: what to look for.
-        top_k: number of hits.
-        offset: hits to skip, for the next page.
-        threshold: least cosine of a hit; None for any.
-        fusion: how cosine and BM25 make a score: one of `FUSIONS`, or ``server`` to leave it to
-            a store that can.
-        num_candidates: passages that a store with an index proposes by vector, and as many by
-            BM25; all pages of a search need the same number.
+        wanted: the page.
+        collapse: show hits in the same words as one; see `slice_os.collapsing.collapse`.
 
     Raises:
         InputError: on an unknown fusion, a negative top_k or offset, or a page beyond the
             candidates.
     """
-    wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
     check_page(wanted, store.exhaustive)
+    if not collapse:
+        return _page(store, query, wanted)
+    attempt = CollapsedPage.of(wanted, store.exhaustive)
+    while True:
+        found = _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+        if (page := attempt.hits(found)) is not None:
+            return page
+        attempt = attempt.more()
+
+
+def _page(store: Store, query: Query, wanted: PageRequest) -> Hits:
     if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
         return page_hits(page, query, wanted)
-    if fusion != SERVER:
-        candidates = store.rank(query, num_candidates)
-        scores = fused(candidates, load_fusion(fusion))
+    if wanted.fusion != SERVER:
+        candidates = store.rank(query, wanted.num_candidates)
+        scores = fused(candidates, load_fusion(wanted.fusion))
     elif isinstance(store, FusingStore):
-        candidates, scores = store.rank_fused(query, num_candidates)
+        candidates, scores = store.rank_fused(query, wanted.num_candidates)
     else:
         raise InputError(
             f"fusion '{SERVER}' needs a store in OpenSearch; use one of {', '.join(FUSIONS)}"
@@ -179,6 +185,7 @@ def best_hits(
                 row,
                 bm25=float(candidates.bm25[row, column]),
                 score=float(scores[row, column]),
+                threshold=_least(wanted),
                 limit=1,
             )
     return Hits(tuple(hits), wanted.threshold, exhaustive)
@@ -186,8 +193,20 @@ def best_hits(
 
 def page_hits(page: Page, query: Query, wanted: PageRequest) -> Hits:
     """The hits of a page that a store scored by itself."""
-    hits = tuple(placed_hit(span, query) for span in page.spans)
-    return Hits(hits, wanted.threshold, page.exhaustive)
+    hits: list[Hit] = []
+    for found in page.passages:
+        hits += HitBuilder(found.passage, query).hits(
+            found.row,
+            bm25=found.bm25,
+            score=found.score,
+            threshold=_least(wanted),
+            limit=1,
+        )
+    return Hits(tuple(hits), wanted.threshold, page.exhaustive)
+
+
+def _least(wanted: PageRequest) -> float:
+    return -1.0 if wanted.threshold is None else wanted.threshold
 
 
 def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> Iterator[Hit]:

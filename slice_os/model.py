@@ -137,7 +137,7 @@ def check_hashes(folder: Path) -> None:
     Raises:
         ModelError: if it is another, or missing.
     """
-    noted = _read_json(folder / CARD_FILE).get(HASHES, {})
+    noted = read_json(folder / CARD_FILE).get(HASHES, {})
     if not isinstance(noted, dict):
         raise ModelError(f"{folder / CARD_FILE}: {HASHES} is {noted!r:.50}, not an object")
     found = _hashes(folder)
@@ -166,7 +166,7 @@ def model_folder(model: str | Path | None = None) -> Path:
     for folder in (Path(model), BUNDLED / str(model)):
         if (folder / CARD_FILE).is_file():
             return folder
-    bundled = ", ".join(sorted(path.name for path in BUNDLED.iterdir() if path.is_dir()))
+    bundled = ", ".join(path.name for path in _bundled())
     raise ModelError(
         f"no model at {str(model)!r}: give a folder with {CARD_FILE} "
         f"(made by `slice-os export MODEL OUT`) or a bundled name ({bundled})"
@@ -181,7 +181,7 @@ def read_card(folder: Path) -> ModelCard:
             range, or pooling is not ``mean``.
     """
     path = folder / CARD_FILE
-    raw = _read_json(path)
+    raw = read_json(path)
     raw.pop(HASHES, None)
     try:
         card = ModelCard.from_fields(raw)
@@ -205,7 +205,12 @@ def check_size(path: Path) -> None:
         raise ModelError(f"{path}: larger than {limit >> 20} MB; export the model again")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a model folder.
+
+    Raises:
+        ModelError: if the file is missing, too large, or holds something else.
+    """
     if not path.is_file():
         raise ModelError(f"{path}: not found; is {path.parent} a model folder?")
     check_size(path)
@@ -278,10 +283,15 @@ def bundled_model(card: ModelCard, location: str) -> Path:
     Raises:
         StoreError: if another model made it.
     """
-    for folder in sorted(BUNDLED.iterdir()):
-        if folder.is_dir() and read_card(folder).encoder_id == card.encoder_id:
+    for folder in _bundled():
+        if read_card(folder).encoder_id == card.encoder_id:
             return folder
     raise StoreError(
         f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
         "name its folder as the model"
     )
+
+
+def _bundled() -> list[Path]:
+    """The folders of the bundled encoders."""
+    return sorted(path.parent for path in BUNDLED.glob(f"*/{CARD_FILE}"))

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.documents import Metadata
-from slice_os.results import Context
+from slice_os.candidates import StoredPassage
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES
 
 
@@ -37,30 +36,18 @@ class PageRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedSpan:
-    """The best span of a passage for a phrase.
+class ScoredPassage:
+    """A passage that a store scored for a phrase.
 
     Attributes:
         row: the phrase's row in the query.
-        doc_id: the document.
-        passage: the passage around the span.
-        metadata: of the passage.
-        start: first code point of the span in the document's text.
-        end: one past the last.
-        words: number of its words.
-        cosine: similarity of span and phrase.
+        passage: with its token vectors, so that hits can be placed in it.
         bm25: of the passage for the phrase.
-        score: both, fused.
+        score: BM25 and the best cosine, fused.
     """
 
     row: int
-    doc_id: str
-    passage: Context
-    metadata: Metadata
-    start: int
-    end: int
-    words: int
-    cosine: float
+    passage: StoredPassage
     bm25: float
     score: float
 
@@ -70,11 +57,11 @@ class Page:
     """One page of a search.
 
     Attributes:
-        spans: by falling score.
+        passages: by falling score.
         exhaustive: whether every passage was scored, not only those that an index proposed.
     """
 
-    spans: tuple[PlacedSpan, ...]
+    passages: tuple[ScoredPassage, ...]
     exhaustive: bool
 
 

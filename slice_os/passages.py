@@ -8,6 +8,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.documents import Document, Metadata
+from slice_os.places import places_of
 from slice_os.spans import SpanLayout
 
 DEFAULT_MAX_PIECES = 128
@@ -35,8 +36,9 @@ class EncodedPassage:
 
     @property
     def layout(self) -> SpanLayout:
-        """Which of its vectors belong to which of its words."""
-        return SpanLayout(self.words[:, 2], self.words[:, 3])
+        """Which of its vectors belong to which of its words, and which words to which turn."""
+        turn = places_of(self.metadata, self.start).turn_numbers(self.words)
+        return SpanLayout(self.words[:, 2], self.words[:, 3], turn)
 
 
 def joined(passage: EncodedPassage) -> EncodedPassage:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from slice_os.arrays import FloatArray
 from slice_os.calibration import Calibration
 from slice_os.filters import Condition
+from slice_os.search_options import SPAN
 
 Where: TypeAlias = tuple[Condition, ...]
 
@@ -35,6 +36,7 @@ class Query:
         min_words: words in the shortest span that counts.
         max_words: words in the longest span that counts.
         calibration: computes the probability of hits; None if the model has none.
+        unit: how wide hits are; one of `slice_os.search_options.UNITS`.
     """
 
     phrases: Phrases
@@ -42,3 +44,4 @@ class Query:
     min_words: int = 1
     max_words: int = 20
     calibration: Calibration | None = None
+    unit: str = SPAN

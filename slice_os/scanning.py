@@ -11,9 +11,12 @@ from slice_os.encoder import SpanEncoder
 from slice_os.hit_builder import HitBuilder
 from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
-from slice_os.passages import EncodedPassage
+from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.query import Query
+from slice_os.refining import refinement
 from slice_os.results import Hit
-from slice_os.search_options import check_threshold
+from slice_os.search_options import SPAN, check_threshold
+from slice_os.verifier.claims import Verifier
 
 
 def scan(
@@ -22,6 +25,10 @@ def scan(
     *,
     threshold: float | None = None,
     encoder: SpanEncoder | None = None,
+    verify: bool | None = None,
+    min_probability: float | None = None,
+    verifier: Verifier | None = None,
+    unit: str = SPAN,
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
 
@@ -30,21 +37,38 @@ def scan(
     Args:
         documents: read one by one; memory does not grow with their number.
         phrases: origin phrases; each is searched for on its own.
-        threshold: least cosine of a hit; None for the model's own.
+        threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
+            decides.
         encoder: None for the bundled default.
+        verify: whether the verifier reads the hits; None to do so if the probability decides.
+        min_probability: least probability of a hit; None for any.
+        verifier: None for the bundled one.
+        unit: how wide hits are; see `Corpus.search`.
 
     Yields:
         Hits by document, passage, phrase and position; hits of one phrase never overlap.
     """
     encoder = encoder or SpanEncoder()
-    query = make_query(encoder, phrases)
-    least = encoder.card.threshold if threshold is None else threshold
+    query = make_query(encoder, phrases, unit=unit)
+    refine = refinement(encoder, verifier, verify, min_probability)
+    least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):
-        for passage in part.passages:
-            builder = HitBuilder(_as_stored(part.document, passage), query)
-            for row in range(len(query.phrases.texts)):
-                yield from builder.hits(row, threshold=least)
+        yield from refine.each(part_hits(part, query, least))
+
+
+def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
+    """Every hit in a part of a document, by passage, phrase and position.
+
+    Args:
+        part: the part, with its vectors.
+        query: what to look for; its filter does not apply.
+        threshold: least cosine of a hit.
+    """
+    for passage in part.passages:
+        builder = HitBuilder(_as_stored(part.document, passage), query)
+        for row in range(len(query.phrases.texts)):
+            yield from builder.hits(row, threshold=threshold)
 
 
 def _as_stored(document: Document, passage: EncodedPassage) -> StoredPassage:

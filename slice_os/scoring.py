@@ -7,7 +7,8 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.passages import EncodedPassage
 from slice_os.query import Query
-from slice_os.spans import ScoredSpan, select_spans, span_cosines, span_norms
+from slice_os.span_choice import Borders, select_spans
+from slice_os.spans import ScoredSpan, span_cosines, span_norms
 from slice_os.threads import one_blas_thread
 
 
@@ -54,18 +55,23 @@ class PassageScorer:
 
     @one_blas_thread()
     def best_spans(
-        self, row: int, threshold: float = -1.0, limit: int | None = None
+        self,
+        row: int,
+        threshold: float = -1.0,
+        limit: int | None = None,
+        borders: Borders | None = None,
     ) -> list[ScoredSpan]:
-        """The best non-overlapping spans for one phrase, by falling cosine.
+        """The best non-overlapping spans for one phrase; see `select_spans`.
 
         Args:
             row: the phrase's row in the query.
             threshold: least cosine of a span.
             limit: maximum number of spans; None for all.
+            borders: of the passage; None to choose by cosine alone.
         """
         products: FloatArray = self._vectors @ self._query.phrases.vectors[row]
         cosines = span_cosines(products, self._layout, self.norms)
-        return select_spans(cosines, threshold, limit, self._query.min_words)
+        return select_spans(cosines, threshold, limit, self._query.min_words, borders)
 
 
 def span_offsets(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:

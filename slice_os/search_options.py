@@ -15,6 +15,13 @@ NUM_CANDIDATES = 400
 MAX_CANDIDATES = 10_000
 MAX_EXPORTED_CANDIDATES = 5_000
 
+BY_SCORE, BY_PROBABILITY = "score", "probability"
+ORDERS = (BY_SCORE, BY_PROBABILITY)
+# Where the probability decides, it does so among this many hits by score.
+REFINED = 50
+# Where the probability decides, mining looks at hits from this cosine on.
+LOW_THRESHOLD = 0.45
+
 # A new fusion is a function and a line here.
 FUSIONS = {
     "convex": "slice_os.fusion:convex",
@@ -27,6 +34,19 @@ SERVER = "server"
 FUSION_NAMES = (*FUSIONS, SERVER)
 
 
+SPAN, CLAUSE, SENTENCE, TURN = UNITS = ("span", "clause", "sentence", "turn")
+
+
+def check_unit(unit: str) -> None:
+    """Refuse what no hit can be as wide as.
+
+    Raises:
+        InputError: saying what there is.
+    """
+    if unit not in UNITS:
+        raise InputError(f"no unit {unit!r}; there are {', '.join(UNITS)}")
+
+
 def check_threshold(threshold: object) -> None:
     """Refuse thresholds that no cosine can be compared with.
 
@@ -37,6 +57,17 @@ def check_threshold(threshold: object) -> None:
     # NaN is not equal to itself.
     if not number or threshold != threshold:
         raise InputError(f"threshold {threshold!r}: give a number from -1 to 1, such as 0.6")
+
+
+def check_probability(probability: object) -> None:
+    """Refuse what no probability can be compared with.
+
+    Raises:
+        InputError: saying what to give.
+    """
+    number = isinstance(probability, Real) and not isinstance(probability, bool)
+    if not number or not 0 <= float(probability) <= 1:  # type: ignore[arg-type]
+        raise InputError(f"min_probability {probability!r}: give a number from 0 to 1, such as 0.5")
 
 
 def load_fusion(name: str) -> Fusion:

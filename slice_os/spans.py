@@ -26,10 +26,12 @@ class SpanLayout:
     Attributes:
         first: ``(n_words,)`` first piece of each word.
         last: ``(n_words,)`` one past the last piece of each word.
+        turn: ``(n_words,)`` number of each word's turn; None if no span has to stay in one.
     """
 
     first: IntArray
     last: IntArray
+    turn: IntArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,8 @@ def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> Float
 
     Returns:
         ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i: above 0,
-        or 0 if the passage ends before the span does.
+        0 if the passage ends before the span does, infinite if it goes from one turn to another,
+        so that its cosine is never the best.
     """
     # ‖C_j - C_i‖² is a block of the Gram matrix, whose two-dimensional prefix sums give every
     # span at once: far fewer operations than summing vectors span by span.
@@ -68,6 +71,8 @@ def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> Float
     first = np.searchsorted(edges, layout.first)[:, None]
     squares = diagonal[last] - 2 * blocks[first, last] + diagonal[first]
     norms = np.sqrt(np.maximum(squares, TINY**2))
+    if layout.turn is not None:
+        norms[layout.turn[np.minimum(ends, n_words - 1)] != layout.turn[:, None]] = np.inf
     return np.where(ends < n_words, norms, 0).astype(np.float32)
 
 
@@ -81,7 +86,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
 
     Returns:
         ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i, ``-inf``
-        if the passage ends before the span does.
+        if the passage or the turn ends before the span does.
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])
@@ -92,7 +97,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         np.divide(cosines, norms, out=cosines)
     np.clip(cosines, -1, 1, out=cosines)
-    np.copyto(cosines, -np.inf, where=norms == 0)
+    np.copyto(cosines, -np.inf, where=(norms == 0) | np.isinf(norms))
     return cosines
 
 
@@ -103,7 +108,8 @@ def inverse_norms(norms: FloatArray) -> FloatArray:
         norms: ``(n_words, max_words)`` from `span_norms`.
 
     Returns:
-        ``(max_words, n_words)``; infinite where a passage ends before the span does.
+        ``(max_words, n_words)``; infinite where a passage ends before the span does, 0 where a
+        turn does.
     """
     inverse = np.empty(norms.shape[::-1], dtype=np.float32)
     for start in range(0, len(norms), TRANSPOSED_AT_ONCE):
@@ -174,42 +180,3 @@ def _run_sums(rows: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
         sums[longer] += rows.take(last[longer] - back, axis=0)
         longer = longer[last[longer] - first[longer] > back]
     return sums
-
-
-def select_spans(
-    cosines: FloatArray, threshold: float = -1.0, limit: int | None = None, min_words: int = 1
-) -> list[ScoredSpan]:
-    """The best spans that do not overlap (greedy non-maximum suppression).
-
-    Args:
-        cosines: ``(n_words, max_words)`` from `span_cosines`, of one passage.
-        threshold: least cosine of a span.
-        limit: maximum number of spans; None for all.
-        min_words: words in the shortest span.
-
-    Returns:
-        Spans by falling cosine; equal cosines by position, then by length.
-    """
-    if limit == 1:
-        return _best_span(cosines[:, min_words - 1 :], threshold, min_words)
-    words, extras = np.nonzero(cosines[:, min_words - 1 :] >= threshold)
-    extras = extras + min_words - 1
-    values = cosines[words, extras]
-    order = np.lexsort((extras, words, -values))
-    words, ends, values = words[order], (words + extras + 1)[order], values[order]
-    chosen: list[ScoredSpan] = []
-    while len(words) and len(chosen) != limit:
-        word, end = int(words[0]), int(ends[0])
-        chosen.append(ScoredSpan(word, end - word, float(values[0])))
-        free = (words >= end) | (ends <= word)
-        words, ends, values = words[free], ends[free], values[free]
-    return chosen
-
-
-def _best_span(cosines: FloatArray, threshold: float, min_words: int) -> list[ScoredSpan]:
-    """What `select_spans` returns for a limit of one, without sorting all spans."""
-    if not cosines.size:
-        return []
-    word, extra = divmod(int(cosines.argmax()), cosines.shape[1])
-    cosine = float(cosines[word, extra])
-    return [ScoredSpan(word, extra + min_words, cosine)] if cosine >= threshold else []

@@ -30,6 +30,7 @@ def test_same_results_at_the_same_time(calls: Corpus, encoder: SpanEncoder) -> N
         {"phrases": PHRASES},
         {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf"},
         {"phrases": PHRASES[1], "threshold": 0.5, "where": {"n": [1, 2]}, "fusion": "cosine"},
+        {"phrases": PHRASES[0], "unit": "sentence", "collapse": True, "top_k": 3},
     ]
 
     async def ask() -> tuple[list[Any], list[Any]]:

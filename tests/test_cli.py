@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,36 @@ class TestIngest:
         assert lines[4].startswith("slice-os: c.md: empty")
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
+
+    def test_scan_reads_as_ingest_does(self, run: Run) -> None:
+        Path("calls.csv").write_bytes(
+            "id;call;who;said\n1;a;agent;Grüße.\n2;a;customer;Please cancel my order.\n".encode(
+                "cp1252"
+            )
+        )
+        reading = ["--group-by", "call", "--speaker-field", "who", "--text-field", "said"]
+        reading += ["--encoding", "cp1252", "--delimiter", ";", "--language", "de"]
+        run("ingest", "calls.csv", "--store", "s", *reading)
+        asked = ["-p", "please cancel my order", "--threshold", "0.9"]
+        (mined,) = run("mine", *asked, "--store", "s").hits()
+        (scanned,) = run("scan", "calls.csv", *asked, *reading).hits()
+        assert (scanned["doc_id"], scanned["text"]) == ("a", "Please cancel my order")
+        for name in ("doc_id", "start", "end", "text"):
+            assert scanned[name] == mined[name]
+
+    def test_says_which_files_in_an_archive_were_skipped(self, run: Run, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "docs.zip", "w") as archive:
+            for name in ("a.txt", "img/b.PNG", "img/c.png", "LICENSE"):
+                archive.writestr(name, b"Please cancel my order.")
+        archive_path = str(tmp_path / "docs.zip")
+        told = "3 files skipped: 2 .png in docs.zip, 1 without extension in docs.zip"
+        outcome = run("ingest", archive_path, "--store", "s", "--strict")
+        assert outcome.status == 1
+        assert told in outcome.err
+        assert orjson.loads(outcome.out)["bad_records"] == 0
+        outcome = run("scan", archive_path, "-p", "please cancel it")
+        assert outcome.status == 0
+        assert told in outcome.err
 
     def test_says_which_files_were_skipped(self, run: Run) -> None:
         Path("calls").mkdir()
@@ -211,8 +242,14 @@ class TestSearching:
                     "bm25",
                     "score",
                     "probability",
+                    "reasons",
                     "phrase",
+                    "topic",
                     "metadata",
+                    "sentence",
+                    "turn",
+                    "span",
+                    "count",
                     "passage",
                 ]
                 text = corpus.text(hit["doc_id"])
@@ -327,7 +364,7 @@ class TestSearching:
             (["search", "x", "--store", "STORE", "--bogus"], 2, "No such option"),
             (["search", "x", "--store", "STORE", "--model", "file"], 1, "no model at 'file'"),
             (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
-            (["mine", "--store", "STORE"], 2, "Missing option '-p'"),
+            (["mine", "--store", "STORE"], 2, "give --phrase or --topics"),
             (["scan", "none", "-p", "x"], 1, "'none': no such file"),
             (["info", "--store", "none"], 1, "no store here"),
             (["delete", "x", "--store", "none"], 1, "no store here"),
@@ -425,9 +462,11 @@ class TestTerminal:
 
     def test_hits_are_highlighted_in_context(self, store: str) -> None:
         shown = self.show("search", "end this agreement at any time", "--store", store, "-k", "1")
-        head, text, *_ = shown.splitlines()
-        assert re.match(r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d", head)
-        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", text)
+        head = (
+            r"  1  \x1b\[1m.*:\d+-\d+\x1b\[0m  cosine \d\.\d{3}  bm25 \d.*  probability [01]\.\d\d"
+        )
+        assert re.match(head, shown)
+        assert re.search(r"\x1b\[32m\x1b\[1m\x1b\[4m.*end this agreement.*\x1b\[0m", shown)
 
     def test_control_characters_do_not_reach_the_terminal(self, store: str) -> None:
         shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
 from slice_os.mining import mine, search
+from slice_os.page import PageRequest
 from slice_os.results import Hit
 
 from .soak import damage
@@ -43,7 +44,7 @@ def flip(file: Path, place: int) -> None:
 
 def answers(folder: Path) -> list[tuple[Any, ...]]:
     store = LocalStore.open(folder)
-    found: list[Hit] = [*search(store, query("number"), top_k=50)]
+    found: list[Hit] = [*search(store, query("number"), PageRequest(50))]
     found += mine(store, query("number"), threshold=0.3)
     store.close()
     return [(hit.doc_id, hit.start, hit.end, hit.text, hit.cosine, hit.bm25) for hit in found]

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
 from slice_os.mining import mine, search
+from slice_os.page import PageRequest
 from slice_os.stores.local import compaction
 from slice_os.stores.local import store as local
 
@@ -40,7 +41,10 @@ def contents(folder: Path) -> bytes:
 
 
 def answers(store: LocalStore) -> list[tuple[str, int, int, str, float]]:
-    hits = [*search(store, query("number"), top_k=50), *mine(store, query("here"), threshold=0.3)]
+    hits = [
+        *search(store, query("number"), PageRequest(50)),
+        *mine(store, query("here"), threshold=0.3),
+    ]
     return [(hit.doc_id, hit.start, hit.end, hit.text, hit.cosine) for hit in hits]
 
 

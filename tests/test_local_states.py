@@ -12,6 +12,7 @@ import pytest
 
 from slice_os import Document, LocalStore, StoreError
 from slice_os.mining import mine, search
+from slice_os.page import PageRequest
 from slice_os.passages import DocumentPart
 from slice_os.results import Hit
 from slice_os.stores.local import store as local
@@ -36,7 +37,7 @@ class TestOneState:
     def test_of_a_search(self, store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
         fill(store, documents(20))
         asked = query("number")
-        before = found(list(search(store, asked, top_k=20)))
+        before = found(list(search(store, asked, PageRequest(20))))
         assert len(before) == 20
         rank = store.rank
 
@@ -46,9 +47,9 @@ class TestOneState:
             return candidates
 
         monkeypatch.setattr(store, "rank", rank_and_replace)
-        assert found(list(search(store, asked, top_k=20))) == before
+        assert found(list(search(store, asked, PageRequest(20)))) == before
         monkeypatch.undo()
-        after = found(list(search(store, asked, top_k=20)))
+        after = found(list(search(store, asked, PageRequest(20))))
         assert after
         assert all("replaced" in text for *_, text in after)
 

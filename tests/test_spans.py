@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.arrays import FloatArray
+from slice_os.span_choice import select_spans
 from slice_os.spans import (
     ScoredSpan,
     SpanLayout,
     best_by_word,
     inverse_norms,
-    select_spans,
     span_cosines,
     span_norms,
     word_sums,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import IO
 
 from slice_os.documents import ENGLISH, Metadata, Segment, check_language
@@ -78,6 +79,24 @@ class BadRecord:
     line: int | None
     reason: str
     record: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile(BadRecord):
+    """A file in an archive that no reader knows.
+
+    Attributes:
+        extension: of its name, in lower case with the dot.
+        archive: name of the archive.
+    """
+
+    extension: str = ""
+    archive: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, to count skipped files, such as ``.png in docs.zip``."""
+        return f"{self.extension or 'without extension'} in {PurePosixPath(self.archive).name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,11 @@ from slice_os.version import __version__
 COMMANDS = {
     "ingest": "slice_os.cli.ingest:ingest",
     "search": "slice_os.cli.search:search",
-    "mine": "slice_os.cli.search:mine",
-    "scan": "slice_os.cli.search:scan",
+    "mine": "slice_os.cli.mine:mine",
+    "scan": "slice_os.cli.scan:scan",
+    "topics": "slice_os.cli.topics:topics",
+    "review": "slice_os.cli.review:review",
+    "report": "slice_os.cli.report:report",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",

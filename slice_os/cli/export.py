@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.options import CosineRange, RenamedOption, report_option
+from slice_os.cli.options import COSINE, RenamedOption, report_option
 from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--threshold",
-    type=CosineRange(),
+    type=COSINE,
     default=0.6,
     show_default=True,
     help="Cosine from which a span counts as a hit by default.",

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from math import isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -45,11 +46,8 @@ class RenamedOption(click.Option):
             self.opts = shown
 
 
-class CosineRange(click.FloatRange):
-    """A cosine from -1 to 1; unlike `click.FloatRange`, without NaN."""
-
-    def __init__(self) -> None:
-        super().__init__(-1, 1)
+class NumberRange(click.FloatRange):
+    """Numbers of a range; unlike `click.FloatRange`, without NaN."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -57,8 +55,29 @@ class CosineRange(click.FloatRange):
         """The number, or a usage error."""
         number = float(super().convert(value, param, ctx))
         if isnan(number):
-            self.fail(f"{number} is not in the range -1<=x<=1.", param, ctx)
+            self.fail(f"{number} is not in the range {self.min:g}<=x<={self.max:g}.", param, ctx)
         return number
+
+
+COSINE = NumberRange(-1, 1)
+PROBABILITY = NumberRange(0, 1)
+
+# The extension of a report.
+REPORT = ".html"
+
+
+class HitFile(click.Path):
+    """A file for hits, whose extension names the format; one that cannot be written is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, or an error before anything is searched."""
+        from slice_os.hit_files import output_format
+
+        output_format(value)
+        return Path(value)
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")

@@ -31,7 +31,10 @@ def render(hit: Hit, number: int) -> str:
     head = [
         f"{number:>3}  {styled(_place(hit), bold=True)}",
         f"cosine {hit.cosine:.3f}",
+        *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),
+        *([] if hit.probability is None else [f"probability {hit.probability:.2f}"]),
+        *(styled(printable(reason), fg="yellow") for reason in hit.reasons),
         *(styled(printable(f"{key}={value}"), dim=True) for key, value in hit.metadata.items()),
     ]
     return "\n".join([*_filled(head, width), *_context(hit, width), ""])

@@ -1,46 +1,31 @@
-"""`slice-os search`, `slice-os mine` and `slice-os scan`."""
+"""`slice-os search`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from slice_os.cli.hit_options import collapse_option, file_option, give, unit_option, verify_option
 from slice_os.cli.options import (
-    FORMATS_HELP,
-    CosineRange,
+    COSINE,
+    PROBABILITY,
     RenamedOption,
     chosen_encoder,
     encoder_options,
-    format_option,
-    id_field_option,
     output_option,
     parse_filters,
     store_option,
-    text_field_option,
     where_option,
 )
-from slice_os.cli.render import echo_json
 from slice_os.search_options import (
+    BY_SCORE,
     DEFAULT_FUSION,
     FUSION_NAMES,
     MAX_CANDIDATES,
     NUM_CANDIDATES,
-)
-
-if TYPE_CHECKING:
-    from slice_os.documents import Document
-    from slice_os.results import Hit
-
-_threshold = click.option(
-    "--threshold",
-    type=CosineRange(),
-    help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
-)
-_phrases = click.option(
-    "-p", "--phrase", "phrases", multiple=True, required=True, help="Phrase to find; repeatable."
+    ORDERS,
+    REFINED,
 )
 
 
@@ -61,7 +46,20 @@ _phrases = click.option(
 @click.option(
     "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
 )
-@click.option("--threshold", type=CosineRange(), help="Lowest cosine of a hit.")
+@click.option("--threshold", type=COSINE, help="Lowest cosine of a hit.")
+@verify_option
+@click.option(
+    "--min-probability",
+    type=PROBABILITY,
+    help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
+)
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    default=BY_SCORE,
+    show_default=True,
+    help=f"What orders the best {REFINED} hits by score.",
+)
 @where_option
 @click.option(
     "--fusion",
@@ -79,6 +77,9 @@ _phrases = click.option(
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@unit_option
+@collapse_option
+@file_option
 @output_option
 @encoder_options
 def search(
@@ -88,9 +89,15 @@ def search(
     top_k: int,
     offset: int,
     threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
+    order: str,
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    unit: str,
+    collapse: bool,
+    output: Path | None,
     as_json: bool | None,
     model: str | None,
     engine: str,
@@ -114,116 +121,10 @@ def search(
             where=where,
             fusion=fusion,
             num_candidates=num_candidates,
+            verify=verify,
+            min_probability=min_probability,
+            order=order,
+            unit=unit,
+            collapse=collapse,
         )
-    _show(hits, as_json, first=offset + 1)
-
-
-@click.command()
-@_phrases
-@store_option
-@_threshold
-@where_option
-@click.option(
-    "--candidates",
-    is_flag=True,
-    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
-)
-@output_option
-@encoder_options
-def mine(
-    phrases: tuple[str, ...],
-    store: str,
-    threshold: float | None,
-    filters: tuple[str, ...],
-    candidates: bool,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> None:
-    """Find every span in a store that says one of the phrases, document by document.
-
-    Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may.
-    """
-    from slice_os.corpus import Corpus
-
-    where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
-        hits = corpus.iter_mine(
-            phrases, threshold=threshold, where=where, exhaustive=not candidates
-        )
-        _show(hits, as_json)
-
-
-@click.command(epilog=FORMATS_HELP)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_phrases
-@_threshold
-@id_field_option
-@text_field_option
-@format_option
-@output_option
-@encoder_options
-def scan(
-    paths: tuple[str, ...],
-    phrases: tuple[str, ...],
-    threshold: float | None,
-    id_field: str,
-    text_field: str,
-    format_name: str | None,
-    as_json: bool | None,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> int:
-    """Find every span in files or standard input (-) that says a phrase, without a store.
-
-    A record that cannot be used is reported on standard error; reading continues, and the exit
-    status is 1.
-    """
-    from slice_os.cli.render import complaint, printable
-    from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.ingest.reading import read
-    from slice_os.ingest.sources import find_sources, skipped_line
-    from slice_os.scanning import scan as scan_documents
-
-    encoder = chosen_encoder(model, engine, providers, threads)
-    if not isinstance(encoder, SpanEncoder):
-        encoder = SpanEncoder(encoder)
-    options = ReadOptions(id_field, text_field)
-    sources = find_sources(paths, format_name)
-    bad = 0
-
-    def documents() -> Iterator[Document]:
-        nonlocal bad
-        for source in sources:
-            for record in read(source, options):
-                if isinstance(record, BadRecord):
-                    bad += 1
-                    click.echo(complaint(record), err=True)
-                else:
-                    yield record
-
-    _show(scan_documents(documents(), phrases, threshold=threshold, encoder=encoder), as_json)
-    if sources.skipped:
-        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
-    return 1 if bad else 0
-
-
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int = 1) -> None:
-    """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
-    from slice_os.cli.render import render
-
-    if as_json or (as_json is None and not sys.stdout.isatty()):
-        for hit in hits:
-            echo_json(hit.to_json())
-        return
-    number = first - 1
-    for number, hit in enumerate(hits, start=first):
-        click.echo(render(hit, number))
-    if number < first:
-        click.echo("no hits", err=True)
+    give(hits, output, as_json, first=offset + 1)

@@ -27,6 +27,8 @@ HARNESSES = {
     "phrase-similarity": "slice_os.evaluation.phrases.harness:HARNESS",
     "index": "slice_os.evaluation.index_level.harness:HARNESS",
     "calibration": "slice_os.evaluation.calibration.harness:HARNESS",
+    "topics": "slice_os.evaluation.topics.harness:HARNESS",
+    "contrasts": "slice_os.evaluation.contrasts.harness:HARNESS",
 }
 EXTRA_PACKAGES = ("scipy", "ir_measures")
 

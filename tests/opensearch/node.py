@@ -105,6 +105,12 @@ class Node:
         """Whether the JVM is alive."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Of the JVM."""
+        assert self._process is not None, f"{self.name} does not run"
+        return self._process.pid
+
     def start(self) -> None:
         """Start the node and wait until its primary shards are active.
 

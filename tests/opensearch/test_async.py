@@ -38,11 +38,12 @@ SEARCHES: list[dict[str, Any]] = [
     {"phrases": PHRASES},
     {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "num_candidates": 5},
     {"phrases": PHRASES[1], "threshold": 0.5, "where": {"number": [1, 2, 3]}, "fusion": "cosine"},
+    {"phrases": PHRASES, "unit": "sentence", "collapse": True, "top_k": 20},
 ]
 MININGS: list[dict[str, Any]] = [
     {"phrases": PHRASES},
     {"phrases": PHRASES, "threshold": 0.4, "where": {"domain": "airline"}},
-    {"phrases": PHRASES, "threshold": 0.4, "exhaustive": False},
+    {"phrases": PHRASES, "threshold": 0.4, "exhaustive": False, "unit": "turn"},
 ]
 
 

@@ -13,9 +13,11 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
+from slice_os.documents import Segment
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart, EncodedPassage
 from slice_os.query import Phrases, Query
+from slice_os.results import Extent
 from slice_os.scoring import PassageScorer
 from slice_os.stores.opensearch import (
     scripting,
@@ -171,6 +173,48 @@ def test_a_small_index_is_searched_wholly(
     assert expected.exhaustive
     assert [hit.score for hit in found] == pytest.approx([h.score for h in expected], abs=1e-3)
     assert_same(calls.search(PHRASES[0], fusion=fusion, where=where), filtered)
+
+
+@pytest.mark.parametrize("unit", ["span", "turn"])
+def test_hits_stay_within_turns(
+    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, unit: str
+) -> None:
+    """Scored by the server, here, and in a local store, hits are the same."""
+    conversations = [in_turns(document) for document in dialogues(COUNT)]
+    turns = {
+        document.id: {Extent(one.start, one.end) for one in document.segments}
+        for document in conversations
+    }
+    location = f"{opensearch_url}/{index_name}"
+    with (
+        Corpus(location, encoder) as calls,
+        Corpus(location, encoder) as scored_here,
+        Corpus(tmp_path / "calls.slice", encoder) as local,
+    ):
+        calls.add(conversations)
+        local.add(conversations)
+        scored_here.store._server._known = True  # type: ignore[attr-defined]
+        for ask in (
+            lambda corpus: corpus.search(PHRASES[0], unit=unit),
+            lambda corpus: corpus.search(PHRASES, unit=unit, top_k=20, collapse=True),
+            lambda corpus: corpus.mine(PHRASES, unit=unit, threshold=0.4),
+        ):
+            found = ask(calls)
+            assert all(hit.turn in turns[hit.doc_id] for hit in found)
+            for other in (scored_here, local):
+                expected = ask(other)
+                assert_same(found, expected)
+                for name in ("sentence", "turn", "span", "count"):
+                    assert [getattr(h, name) for h in found] == [getattr(h, name) for h in expected]
+
+
+def in_turns(document: Document) -> Document:
+    """The document with a segment for each of its lines, all of one speaker."""
+    segments, position = [], 0
+    for line in document.text.split("\n"):
+        segments.append(Segment(position, position + len(line), "customer"))
+        position += len(line) + 1
+    return replace(document, segments=tuple(segments))
 
 
 def test_an_index_that_grows_is_no_longer_searched_wholly(

@@ -68,4 +68,4 @@ def make_requests_small() -> None:
     from slice_os.stores.opensearch import bulk, lease, writer
 
     bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
-    lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
+    lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 1.0, 6.0

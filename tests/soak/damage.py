@@ -20,6 +20,7 @@ from typing import Any
 
 from slice_os import Document, LocalStore, SliceError
 from slice_os.mining import mine, search
+from slice_os.page import PageRequest
 from tests.soak.report import tell
 from tests.test_local_store import CARD, part_of, query
 
@@ -84,7 +85,7 @@ def questions(folder: Path) -> dict[str, Callable[[], Any]]:
 
     asked = query("number", "money order")
     return {
-        "search": opened(lambda store: hits(iter(search(store, asked, top_k=30)))),
+        "search": opened(lambda store: hits(iter(search(store, asked, PageRequest(30))))),
         "mine": opened(lambda store: hits(mine(store, asked, threshold=0.2))),
         "texts": opened(lambda store: [store.document_text(f"doc {n}") for n in range(DOCUMENTS)]),
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -191,13 +192,18 @@ def start(arguments: list[str], work: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def kill_often(bench: Bench, count: int, seed: int, workers: int = 1) -> dict[str, Any]:
-    """Kill the operations in turn at random moments; what came of it."""
+def kill_often(
+    bench: Bench, count: int, seed: int, workers: int = 1, minutes: float = math.inf
+) -> dict[str, Any]:
+    """Kill the operations in turn at random moments, within some time; what came of it."""
+    deadline = time.monotonic() + 60 * minutes
     moments = random.Random(seed)
     counts: dict[str, Counter[str]] = {name: Counter() for name in bench.operations}
     bad: list[str] = []
 
     def kill(operation: str, moment: float) -> None:
+        if time.monotonic() > deadline:
+            return
         try:
             counts[operation][bench.kill(operation, moment)] += 1
         except Exception as error:
@@ -208,7 +214,8 @@ def kill_often(bench: Bench, count: int, seed: int, workers: int = 1) -> dict[st
     with ThreadPoolExecutor(workers) as executor:
         for _, operation in zip(range(count), cycle(bench.operations), strict=False):
             executor.submit(kill, operation, moments.uniform(0.2, bench.seconds[operation]))
-    return {"runs": count, "ends": counts, "seconds": bench.seconds, "bad": bad}
+    runs = sum(map(Counter.total, counts.values()))
+    return {"runs": runs, "ends": counts, "seconds": bench.seconds, "bad": bad}
 
 
 def main() -> None:

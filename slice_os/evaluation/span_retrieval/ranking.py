@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import time
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,10 +21,10 @@ from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, answering
 from slice_os.fusion import BM25_WEIGHT, weighted
+from slice_os.hit_builder import HitBuilder
 from slice_os.mining import make_query
 from slice_os.query import Phrases, Query
-from slice_os.scoring import PassageScorer, span_offsets
-from slice_os.sentences import sentence_ends
+from slice_os.search_options import SENTENCE, SPAN
 from slice_os.threads import one_blas_thread
 
 BM25 = "bm25"
@@ -259,15 +258,12 @@ class SpanIndex:
         for number, passage in self._load(sorted(queries)):
             texts = tuple(queries[number])
             phrases = Phrases(texts, np.stack([self._phrases[text] for text in texts]))
-            query = Query(phrases, min_words=card.min_words, max_words=card.max_words)
-            scorer = PassageScorer(passage.encoded, query, passage.norms)
-            ends = [0, *sentence_ends(passage.text)] if self._sentences else None
+            unit = SENTENCE if self._sentences else SPAN
+            query = Query(phrases, (), card.min_words, card.max_words, unit=unit)
+            builder = HitBuilder(passage, query)
             for row, text in enumerate(texts):
-                (best,) = scorer.best_spans(row, limit=1)
-                span = span_offsets(passage.encoded, best)
-                if ends:
-                    span = _widened(passage, ends, *span)
-                self._spans[text, number] = DocumentSpan(passage.doc_id, *span)
+                (hit,) = builder.hits(row, limit=1)
+                self._spans[text, number] = DocumentSpan(hit.doc_id, hit.start, hit.end)
         return self._spans
 
     def _passages_of(self, task: RankingTask) -> slice:
@@ -280,16 +276,6 @@ class SpanIndex:
             part = numbers[start : start + LOAD_PASSAGES]
             loaded = self._loader([self._keys[number] for number in part])
             yield from ((number, loaded[self._keys[number]]) for number in part)
-
-
-def _widened(passage: StoredPassage, ends: Sequence[int], start: int, end: int) -> Span:
-    """A span of a passage, widened to whole sentences without surrounding white space."""
-    offset = passage.encoded.start
-    first = ends[bisect_right(ends, start - offset) - 1]
-    last = ends[bisect_left(ends, end - offset)]
-    text = passage.text[first:last]
-    left, right = len(text) - len(text.lstrip()), len(text) - len(text.rstrip())
-    return offset + first + left, offset + last - right
 
 
 def _missing(corpus: Corpus, documents: Sequence[Document]) -> list[Document]:

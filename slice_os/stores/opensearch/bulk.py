@@ -13,6 +13,7 @@ import orjson
 from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.connection import explain, reason_of
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.retry import given_up, pauses, retry_limit
@@ -161,7 +162,10 @@ class BulkSender:
         """Send a chunk once; returns what to send again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
-            items = self._handle.client.bulk(body=body, index=self._handle.name)["items"]
+            answer = self._handle.client.bulk(body=body, index=self._handle.name)
+            items = complete(answer, self._handle.location, "items")["items"]
+        except UnavailableError as error:
+            return chunk, error
         except exceptions.OpenSearchException as error:
             explained = explain(error, self._handle.location)
             if isinstance(explained, UnavailableError):

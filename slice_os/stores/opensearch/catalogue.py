@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from slice_os.stores.base import DocumentEntry, SourceEntry
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.search_bodies import ALL_SHARDS
@@ -59,7 +60,7 @@ def sources(handle: IndexHandle) -> Iterator[SourceEntry]:
     while True:
         with handle.errors_explained():
             answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
-        found = answer["aggregations"]["sources"]
+        found = complete(answer, handle.location, "hits")["aggregations"]["sources"]
         for bucket in found["buckets"]:
             yield SourceEntry(bucket["key"]["name"], bucket["doc_count"])
         if "after_key" not in found:

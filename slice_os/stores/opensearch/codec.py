@@ -6,7 +6,8 @@ Little-endian. Version 2: a header (version, width of the word table's numbers i
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
 (start and end relative to the passage, first piece and one past the last), the norms (uint16, a
 row per word and a column per span length: the length of a span's summed vectors over its number of
-words, in norm steps; 0 for a zero vector), a float32 scale per piece, and the int8 token vectors.
+words, in norm steps; 0 for a zero vector, and for a span that goes from one turn to another, so
+that its cosine counts as 0), a float32 scale per piece, and the int8 token vectors.
 The server's scripts read it, too; they cannot compute norms, since their loops are limited.
 
 Version 1 has neither norms nor the three numbers of the header that describe them.
@@ -56,6 +57,7 @@ def pack(passage: EncodedPassage, max_words: int) -> str:
     max_words = min(max_words, len(table))
     lengths = np.arange(1, max_words + 1, dtype=np.float32)
     norms = span_norms(dequantise(vectors, scales), passage.layout, max_words) / lengths
+    norms[np.isinf(norms)] = 0
     step = np.float32(norms.max(initial=0) / _NORM_STEPS)
     steps = np.rint(norms / step) if step > 0 else np.zeros_like(norms)
     shape = (vectors.shape[1], len(table), len(vectors))

@@ -199,6 +199,10 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
             f"{location}: TLS failed ({_line(error.error)}); check SLICE_OS_CA_CERTS, and "
             "SLICE_OS_CLIENT_CERT if the server requires one"
         )
+    if isinstance(error, exceptions.SerializationError):
+        return UnavailableError(
+            f"{location}: the answer cannot be read; is there a proxy in between?"
+        )
     kind = UnavailableError if is_passing(error) else StoreError
     if isinstance(error, exceptions.ConnectionError):
         return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")

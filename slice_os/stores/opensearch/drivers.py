@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from opensearchpy import OpenSearch
 
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.exchange import (
     ClosePoint,
     Compute,
@@ -90,7 +91,8 @@ class Driver:
         if isinstance(request, Compute):
             return request.work()
         with errors_explained(self.location):
-            return _send(self.client, request)
+            answer = _send(self.client, request)
+        return complete(answer, self.location, *_needed(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ class AsyncDriver:
         if isinstance(request, Compute):
             return await asyncio.to_thread(request.work)
         with errors_explained(self.location):
-            return await _send(self.client, request)
+            answer = await _send(self.client, request)
+        return complete(answer, self.location, *_needed(request))
 
 
 def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
@@ -155,3 +158,15 @@ def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
         case ReadRecord(index, key):
             return client.get(index=index, id=key)
     raise TypeError(f"{type(request).__name__} is not for the server")
+
+
+def _needed(request: Request) -> tuple[str, ...]:
+    """What an answer to a request must have."""
+    match request:
+        case MultiSearch():
+            return ("responses",)
+        case Search():
+            return ("hits",)
+        case OpenPoint():
+            return ("pit_id",)
+    return ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.connection import explain, parse_location
 
 
@@ -51,10 +52,11 @@ class IndexHandle:
         """Make everything written so far searchable.
 
         Raises:
-            StoreError: if the server refuses.
+            StoreError: if the server refuses, or not every shard could.
         """
         with self.errors_explained():
-            self.client.indices.refresh(index=self.name)
+            answer = self.client.indices.refresh(index=self.name)
+        complete(answer, self.location)
 
     def no_index(self) -> StoreError:
         """The error to raise if there is no such index."""

@@ -109,8 +109,8 @@ class Lease:
         """
         if self.lost:
             raise StoreError(
-                f"{self._handle.location}: another process has taken over writing to it; wait "
-                "until it ends, then run the same command again to resume"
+                f"{self._handle.location}: another process has taken over writing to it, or "
+                "deleted it; wait until it ends, then run the same command again to resume"
             )
 
     def stop(self) -> None:

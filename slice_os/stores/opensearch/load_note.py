@@ -31,7 +31,7 @@ class LoadNote:
 
 def read_note(handle: IndexHandle) -> LoadNote | None:
     """The note; None if no load is in progress or was interrupted."""
-    ours = _meta(handle)[META]
+    ours = _meta(handle).get(META, {})
     if RESTORE not in ours:
         return None
     # Version 0.1.0 did not write LOAD, and only one process could load at a time.
@@ -42,7 +42,9 @@ def read_note(handle: IndexHandle) -> LoadNote | None:
 def write_note(handle: IndexHandle, note: LoadNote | None) -> None:
     """Replace the note, or remove it. Only a process that holds the gate may do that."""
     meta = _meta(handle)
-    ours = {name: value for name, value in meta[META].items() if name not in (RESTORE, LOAD)}
+    ours = {
+        name: value for name, value in meta.get(META, {}).items() if name not in (RESTORE, LOAD)
+    }
     if note is not None:
         ours[RESTORE] = note.restore
         ours[LOAD] = {"parts": note.parts, "interrupted": note.interrupted}
@@ -54,5 +56,5 @@ def write_note(handle: IndexHandle, note: LoadNote | None) -> None:
 def _meta(handle: IndexHandle) -> dict[str, Any]:
     with handle.errors_explained():
         found = handle.client.indices.get_mapping(index=handle.name)
-    meta: dict[str, Any] = found[handle.name]["mappings"]["_meta"]
+    meta: dict[str, Any] = found[handle.name]["mappings"].get("_meta", {})
     return meta

@@ -58,13 +58,20 @@ def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
     merges the index if that frees much space; see `compaction`.
 
     Raises:
-        StoreError: if another process is writing the same part, or a part of another division.
+        StoreError: if another process is writing the same part, or a part of another division; at
+            the end, if the index was deleted meanwhile.
     """
     lease = _admitted(handle, part, _begin)
     try:
+        made = _identity(handle)
         writes = count_writes(handle)
         yield lease
         lease.check()
+        # OpenSearch makes an index that was deleted again for the next record, without its alias.
+        if _identity(handle) != made:
+            raise StoreError(
+                f"{handle.location}: the index was deleted meanwhile; run the same command again"
+            )
     except BaseException:
         # The caller has to see the first error. If this fails, too, the note stays, and the
         # lease expires, so that the next load or the last process repairs.
@@ -112,7 +119,7 @@ def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: b
             return
         restore = (note and note.restore) or _current(handle)
         write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
-        handle.client.indices.refresh(index=handle.name)
+        handle.refresh()
         handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
 
 
@@ -140,7 +147,7 @@ def _end(handle: IndexHandle, part: Part, failed: bool = False) -> bool:
             alone.check()
         with handle.errors_explained():
             handle.client.indices.put_settings(index=handle.name, body={"index": note.restore})
-            handle.client.indices.refresh(index=handle.name)
+        handle.refresh()
         write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, others.expired)
     return True
@@ -171,6 +178,14 @@ def _refusal(handle: IndexHandle, rival: Held) -> str:
     return (
         f"{handle.location}: another process is writing {what} ({rival.holder}); wait until it ends"
     )
+
+
+@retrying
+def _identity(handle: IndexHandle) -> str:
+    """What tells an index from another one that has its name later."""
+    with handle.errors_explained():
+        found = handle.client.indices.get_settings(index=handle.name)
+    return str(found[handle.name]["settings"]["index"]["uuid"])
 
 
 def _fast(handle: IndexHandle) -> SavedSettings:

@@ -7,6 +7,7 @@ from typing import Any
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch import flows
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.connection import reason_of
 from slice_os.stores.opensearch.drivers import Driver
 from slice_os.stores.opensearch.handle import IndexHandle
@@ -52,7 +53,8 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     if not keys:
         return []
     with handle.errors_explained():
-        answers = handle.client.mget(index=handle.name, body={"ids": list(keys)})["docs"]
+        found = handle.client.mget(index=handle.name, body={"ids": list(keys)})
+    answers = complete(found, handle.location, "docs")["docs"]
     for answer in answers:
         if "error" in answer:
             reason = reason_of(answer["error"])

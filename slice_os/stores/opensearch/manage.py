@@ -11,12 +11,14 @@ from opensearchpy.helpers import bulk
 from slice_os.errors import InputError, StoreError
 from slice_os.selection import SpanPolicy
 from slice_os.stores.opensearch import indices
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.handle import IndexHandle
 from slice_os.stores.opensearch.indices import UNFINISHED
 from slice_os.stores.opensearch.load_note import RESTORE
 from slice_os.stores.opensearch.lookup import find_index
 from slice_os.stores.opensearch.records import document_key, passage_key, source_key
 from slice_os.stores.opensearch.repair import Fault
+from slice_os.stores.opensearch.search_bodies import ALL_SHARDS
 from slice_os.stores.opensearch.settings import (
     FIELD_TYPES,
     META,
@@ -99,13 +101,14 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     index, client = handle.name, handle.client
     with handle.errors_explained():
         found = client.indices.get(index=index)[index]
-        counted = client.search(index=index, body={"size": 0, "aggs": aggregations})
+        body = {"size": 0, "aggs": aggregations}
+        counted = client.search(index=index, body=body, params=ALL_SHARDS)
         stats = client.indices.stats(index=index, metric="store")
     mappings, live = found["mappings"], found["settings"]["index"]
     meta = mappings.get("_meta", {}).get(META, {})
     restore = meta.get(RESTORE)
     lasting = live | (restore or {})
-    sums = counted["aggregations"]
+    sums = complete(counted, handle.location, "hits")["aggregations"]
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in sums["kinds"]["buckets"]}
     settings = settings_of(mappings, handle.location)
     return IndexVersion(

@@ -134,7 +134,7 @@ def verbatim(phrase: str, where: Where, size: int) -> Body:
 
 def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     """Passages by id, with their token vectors and the BM25 of the first `batches` by name."""
-    return _with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
+    return with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
 
 
 def evidence(ids: Sequence[str], phrases: Sequence[str], rows: Sequence[int]) -> Body:
@@ -169,7 +169,7 @@ def walk(query: Query) -> Body:
         "sort": STORED_ORDER,
         "track_scores": True,
     }
-    return _with_content(body)
+    return with_content(body)
 
 
 def ranking(
@@ -260,7 +260,8 @@ def _nested(clause: Body, where: Where) -> Body:
     }
 
 
-def _with_content(body: Body) -> Body:
+def with_content(body: Body) -> Body:
+    """The search with the text, metadata and token vectors of what it finds."""
     return body | {
         "_source": SHOWN,
         "docvalue_fields": ["tokens"],

@@ -16,7 +16,7 @@ from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
 from slice_os.errors import StoreError
 from slice_os.fusion import Linear
-from slice_os.page import Page, PageRequest, PlacedSpan, best_columns
+from slice_os.page import Page, PageRequest, ScoredPassage, best_columns
 from slice_os.query import Query
 from slice_os.search_options import SERVER, load_fusion
 from slice_os.stores.opensearch import (
@@ -39,6 +39,7 @@ from slice_os.stores.opensearch.scripting import (
 from slice_os.stores.opensearch.search_bodies import Answer, Body
 from slice_os.stores.opensearch.server_responses import (
     IndexSize,
+    RankedHit,
     ScriptsRefusedError,
     ServerScores,
 )
@@ -132,13 +133,13 @@ class ServerFlows:
         limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
         proposals, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
         if isinstance(fusion, Linear):
-            spans = yield from self._best_spans(query, wanted, engine, proposals, fusion, best)
+            hits = yield from self._best_hits(query, wanted, engine, proposals, fusion, best)
         else:
             found = yield from self._scores(query, _all_ids(proposals), engine)
             rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
             fused = np.stack([fusion(*row) for row in rows])
-            spans = yield from self._place(query, wanted, engine, found, fused)
-        return Page(tuple(spans.values()), exhaustive=proposals is None)
+            hits = yield from self._fetch(query, wanted, engine, found, fused)
+        return Page((yield from self._load(query, hits)), exhaustive=proposals is None)
 
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
@@ -179,7 +180,7 @@ class ServerFlows:
         ]
         return by_phrase, responses.ranked_best(found)
 
-    def _best_spans(
+    def _best_hits(
         self,
         query: Query,
         wanted: PageRequest,
@@ -187,7 +188,7 @@ class ServerFlows:
         proposals: Sequence[Proposals] | None,
         fusion: Linear,
         best: FloatArray,
-    ) -> Flow[Mapping[str, PlacedSpan]]:
+    ) -> Flow[Mapping[str, RankedHit]]:
         """A page of the best passages, fused by the script."""
         rows = range(len(query.phrases.texts))
         threshold = -1.0 if wanted.threshold is None else wanted.threshold
@@ -208,10 +209,12 @@ class ServerFlows:
             server_bodies.page(query, row, passages[row], engine, weights[row], span)
             for row in rows
         ]
+        if len(bodies) == 1:
+            bodies = [search_bodies.with_content(bodies[0])]
         answers = yield from self._scripted(bodies, query)
-        placed = map(server_responses.placed, answers, rows, weights)
-        spans = server_responses.merged(list(placed), wanted)
-        return spans if fusion.bm25 else (yield from self._with_bm25(query, spans))
+        each = map(server_responses.ranked_hits, answers, rows, weights)
+        merged = server_responses.merged(list(each), wanted)
+        return merged if fusion.bm25 else (yield from self._with_bm25(query, merged))
 
     def _page_fused_there(
         self, query: Query, wanted: PageRequest, engine: ScriptEngine
@@ -224,13 +227,13 @@ class ServerFlows:
         if wanted.threshold is not None:
             found = yield from self._scores(query, ids, engine)
             fused = hybrid.scores(answers, found.ids)
-            spans = yield from self._place(query, wanted, engine, found, fused)
+            hits = yield from self._fetch(query, wanted, engine, found, fused)
         else:
             fused = hybrid.scores(answers, ids)
             found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
-            unscored = yield from self._place(query, wanted, engine, found, fused)
-            spans = yield from self._with_bm25(query, unscored)
-        return Page(tuple(spans.values()), exhaustive=False)
+            unscored = yield from self._fetch(query, wanted, engine, found, fused)
+            hits = yield from self._with_bm25(query, unscored)
+        return Page((yield from self._load(query, hits)), exhaustive=False)
 
     def _scores(
         self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
@@ -250,28 +253,26 @@ class ServerFlows:
         return server_responses.scores(by_row[: len(rows)], by_row[len(rows) :])
 
     def _with_bm25(
-        self, query: Query, spans: Mapping[str, PlacedSpan]
-    ) -> Flow[Mapping[str, PlacedSpan]]:
-        """The same spans with the BM25 of their passages; 0 without a term of the phrase."""
-        passages = search_bodies.by_id(list(spans))
+        self, query: Query, found: Mapping[str, RankedHit]
+    ) -> Flow[Mapping[str, RankedHit]]:
+        """The same passages with their BM25; 0 without a term of the phrase."""
+        passages = search_bodies.by_id(list(found))
         rows = range(len(query.phrases.texts))
         bodies = [server_bodies.bm25(query, row, passages) for row in rows]
         bm25 = list(
             map(server_responses.scores_by_id, (yield from self._flows.msearch(bodies, query)))
         )
-        return {
-            key: replace(span, bm25=bm25[span.row].get(key, 0.0)) for key, span in spans.items()
-        }
+        return {key: replace(one, bm25=bm25[one.row].get(key, 0.0)) for key, one in found.items()}
 
-    def _place(
+    def _fetch(
         self,
         query: Query,
         wanted: PageRequest,
         engine: ScriptEngine,
         found: ServerScores,
         fused: FloatArray,
-    ) -> Flow[Mapping[str, PlacedSpan]]:
-        """The best spans of the page's passages, by passage id."""
+    ) -> Flow[Mapping[str, RankedHit]]:
+        """The page's passages, by passage id."""
         chosen = best_columns(fused, found.cosines, wanted)
         if not chosen:
             return {}
@@ -287,21 +288,22 @@ class ServerFlows:
             )
             for row in rows
         ]
+        bodies = list(map(search_bodies.with_content, bodies))
         answers = yield from self._scripted(bodies, query)
-        spans = {
-            key: span
+        hits = {
+            key: hit
             for row, answer in zip(rows, answers, strict=True)
-            for key, span in server_responses.placed(answer, row, Weights()).items()
+            for key, hit in server_responses.ranked_hits(answer, row, Weights()).items()
         }
         places = [(row, column, found.ids[column]) for row, column in chosen]
         return {
             key: replace(
-                spans[key],
+                hits[key],
                 bm25=float(found.bm25[row, column]),
                 score=float(fused[row, column]),
             )
             for row, column, key in places
-            if key in spans
+            if key in hits
         }
 
     def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
@@ -310,6 +312,21 @@ class ServerFlows:
         bodies = [server_bodies.count(query.where), trial, *search_bodies.best(query)]
         head, _, *found = yield from self._scripted(bodies, query)
         return responses.best_bm25(found), server_responses.counted(head)
+
+    def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
+        """The passages of hits, with the token vectors of those that came without."""
+        without = [key for key, one in hits.items() if not one.has_tokens]
+        loaded: dict[str, Answer] = {}
+        if without:
+            body = {"size": len(without), "query": search_bodies.by_id(without)}
+            (answer,) = yield from self._flows.msearch([search_bodies.with_content(body)], query)
+            loaded = {hit["_id"]: hit for hit in answer["hits"]["hits"]}
+        # One that was deleted meanwhile is left out.
+        return tuple(
+            one.with_passage(loaded.get(key, one.hit))
+            for key, one in hits.items()
+            if one.has_tokens or key in loaded
+        )
 
     def _scripted(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         answers = yield from self._flows.answers(bodies, query)

@@ -10,10 +10,9 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
-from slice_os.page import PageRequest, PlacedSpan
-from slice_os.results import Context
+from slice_os.page import PageRequest, ScoredPassage
 from slice_os.stores.opensearch.connection import reason_of
-from slice_os.stores.opensearch.records import passage_key
+from slice_os.stores.opensearch.records import passage_key, stored_passage
 from slice_os.stores.opensearch.scripting import Weights
 from slice_os.stores.opensearch.search_bodies import Answer
 from slice_os.stores.opensearch.server_bodies import SPAN
@@ -107,7 +106,35 @@ def _is_refusal(error: Mapping[str, Any], reason: str) -> bool:
     return cause.get("type") != "script_exception" and any(word in told for word in _REFUSALS)
 
 
-def placed(answer: Answer, row: int, weights: Weights) -> dict[str, PlacedSpan]:
+@dataclass(frozen=True, slots=True)
+class RankedHit:
+    """A hit of `server_bodies.page`.
+
+    Attributes:
+        row: the phrase's row in the query.
+        place: document and ordinal of the passage.
+        bm25: of the passage for the phrase.
+        score: BM25 and the best cosine, fused.
+        hit: as the server returned it.
+    """
+
+    row: int
+    place: tuple[str, int]
+    bm25: float
+    score: float
+    hit: Answer
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether the server returned the passage's token vectors."""
+        return "tokens" in self.hit["fields"]
+
+    def with_passage(self, hit: Answer) -> ScoredPassage:
+        """The passage, as a hit with its token vectors has it."""
+        return ScoredPassage(self.row, stored_passage(hit), self.bm25, self.score)
+
+
+def ranked_hits(answer: Answer, row: int, weights: Weights) -> dict[str, RankedHit]:
     """The hits of `server_bodies.page` by passage id; passages without a span are left out.
 
     Their BM25 is what the score has beyond the cosine, or 0 if it has no weight.
@@ -117,40 +144,32 @@ def placed(answer: Answer, row: int, weights: Weights) -> dict[str, PlacedSpan]:
         span = hit.get("fields", {}).get(SPAN)
         if not span:
             continue
-        cosine, start, end, words = span
         score, *place = hit["sort"]
-        source = hit["_source"]
-        first = source["start"]
         matched = weights.bm25 > 0 and "matched_queries" in hit
-        rest = score - 1 - weights.cosine * cosine
-        found[passage_key(*place)] = PlacedSpan(
+        rest = score - 1 - weights.cosine * span[0]
+        found[passage_key(*place)] = RankedHit(
             row=row,
-            doc_id=source["doc_id"],
-            passage=Context(first, source["end"], source["text"]),
-            metadata=source.get("metadata", {}),
-            start=first + int(start),
-            end=first + int(end),
-            words=int(words),
-            cosine=float(cosine),
+            place=(place[0], place[1]),
             bm25=max(0.0, rest / weights.bm25) if matched else 0.0,
             score=score - 1,
+            hit=hit,
         )
     return found
 
 
-def merged(found: Sequence[Mapping[str, PlacedSpan]], wanted: PageRequest) -> dict[str, PlacedSpan]:
+def merged(found: Sequence[Mapping[str, RankedHit]], wanted: PageRequest) -> dict[str, RankedHit]:
     """One page of the hits of several phrases, by passage id.
 
     A passage counts with the phrase that scores best in it; equal scores are in stored order.
     """
     if len(found) == 1:
         return dict(found[0])
-    best: dict[str, PlacedSpan] = {}
-    for spans in found:
-        for key, span in spans.items():
-            if key not in best or best[key].score < span.score:
-                best[key] = span
-    order = sorted(best, key=lambda key: (-best[key].score, best[key].doc_id, best[key].start))
+    best: dict[str, RankedHit] = {}
+    for hits in found:
+        for key, one in hits.items():
+            if key not in best or best[key].score < one.score:
+                best[key] = one
+    order = sorted(best, key=lambda key: (-best[key].score, best[key].place))
     return {key: best[key] for key in order[wanted.offset : wanted.end]}
 
 

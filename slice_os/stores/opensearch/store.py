@@ -18,6 +18,7 @@ from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.query import Query
 from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
 from slice_os.stores.opensearch import catalogue, hybrid
+from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.drivers import Driver
 from slice_os.stores.opensearch.first_index import create_first
 from slice_os.stores.opensearch.flows import SearchFlows
@@ -27,6 +28,7 @@ from slice_os.stores.opensearch.paging import pages
 from slice_os.stores.opensearch.records import document_key, source_key
 from slice_os.stores.opensearch.retry import retrying
 from slice_os.stores.opensearch.scripting import ScriptEngine
+from slice_os.stores.opensearch.search_bodies import ALL_SHARDS
 from slice_os.stores.opensearch.server_flows import ServerFlows
 from slice_os.stores.opensearch.settings import IndexOptions
 from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
@@ -99,8 +101,9 @@ class OpenSearchStore:
         sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
         body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
         with self.handle.errors_explained():
-            answer = self.handle.client.search(index=self.handle.name, body=body)["aggregations"]
+            found = self.handle.client.search(index=self.handle.name, body=body, params=ALL_SHARDS)
             stats = self.handle.client.indices.stats(index=self.handle.name, metric="store")
+        answer = complete(found, self.handle.location, "hits")["aggregations"]
         kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
         return StoreInfo(
             location=self.handle.location,

@@ -1,0 +1,237 @@
+"""How well the probability of a hit holds on kinds of text that it was not fitted to.
+
+    python benchmarks/verifier_calibration.py --data ../shared/data --verifier slice-verify \
+        --verifier alignment --contrasts contrasts.jsonl [--write]
+
+Sentences of Tatoeba paraphrase pairs are placed in other people's text, as calibration_set.py
+does it, in text of four kinds: everyday prose (Swords), dialogues (MultiDoGO), contracts (CUAD),
+and meetings (QMSum). One text in three gets a wording of a query that was edited so that it does
+not say it. The first hits of each query over the texts of a kind are right if they are
+the sentence placed. Pairs whose phrase is in the contrasts are left out, so that the verifier has
+seen none. For each kind, the probability is fitted to the three others; with --write, the one
+fitted to all four becomes the bundled combination.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from calibration_set import _lines, sentence_pairs, texts
+
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.calibration import fit_calibration
+from slice_os.datasets.span_sets import DocumentSpan
+from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
+from slice_os.evaluation.span_retrieval.measures import halves_overlap
+from slice_os.sentences import sentence_ends
+from slice_os.training.contrasts.builder import known_verbs
+from slice_os.training.contrasts.edits import EDITS, edited
+from slice_os.verifier.claims import Verifier, claim_of
+from slice_os.verifier.combined import COMBINATION
+from slice_os.verifier.fitting import fit_combination
+from slice_os.verifier.opening import open_verifier
+from slice_os.words import find_words
+
+SEED = 2
+TOP_K = 10
+KINDS = ("everyday", "dialogues", "contracts", "meetings")
+RESULT = Path(__file__).parent / "results" / "verifier_calibration.json"
+
+
+@dataclass(frozen=True)
+class LabelledHits:
+    """Hits of a kind of text.
+
+    Attributes:
+        said: ``(n, n_parts)`` what each verifier says.
+        cosines: ``(n,)``.
+        phrase_words: ``(n,)``.
+        span_words: ``(n,)``.
+        priors: ``(n,)`` probabilities by the shipped calibration of the cosine.
+        right: ``(n,)`` 1 if the hit is the sentence placed.
+    """
+
+    said: np.ndarray
+    cosines: np.ndarray
+    phrase_words: np.ndarray
+    span_words: np.ndarray
+    priors: np.ndarray
+    right: np.ndarray
+
+
+def meetings(data: Path) -> list[str]:
+    """Turns of QMSum's training meetings, joined to texts of 30 to 90 words."""
+    found = []
+    for row in _lines(data / "qmsum" / "train.jsonl.gz"):
+        text = ""
+        for turn in row["meeting_transcripts"]:
+            text = f"{text}\n{turn['content']}".strip()
+            words = len(find_words(text))
+            if words >= 30:
+                found += [text] if words <= 90 else []
+                text = ""
+    return found
+
+
+def placed(
+    passages: Iterable[str],
+    pairs: list[tuple[str, str]],
+    verbs: frozenset[str],
+    choose: random.Random,
+) -> Iterator[tuple[Document, str | None, DocumentSpan | None]]:
+    """Texts with a sentence placed in two of three, the query for it, and where it is.
+
+    The third gets an edited wording of the next query, which does not say it: denied, asked, with
+    another number, and so on.
+    """
+    for number, text in enumerate(passages):
+        doc_id = str(number)
+        query, answer = pairs[-1]
+        contrast = number % 3 == 0
+        if contrast:
+            edits = [edited(kind, query, verbs, choose) for kind in sorted(EDITS)]
+            answer = choose.choice([one[0] for one in edits if one] or [""])
+        else:
+            pairs.pop()
+        at = choose.choice([0, *sentence_ends(text)])
+        before = text[:at] + (" " if at and not text[at - 1].isspace() else "")
+        span = DocumentSpan(doc_id, len(before), len(before) + len(answer))
+        document = Document(doc_id, f"{before}{answer} {text[at:]}".rstrip())
+        yield (document, None, None) if contrast else (document, query, span)
+
+
+def labelled(
+    rows: list[tuple[Document, str | None, DocumentSpan | None]],
+    encoder: SpanEncoder,
+    verifiers: Sequence[Verifier],
+) -> LabelledHits:
+    """The first hits of each query over all documents."""
+    columns: list[tuple[float, ...]] = []
+    said: list[list[float]] = []
+    with tempfile.TemporaryDirectory() as folder, Corpus(Path(folder) / "s", encoder) as corpus:
+        corpus.add(document for document, _, _ in rows)
+        for _, query, gold in rows:
+            if query is None or gold is None:
+                continue
+            hits = corpus.search(query, top_k=TOP_K, fusion="cosine", verify=False)
+            claims = [claim_of(hit) for hit in hits]
+            verdicts = [verifier.check(claims) for verifier in verifiers]
+            said += [[one.probability for one in row] for row in zip(*verdicts, strict=True)]
+            for hit in hits:
+                found = DocumentSpan(hit.doc_id, hit.start, hit.end)
+                words = len(find_words(hit.phrase)), len(find_words(hit.text))
+                right = halves_overlap(found, {gold.doc_id: [(gold.start, gold.end)]})
+                columns.append((hit.cosine, *words, hit.probability or 0.0, right))
+    return LabelledHits(np.array(said), *np.array(columns, dtype=np.float64).T)
+
+
+def joined(parts: Iterable[LabelledHits]) -> LabelledHits:
+    """All hits of several kinds."""
+    rows = list(parts)
+    names = LabelledHits.__dataclass_fields__
+    return LabelledHits(*(np.concatenate([getattr(row, name) for row in rows]) for name in names))
+
+
+def probabilities(
+    train: LabelledHits, test: LabelledHits, names: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Probabilities of the test hits, by what was fitted to the training hits."""
+    cosine = fit_calibration(
+        "", train.cosines, train.phrase_words, train.span_words, train.right, ""
+    )
+    found = {
+        "shipped calibration of the cosine": test.priors,
+        "cosine, fitted": cosine.probabilities(test.cosines, test.phrase_words, test.span_words),
+    }
+    for chosen in [[name] for name in names] + ([list(names)] if len(names) > 1 else []):
+        columns = [names.index(name) for name in chosen]
+        fitted = fit_combination(
+            chosen,
+            train.said[:, columns],
+            train.priors,
+            train.right,
+            encoder_id="",
+            fitted_on="",
+        )
+        for label, priors in ((" and cosine", test.priors.tolist()), ("", [None] * len(test.said))):
+            found[" and ".join(chosen) + label] = np.array(
+                [
+                    fitted.probability(row, prior)
+                    for row, prior in zip(test.said[:, columns].tolist(), priors, strict=True)
+                ]
+            )
+    return found
+
+
+def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
+    """Calibration error, Brier score, and precision and recall from probability .5 on."""
+    shown = values >= 0.5
+    return {
+        "ece": round(expected_calibration_error(values, right), 4),
+        "brier": round(brier_score(values, right), 4),
+        "precision": round(float(right[shown].mean()), 4) if shown.any() else 0.0,
+        "recall": round(float(right[shown].sum() / right.sum()), 4),
+    }
+
+
+def main() -> None:
+    """Label, fit, measure, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--verifier", action="append", required=True, help="name; repeatable")
+    parser.add_argument("--contrasts", type=Path, help="whose sentences are left out")
+    parser.add_argument("--texts", type=int, default=180, help="texts of a kind")
+    parser.add_argument("--write", action="store_true", help="as the bundled combination")
+    chosen = parser.parse_args()
+    seen: set[str] = set()
+    if chosen.contrasts:
+        with chosen.contrasts.open(encoding="utf-8") as stream:
+            for line in stream:
+                row = json.loads(line)
+                seen |= {row["phrase"], row["text"][row["start"] : row["end"]]}
+    choose = random.Random(SEED)
+    pairs = [pair for pair in sentence_pairs(chosen.data) if not seen & set(pair)]
+    choose.shuffle(pairs)
+    passages = meetings(chosen.data)
+    choose.shuffle(passages)
+    verbs = known_verbs(chosen.data)
+    encoder = SpanEncoder()
+    verifiers = [open_verifier(name, encoder) for name in chosen.verifier]
+    result: dict[str, object] = {"pairs to choose from": len(pairs), "texts": chosen.texts}
+    kinds = {}
+    for kind, found in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
+        rows = list(placed(found[: chosen.texts], pairs, verbs, choose))
+        kinds[kind] = labelled(rows, encoder, verifiers)
+        print(kind, len(kinds[kind].right), "hits", int(kinds[kind].right.sum()), "right")
+    for kind, test in kinds.items():
+        train = joined(part for name, part in kinds.items() if name != kind)
+        found = probabilities(train, test, chosen.verifier)
+        result[kind] = {
+            "hits": len(test.right),
+            "right": int(test.right.sum()),
+            **{name: measures(values, test.right) for name, values in found.items()},
+        }
+        print(kind, json.dumps(result[kind], indent=1))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if chosen.write:
+        everything = joined(kinds.values())
+        fit_combination(
+            chosen.verifier,
+            everything.said,
+            everything.priors,
+            everything.right,
+            encoder_id=encoder.card.encoder_id,
+            fitted_on=f"the first {TOP_K} hits of queries over {', '.join(KINDS)}; see "
+            "benchmarks/verifier_calibration.py",
+        ).save(COMBINATION)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What verifying adds to a search, as a ratio within one run.
+
+    python benchmarks/verify_latency.py --store STORE [--verifier NAME ...]
+
+Searches for each phrase of phrases.txt with and without the verifier, in turn, for pages of ten
+and of a hundred hits, and with an order by probability; prints and saves the median times and
+their ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.verifier.opening import COMBINED, open_verifier
+
+ROUNDS = 3
+PHRASES = Path(__file__).with_name("phrases.txt")
+RESULT = Path(__file__).parent / "results" / "verify_latency.json"
+SETTINGS = {
+    "ten hits": {"top_k": 10},
+    "a hundred hits": {"top_k": 100},
+    "ten hits by probability": {"top_k": 10, "order": "probability"},
+}
+
+
+def main() -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--store", required=True)
+    parser.add_argument("--verifier", action="append", help="repeatable; the default one if none")
+    parser.add_argument("--phrases", type=int, default=12)
+    chosen = parser.parse_args()
+    phrases = PHRASES.read_text("utf-8").split("\n")[: chosen.phrases]
+    encoder = SpanEncoder()
+    result: dict[str, object] = {"phrases": len(phrases), "rounds": ROUNDS}
+    for verifier in chosen.verifier or [COMBINED]:
+        with Corpus(chosen.store, encoder, verifier=open_verifier(verifier, encoder)) as corpus:
+            info = corpus.info()
+            result["passages"], result["token vectors"] = info.passages, info.pieces
+            result[verifier] = {
+                name: measured(corpus, phrases, options) for name, options in SETTINGS.items()
+            }
+        print(verifier, json.dumps(result[verifier], indent=1))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def measured(corpus: Corpus, phrases: list[str], options: dict[str, Any]) -> dict[str, float]:
+    """Median milliseconds of a search without and with verifying, and their ratio."""
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for phrase in phrases:
+        corpus.search(phrase, verify=True, **options)  # warm
+        for verify in (False, True) * ROUNDS:
+            began = time.perf_counter()
+            corpus.search(phrase, verify=verify, **options)
+            times[verify].append(1000 * (time.perf_counter() - began))
+    without, with_it = (statistics.median(times[verify]) for verify in (False, True))
+    return {
+        "ms without": round(without, 1),
+        "ms with": round(with_it, 1),
+        "ratio": round(with_it / without, 2),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Export of a verifier: from a torch cross-encoder to a verifier folder that agrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from slice_os.alignment import Aligner
+from slice_os.arrays import FloatArray
+from slice_os.engines import OnnxRuntimeEngine
+from slice_os.errors import MissingExtraError, ModelError
+from slice_os.export.exporter import PARITY_FILE, appearing, quiet
+from slice_os.export.graph import LOG_ODDS, RECIPES, write_graph
+from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
+from slice_os.hugging_face import load_encoder
+from slice_os.model import MODEL_FILE, TOKENIZER_FILE, content_id
+from slice_os.sentences import sentence_ends
+from slice_os.verifier.card import VerifierCard
+from slice_os.verifier.claims import Claim
+from slice_os.verifier.inputs import ClaimInputs
+
+MAX_DIFFERENCE = {"fp32": 1e-3, "int8": 1.0}
+MEAN_DIFFERENCE = {"fp32": 1e-4, "int8": 0.25}
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierParity:
+    """Log-odds of an exported verifier beside those of torch, on claims of the bundled text.
+
+    Attributes:
+        precision: ``fp32`` or ``int8``.
+        claims: how many were compared.
+        mean_difference: mean absolute difference of the log-odds.
+        max_difference: the largest.
+        spread: standard deviation of torch's log-odds, for comparison.
+    """
+
+    precision: str
+    claims: int
+    mean_difference: float
+    max_difference: float
+    spread: float
+
+    def require(self) -> None:
+        """Check that the differences are within the limits.
+
+        Raises:
+            ModelError: if they are not.
+        """
+        limits = MEAN_DIFFERENCE[self.precision], MAX_DIFFERENCE[self.precision]
+        if not (self.mean_difference <= limits[0] and self.max_difference <= limits[1]):
+            raise ModelError(
+                f"no parity: the {self.precision} verifier's log-odds differ from torch's by "
+                f"{self.mean_difference:.3f} on average and {self.max_difference:.3f} at most "
+                f"({limits[0]} and {limits[1]} allowed); nothing was written"
+            )
+
+
+def export_verifier(
+    model: str | Path,
+    out: str | Path,
+    *,
+    precision: str = "int8",
+    name: str,
+    license_name: str,
+    max_length: int,
+) -> VerifierParity:
+    """Export a cross-encoder as a verifier folder, if the result agrees with torch.
+
+    Args:
+        model: a Hugging Face folder with one output, as `train_verifier` writes it.
+        out: folder to write; it must not exist.
+        precision: ``fp32`` or ``int8``.
+        name: for the card.
+        license_name: SPDX expression for the card.
+        max_length: longest input in word pieces, special tokens included.
+
+    Raises:
+        MissingExtraError: without the extra ``export``.
+        ModelError: if the model cannot be exported, ``out`` exists, or parity fails.
+    """
+    if precision not in MAX_DIFFERENCE:
+        raise ModelError(f"no precision {precision!r}; there are {', '.join(MAX_DIFFERENCE)}")
+    try:
+        import optimum.exporters.onnx  # noqa: F401
+        import torch
+        from transformers import AutoModelForSequenceClassification
+    except ImportError:
+        raise MissingExtraError("exporting a verifier", "export") from None
+    target = Path(out)
+    if target.exists():
+        raise ModelError(f"{target}: exists; choose another folder")
+    with quiet(), appearing(target) as folder:
+        source = load_encoder(str(model))
+        network = AutoModelForSequenceClassification.from_pretrained(
+            source.folder, local_files_only=True, dtype=torch.float32
+        ).eval()
+        source.plain_tokenizer().save(str(folder / TOKENIZER_FILE))
+        inputs = ClaimInputs(Aligner(folder / TOKENIZER_FILE), max_length)
+        typical = [_feeds(inputs, claim) for claim in _claims(CALIBRATION_TEXT)]
+        write_graph(network, precision, typical, folder / MODEL_FILE, LOG_ODDS)
+        others = [_feeds(inputs, claim) for claim in _claims(PARITY_TEXT)]
+        with torch.inference_mode():
+            expected = [
+                float(network(**{key: torch.from_numpy(ids) for key, ids in one.items()}).logits)
+                for one in others
+            ]
+        report = _compare(precision, np.array(expected), _odds(folder / MODEL_FILE, others))
+        report.require()
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        (folder / PARITY_FILE).write_bytes(orjson.dumps(asdict(report), option=options))
+        tools = ", ".join(
+            f"{package} {version(package)}" for package in ("optimum-onnx", "onnxruntime", "torch")
+        )
+        VerifierCard(
+            verifier_id=content_id(folder),
+            name=name,
+            max_length=max_length,
+            precision=precision,
+            license=license_name,
+            provenance=f"{name}, weights sha256 {source.weights_hash()}; {tools}; "
+            f"{RECIPES[precision]}",
+        ).save(folder)
+    return report
+
+
+def _claims(name: str) -> Iterator[Claim]:
+    """Each sentence of a bundled text beside itself and the one that follows."""
+    for passage in bundled_passages(name):
+        ends = [0, *sentence_ends(passage)]
+        sentences = [passage[start:end].strip() for start, end in pairwise(ends)]
+        for phrase, text in [*zip(sentences, sentences, strict=True), *pairwise(sentences)]:
+            yield Claim(phrase, text, 0, len(text))
+
+
+def _feeds(inputs: ClaimInputs, claim: Claim) -> Feeds:
+    ids, types = inputs.rows([claim])
+    return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+
+
+def _odds(model_file: Path, feeds: Sequence[Feeds]) -> FloatArray:
+    engine = OnnxRuntimeEngine(model_file)
+    rows = [
+        engine.run(one["input_ids"], one["attention_mask"], one["token_type_ids"]) for one in feeds
+    ]
+    return np.concatenate(rows)[:, 0]
+
+
+def _compare(precision: str, expected: FloatArray, found: FloatArray) -> VerifierParity:
+    differences = np.abs(found - expected)
+    return VerifierParity(
+        precision=precision,
+        claims=len(expected),
+        mean_difference=float(differences.mean()),
+        max_difference=float(differences.max()),
+        spread=float(expected.std()),
+    )

@@ -1,0 +1,55 @@
+"""Train a verifier on contrasts, and export it as a verifier folder.
+
+    python recipes/contrasts.py DATA contrasts.jsonl
+    python recipes/verifier.py recipes/slice-verify.toml contrasts.jsonl OUT [--model FOLDER]
+
+OUT/torch has the weights and the log, OUT/verifier the verifier. Needs
+pip install 'slice-os[export,train]'.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from slice_os.export.verifier import export_verifier
+from slice_os.training.contrasts.rows import read_rows
+from slice_os.training.progress import Tick
+from slice_os.training.verifier.recipe import read_recipe
+from slice_os.training.verifier.run import train_verifier
+
+
+def main() -> None:
+    """Train and export."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("recipe", type=Path)
+    parser.add_argument("contrasts", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--model", help="instead of the recipe's, such as a folder")
+    parser.add_argument("--steps", type=int, help="instead of the recipe's")
+    options = parser.parse_args()
+    recipe = read_recipe(options.recipe)
+    recipe = replace(
+        recipe, model=options.model or recipe.model, steps=options.steps or recipe.steps
+    )
+    contrasts = list(read_rows(options.contrasts))
+    print(f"{len(contrasts):,} contrasts", flush=True)
+
+    def show(tick: Tick) -> None:
+        if tick.done % 10 == 0:
+            print(f"step {tick.done} of {tick.total}, loss {tick.loss:.3f}", flush=True)
+
+    train_verifier(recipe, contrasts, options.out / "torch", show)
+    parity = export_verifier(
+        options.out / "torch",
+        options.out / "verifier",
+        name=recipe.name,
+        license_name=recipe.license,
+        max_length=recipe.max_length,
+    )
+    print(parity)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""`slice-os mine`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.hit_options import (
+    collapse_option,
+    file_option,
+    give,
+    min_probability_option,
+    phrases_option,
+    threshold_option,
+    unit_option,
+    verify_option,
+)
+from slice_os.cli.options import (
+    REPORT,
+    chosen_encoder,
+    encoder_options,
+    output_option,
+    parse_filters,
+    store_option,
+    where_option,
+)
+from slice_os.cli.topic_options import (
+    mined_topics,
+    new_hits,
+    show_counts,
+    topic_run_options,
+    topics_option,
+)
+from slice_os.search_options import ORDERS
+
+if TYPE_CHECKING:
+    from slice_os.results import Hit
+
+# How far below the threshold a near miss of a report is.
+NEAR = 0.05
+
+
+@click.command()
+@phrases_option(required=False)
+@topics_option()
+@store_option
+@threshold_option
+@verify_option
+@min_probability_option
+@click.option(
+    "--order",
+    type=click.Choice(ORDERS),
+    help="Show all hits at the end in this order, not one by one as their documents come.",
+)
+@where_option
+@click.option(
+    "--candidates",
+    is_flag=True,
+    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
+)
+@topic_run_options
+@unit_option
+@collapse_option
+@file_option
+@output_option
+@encoder_options
+def mine(
+    phrases: tuple[str, ...],
+    topic_paths: tuple[str, ...],
+    store: str,
+    threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
+    order: str | None,
+    filters: tuple[str, ...],
+    candidates: bool,
+    exclusive: bool,
+    only_new: bool,
+    state: str | None,
+    counts: str | None,
+    date_field: str,
+    unit: str,
+    collapse: bool,
+    output: Path | None,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Find every span in a store that says one of the phrases, document by document.
+
+    Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
+    hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
+    threshold, and hits of one topic never overlap.
+    """
+    from slice_os.collapsing import collapse as collapsed
+    from slice_os.corpus import Corpus
+    from slice_os.refining import ordered
+
+    if bool(phrases) == bool(topic_paths):
+        raise click.UsageError("give --phrase or --topics")
+    if topic_paths and (threshold is not None or min_probability is not None):
+        given = "--threshold" if min_probability is None else "--min-probability"
+        raise click.UsageError(f"{given}: with --topics, the files of the topics have it")
+    if phrases and (exclusive or only_new or state or counts):
+        raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
+    where = parse_filters(filters)
+    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+        if topic_paths:
+            hits: Iterable[Hit] = mined_topics(
+                corpus, topic_paths, where, not candidates, exclusive, unit, verify
+            )
+            hits = new_hits(hits, corpus, state) if only_new or state else hits
+        else:
+            near = NEAR if _has_near_misses(output, min_probability) else 0.0
+            threshold = corpus.encoder.card.threshold if near and threshold is None else threshold
+            hits = corpus.iter_mine(
+                phrases,
+                threshold=None if threshold is None else max(-1, threshold - near),
+                where=where,
+                exhaustive=not candidates,
+                verify=verify,
+                min_probability=min_probability,
+                unit=unit,
+            )
+        if counts:
+            show_counts(hits, counts, date_field, as_json)
+        else:
+            hits = collapsed(hits) if collapse else hits
+            hits = ordered(hits, order) if order else hits
+            give(hits, output, as_json, threshold=threshold)
+
+
+def _has_near_misses(output: Path | None, min_probability: float | None) -> bool:
+    """Whether hits a little below the threshold are to be shown, too."""
+    return output is not None and output.suffix.lower() == REPORT and min_probability is None

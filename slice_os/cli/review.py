@@ -1,0 +1,126 @@
+"""`slice-os review`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.options import (
+    chosen_encoder,
+    encoder_options,
+    parse_filters,
+    store_option,
+    where_option,
+)
+from slice_os.cli.render import printable, render, styled
+from slice_os.cli.topic_options import topic_paths
+
+if TYPE_CHECKING:
+    from slice_os.topics.labels import Label
+
+KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
+
+
+@click.command()
+@topic_paths
+@store_option
+@click.option(
+    "--labels",
+    "labels_file",
+    default="labels.jsonl",
+    show_default=True,
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="JSON lines; each answer is added at once, and what is in it is not shown again.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="How far below its cut a near miss is, which is shown, too.",
+)
+@where_option
+@encoder_options
+def review(
+    paths: tuple[str, ...],
+    store: str,
+    labels_file: str,
+    margin: float,
+    filters: tuple[str, ...],
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Say of hits of topics whether they are right, the most uncertain ones first.
+
+    Press y, n, s to skip, u to take back the last answer, or q to quit. The next call goes on
+    where this one ended. Then `slice-os topics learn` improves the topics.
+    """
+    from slice_os.corpus import Corpus
+    from slice_os.topics.files import read_topics
+    from slice_os.topics.labels import Label, read_labels
+    from slice_os.topics.near_misses import near_misses
+    from slice_os.topics.review import to_review
+
+    found = read_topics(paths)
+    path = Path(labels_file)
+    labels = read_labels(path) if path.exists() else []
+    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+        cuts = {topic.name: topic.cut(corpus.encoder.card.threshold) for topic in found}
+        hits = near_misses(
+            corpus, found, margin=margin, where=parse_filters(filters), and_hits=True
+        )
+        waiting = to_review(hits, labels, cuts)
+    click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
+    answers: list[int | None] = []  # for each hit shown: where its label begins, if it has one
+    while len(answers) < len(waiting):
+        hit = waiting[len(answers)]
+        click.echo(f"{styled(printable(hit.topic or ''), bold=True)}: {printable(hit.phrase)}")
+        click.echo(render(hit, len(answers) + 1))
+        key = _ask()
+        if key == "q":
+            break
+        if key == "u":
+            _take_back(path, answers)
+        elif key == "s":
+            answers.append(None)
+        else:
+            answers.append(_add(path, Label.of(hit, key == "y")))
+    given = sum(answer is not None for answer in answers)
+    click.echo(f"{given} labels added to {printable(str(path))}", err=True)
+
+
+def _ask() -> str:
+    """One of the keys, read until it is one; the end of the input quits."""
+    while True:
+        click.echo("right? [y/n/s/u/q] ", nl=False, err=True)
+        key = click.getchar() if sys.stdin.isatty() else sys.stdin.read(1) or "q"
+        click.echo(printable(key), err=True)
+        if key.lower() in ("y", "n", "s", "u", "q"):
+            return key.lower()
+
+
+def _add(path: Path, label: Label) -> int:
+    """Add a label to the file; returns where it begins."""
+    with path.open("a+b") as file:
+        began = file.seek(0, os.SEEK_END)
+        if began and os.pread(file.fileno(), 1, began - 1) != b"\n":
+            file.write(b"\n")
+        file.write(label.to_json())
+    return began
+
+
+def _take_back(path: Path, answers: list[int | None]) -> None:
+    """Forget the last answer, and its label."""
+    if not answers:
+        click.echo("nothing to take back", err=True)
+        return
+    began = answers.pop()
+    if began is not None:
+        os.truncate(path, began)

@@ -1,0 +1,108 @@
+"""`slice-os scan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.hit_options import (
+    collapse_option,
+    file_option,
+    give,
+    min_probability_option,
+    phrases_option,
+    threshold_option,
+    unit_option,
+    verify_option,
+)
+from slice_os.cli.options import (
+    FORMATS_HELP,
+    chosen_encoder,
+    encoder_options,
+    format_option,
+    output_option,
+)
+from slice_os.cli.reading_options import reading_options
+
+if TYPE_CHECKING:
+    from slice_os.documents import Document
+    from slice_os.ingest.readers import ReadOptions
+
+
+@click.command(epilog=FORMATS_HELP)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@phrases_option()
+@threshold_option
+@verify_option
+@min_probability_option
+@reading_options
+@format_option
+@unit_option
+@collapse_option
+@file_option
+@output_option
+@encoder_options
+def scan(
+    paths: tuple[str, ...],
+    phrases: tuple[str, ...],
+    threshold: float | None,
+    verify: bool | None,
+    min_probability: float | None,
+    reading: ReadOptions,
+    format_name: str | None,
+    unit: str,
+    collapse: bool,
+    output: Path | None,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Find every span in files or standard input (-) that says a phrase, without a store.
+
+    A record that cannot be used is reported on standard error; reading continues, and the exit
+    status is 1.
+    """
+    from slice_os.cli.render import complaint, printable
+    from slice_os.collapsing import collapse as collapsed
+    from slice_os.encoder import SpanEncoder
+    from slice_os.ingest.readers import BadRecord, SkippedFile
+    from slice_os.ingest.reading import read
+    from slice_os.ingest.sources import find_sources, skipped_line
+    from slice_os.scanning import scan as scan_documents
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    if not isinstance(encoder, SpanEncoder):
+        encoder = SpanEncoder(encoder)
+    sources = find_sources(paths, format_name)
+    bad = 0
+
+    def documents() -> Iterator[Document]:
+        nonlocal bad
+        for source in sources:
+            for record in read(source, reading):
+                if isinstance(record, SkippedFile):
+                    sources.skipped[record.kind] += 1
+                elif isinstance(record, BadRecord):
+                    bad += 1
+                    click.echo(complaint(record), err=True)
+                else:
+                    yield record
+
+    hits = scan_documents(
+        documents(),
+        phrases,
+        threshold=threshold,
+        encoder=encoder,
+        verify=verify,
+        min_probability=min_probability,
+        unit=unit,
+    )
+    give(collapsed(hits) if collapse else hits, output, as_json)
+    if sources.skipped:
+        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
+    return 1 if bad else 0

@@ -1,0 +1,144 @@
+"""Options by which several commands use topics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import orjson
+
+from slice_os.cli.options import chosen_encoder
+from slice_os.cli.render import echo_json, printable
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+    from slice_os.encoder import SpanEncoder
+    from slice_os.filters import Condition
+    from slice_os.results import Hit
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TALLIES = ("topic", "document", "day")
+
+topic_paths = click.argument(
+    "paths", nargs=-1, required=True, metavar="TOPICS...", type=click.Path(exists=True)
+)
+exclusive_option = click.option(
+    "--exclusive", is_flag=True, help="Topics: words count for the nearest topic alone."
+)
+
+
+def topics_option(required: bool = False) -> Callable[[Command], Command]:
+    """``--topics``, files and folders."""
+    return click.option(
+        "--topics",
+        "topic_paths",
+        multiple=True,
+        required=required,
+        metavar="PATH",
+        type=click.Path(exists=True),
+        help="Topic file, or folder of topic files; repeatable.",
+    )
+
+
+def topic_run_options(command: Command) -> Command:
+    """Options for a run of topics over a store."""
+    for option in reversed(
+        [
+            exclusive_option,
+            click.option(
+                "--new",
+                "only_new",
+                is_flag=True,
+                help="Topics: only hits that no earlier run with --new found in this store.",
+            ),
+            click.option(
+                "--state",
+                metavar="FILE",
+                type=click.Path(dir_okay=False),
+                help="With --new: what earlier runs found.  [default: in the folder of the store]",
+            ),
+            click.option(
+                "--counts",
+                type=click.Choice(TALLIES),
+                help="Topics: numbers of hits and documents in place of the hits.",
+            ),
+            click.option(
+                "--date-field",
+                default="date",
+                show_default=True,
+                metavar="FIELD",
+                help="With --counts day: metadata field of the day.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def mined_topics(
+    corpus: Corpus,
+    paths: Sequence[str],
+    where: Sequence[Condition],
+    exhaustive: bool,
+    exclusive: bool,
+    unit: str,
+    verify: bool | None,
+) -> Iterator[Hit]:
+    """The hits of the topics in files and folders."""
+    from slice_os.topics.files import read_topics
+    from slice_os.topics.run import mine_topics
+
+    topics = read_topics(paths)
+    return mine_topics(
+        corpus,
+        topics,
+        where=where,
+        exhaustive=exhaustive,
+        exclusive=exclusive,
+        unit=unit,
+        verify=verify,
+    )
+
+
+def new_hits(hits: Iterable[Hit], corpus: Corpus, state: str | None) -> Iterator[Hit]:
+    """The hits that no earlier run found.
+
+    Raises:
+        click.UsageError: if there is no place for the state.
+    """
+    from slice_os.topics.seen import FILE, SeenHits
+
+    folder = corpus.store.folder
+    if state is None and folder is None:
+        raise click.UsageError("--new: give --state FILE, since this store has no folder")
+    return SeenHits(Path(state) if state else folder / FILE).new(hits)  # type: ignore[operator]
+
+
+def show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | None) -> None:
+    """Print the numbers of hits and documents."""
+    from slice_os.topics.tallies import tally
+
+    rows = tally(hits, by, date_field)
+    if as_json or (as_json is None and not sys.stdout.isatty()):
+        for row in rows:
+            where = {by: row.place} if row.place else {}
+            counts = {"hits": row.hits, "documents": row.documents}
+            echo_json(orjson.dumps({"topic": row.topic, **where, **counts}))
+        return
+    for row in rows:
+        place = f"{printable(row.place)}  " if row.place else ""
+        click.echo(f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}")
+
+
+def loaded_encoder(
+    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+) -> SpanEncoder:
+    """The encoder that the options choose, for what has no store."""
+    from slice_os.encoder import SpanEncoder
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

@@ -1,0 +1,261 @@
+"""`slice-os topics`: checking, comparing and improving topics."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import orjson
+
+from slice_os.cli.options import (
+    chosen_encoder,
+    encoder_options,
+    optional_store_option,
+    output_option,
+    parse_filters,
+    store_option,
+    where_option,
+)
+from slice_os.cli.render import echo_json, printable, render, styled
+from slice_os.cli.topic_options import exclusive_option, loaded_encoder, topic_paths
+from slice_os.cli.topic_tag import tag
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+
+MOST_EXAMPLES = 3
+
+
+@click.group()
+def topics() -> None:
+    """Check, compare and improve topics: TOML files of phrases and examples.
+
+    `slice-os mine --topics` finds their hits in a store, `slice-os ingest --topics` marks what
+    it stores, and `slice-os review` asks you about hits.
+    """
+
+
+topics.add_command(tag)
+
+
+@topics.command()
+@topic_paths
+@output_option
+@encoder_options
+def test(
+    paths: tuple[str, ...],
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Try the examples of topics: must_match and must_not_match.
+
+    The exit status is 1 if one does not come out as its file says.
+    """
+    from slice_os.topics.examples import run_examples
+    from slice_os.topics.files import read_topics
+
+    found = read_topics(paths)
+    wrong = right = 0
+    for outcome in run_examples(found, loaded_encoder(model, engine, providers, threads)):
+        right += outcome.right
+        wrong += not outcome.right
+        if _wants_json(as_json):
+            shown = {"topic": outcome.topic, "example": outcome.example}
+            verdict = {"wanted": outcome.wanted, "matched": outcome.matched}
+            echo_json(orjson.dumps({**shown, **verdict, "why": outcome.why()}))
+        elif not outcome.right:
+            told = "no hit" if outcome.wanted else "a hit"
+            line = f"{outcome.topic}: {told} in {outcome.example!r}: {outcome.why()}"
+            click.echo(printable(line))
+    click.echo(f"{right} of {right + wrong} examples as they should be", err=True)
+    return 1 if wrong else 0
+
+
+@topics.command()
+@topic_paths
+@optional_store_option
+@output_option
+@encoder_options
+def lint(
+    paths: tuple[str, ...],
+    store: str | None,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> int:
+    """Find what is wrong or needless in topic files.
+
+    Unknown keys, repeated and nearly equal phrases, examples nearer to a counter-phrase; with
+    --store also phrases that never count there, because others match the same words better. The
+    exit status is 1 if there is anything.
+    """
+    from slice_os.corpus import Corpus
+    from slice_os.topics.lint import lint as find_problems
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    if store is None:
+        problems = find_problems(paths, loaded_encoder(model, engine, providers, threads))
+    else:
+        with Corpus(store, encoder) as corpus:
+            problems = find_problems(paths, corpus.encoder, corpus)
+    for problem in problems:
+        if _wants_json(as_json):
+            echo_json(orjson.dumps({"file": str(problem.path), "problem": problem.told}))
+        else:
+            click.echo(printable(f"{problem.path}: {problem.told}"))
+    return 1 if problems else 0
+
+
+@topics.command()
+@topic_paths
+@store_option
+@click.option(
+    "-k", "most", type=click.IntRange(min=1), default=10, show_default=True, help="For each topic."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="How far below its cut a near miss is.",
+)
+@where_option
+@output_option
+@encoder_options
+def suggest(
+    paths: tuple[str, ...],
+    store: str,
+    most: int,
+    margin: float,
+    filters: tuple[str, ...],
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Find near misses of topics in a store, clustered: phrases and counter-phrases to be."""
+    from slice_os.topics.files import read_topics
+    from slice_os.topics.near_misses import suggest as find_suggestions
+
+    found = read_topics(paths)
+    with _corpus(store, model, engine, providers, threads) as corpus:
+        suggestions = find_suggestions(
+            corpus, found, most=most, margin=margin, where=parse_filters(filters)
+        )
+    for suggestion in suggestions:
+        examples = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
+        if _wants_json(as_json):
+            told = {
+                "topic": suggestion.topic,
+                "text": suggestion.text,
+                "spans": suggestion.spans,
+                "documents": suggestion.documents,
+                "phrase": suggestion.phrase,
+                "cosine": round(suggestion.cosine, 6),
+                "examples": examples,
+            }
+            echo_json(orjson.dumps(told))
+            continue
+        click.echo(
+            f"{styled(printable(suggestion.topic), bold=True)}  "
+            f"{printable(repr(suggestion.text))}  {suggestion.spans} in {suggestion.documents} "
+            f"documents  cosine {suggestion.cosine:.3f} with {printable(repr(suggestion.phrase))}"
+        )
+
+
+@topics.command()
+@click.argument("old", type=click.Path(exists=True))
+@click.argument("new", type=click.Path(exists=True))
+@store_option
+@output_option
+@encoder_options
+def diff(
+    old: str,
+    new: str,
+    store: str,
+    as_json: bool | None,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Show the hits that topics gain and lose in a store by a change from OLD to NEW."""
+    from slice_os.topics.difference import difference
+    from slice_os.topics.files import read_topics
+
+    before, after = read_topics([old]), read_topics([new])
+    counts = {"gained": 0, "lost": 0}
+    with _corpus(store, model, engine, providers, threads) as corpus:
+        for change in difference(corpus, before, after):
+            counts[change.kind] += 1
+            if _wants_json(as_json):
+                echo_json(orjson.dumps({"change": change.kind, **change.hit.to_dict()}))
+            else:
+                click.echo(styled(f"{change.kind}  {change.hit.topic}", bold=True))
+                click.echo(render(change.hit, sum(counts.values())))
+    click.echo(f"{counts['gained']} gained, {counts['lost']} lost", err=True)
+
+
+@topics.command()
+@topic_paths
+@click.option(
+    "--labels",
+    "labels_file",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="JSON lines with topic, text and label, as `slice-os review` writes them.",
+)
+@exclusive_option
+@click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
+@encoder_options
+def learn(
+    paths: tuple[str, ...],
+    labels_file: str,
+    exclusive: bool,
+    dry_run: bool,
+    model: str | None,
+    engine: str,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Learn from labelled hits: the threshold, the probabilities, phrases and counter-phrases.
+
+    What was learned becomes the [learned] table of the topic's file. To undo it, delete the
+    table.
+    """
+    from slice_os.topics.files import learned_table, read_topic, topic_files, write_learned
+    from slice_os.topics.labels import of_topic, read_labels
+    from slice_os.topics.learning import learn as learn_topic
+
+    labels = read_labels(labels_file)
+    encoder = loaded_encoder(model, engine, providers, threads)
+    for path in topic_files(paths):
+        topic = read_topic(path)
+        mine = of_topic(labels, topic.name)
+        if not mine:
+            click.echo(f"{printable(topic.name)}: no labels", err=True)
+            continue
+        learned = learn_topic(topic, mine, encoder, exclusive=exclusive)
+        click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
+        if not dry_run:
+            write_learned(path, learned)
+
+
+def _wants_json(as_json: bool | None) -> bool:
+    return not sys.stdout.isatty() if as_json is None else as_json
+
+
+def _corpus(
+    store: str, model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+) -> Corpus:
+    from slice_os.corpus import Corpus
+
+    return Corpus(store, chosen_encoder(model, engine, providers, threads))

@@ -1,0 +1,270 @@
+"""Topics from a few phrases each: how well documents are ranked, and given their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slice_os.calibration import Calibration
+from slice_os.datasets.files import DataFile
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet
+from slice_os.evaluation.measures import Measure, measured
+from slice_os.evaluation.results import Evaluation, Row
+from slice_os.evaluation.stats import mean_interval
+from slice_os.evaluation.topics.data import TopicSet, TopicText, read_topic_set, texts_of
+from slice_os.evaluation.topics.learning import learned
+from slice_os.evaluation.topics.measures import (
+    Flags,
+    Scored,
+    average_precision,
+    best_f1,
+    f1_at,
+    one_threshold,
+    precision_at,
+)
+from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, Scoring
+from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors, best_spans, phrase_vectors
+
+PHRASES, LABELLED = 5, 20
+# Of the sets that choose the threshold, so many parts of the topics are left out in turn.
+_FOLDS = 4
+
+MEASURES: tuple[Measure[Scored], ...] = (
+    Measure(
+        "map",
+        lambda one: float(average_precision(one.ranking, one.gold).mean()),
+        lambda one: mean_interval(average_precision(one.ranking, one.gold)),
+    ),
+    Measure("p@10", lambda one: float(precision_at(one.ranking, one.gold).mean())),
+)
+F1_MEASURES: tuple[Measure[Scored], ...] = (
+    Measure(
+        "f1_best_one",
+        lambda one: float(f1_at(one.scores, one.gold, one_threshold([one])).mean()),
+    ),
+    Measure("f1_best_each", lambda one: float(best_f1(one.scores, one.gold).mean())),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Texts to label and documents to find, with the best spans of both.
+
+    Attributes:
+        topics: before anything is learned.
+        pool: texts that can be labelled.
+        pool_spans: of these.
+        pool_gold: ``(n_topics, n_texts)``.
+        spans: of the documents.
+        gold: ``(n_topics, n_documents)``.
+    """
+
+    topics: tuple[PhraseTopic, ...]
+    pool: tuple[str, ...]
+    pool_spans: BestSpans
+    pool_gold: Flags
+    spans: BestSpans
+    gold: Flags
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    tune: Sequence[Path] = (),
+    phrases: int = PHRASES,
+    labels: int | None = None,
+    labelled: int = LABELLED,
+) -> Evaluation:
+    """Measure topics of a few phrases.
+
+    Args:
+        data: the set; see `read_topic_set`.
+        encoders: encoders whose spans are means of token vectors.
+        progress: reports the documents scored.
+        tune: other sets, whose training parts choose the one threshold for all topics.
+        phrases: phrases of each topic.
+        labels: also measure what each topic is after so many labels.
+        labelled: training texts of each topic that labels are chosen from.
+
+    Raises:
+        InputError: if a set cannot be used, or an encoder has no token vectors.
+    """
+    tested = read_topic_set(data, phrases, labelled)
+    tuned = [read_topic_set(path, phrases, labelled) for path in tune]
+    if any(one.files == tested.files for one in tuned):
+        raise InputError(f"{data}: is measured; choose the threshold on other sets")
+    rows: list[Row] = []
+    for encoder in encoders:
+        if encoder.representation != "mean":
+            raise InputError(f"{encoder.name}: topics need an encoder of token vectors")
+        calibration = None if encoder.spans is None else encoder.spans.calibration
+        task = _task(tested, encoder, progress)
+        others = [fold for one in tuned for fold in _folds(one, encoder, progress)]
+        for scoring in SCORINGS:
+            if calibration is None and "probability" in scoring.name:
+                continue
+            steps = (None, labels) if labels else (None,)
+            for n_labels in steps:
+                found, threshold = _after(task, others, scoring, calibration, n_labels)
+                cells = measured(MEASURES, found)
+                if threshold is not None:
+                    f1 = f1_at(found.scores, found.gold, threshold)
+                    interval = mean_interval(f1)
+                    cells |= {
+                        "f1": float(f1.mean()),
+                        "f1_low": interval.low,
+                        "f1_high": interval.high,
+                        "threshold": threshold,
+                    }
+                cells |= measured(F1_MEASURES, found)
+                rows.append(
+                    {
+                        "encoder": encoder.name,
+                        "score": scoring.name,
+                        "labels": n_labels or 0,
+                        **cells,
+                    }
+                )
+    sets = (tested, *tuned)
+    return Evaluation(
+        "topics",
+        tuple(rows),
+        tuple(
+            DataFile.of(file, len(one.documents) if one is tested else len(one.labelled))
+            for one in sets
+            for file in one.files
+        ),
+        {
+            "set": tested.name,
+            "tuned_on": [one.name for one in tuned],
+            "phrases": phrases,
+            "labelled": labelled,
+            "topics": len(tested.topics),
+            "documents": len(tested.documents),
+        },
+        (
+            "Averages over topics. f1: with one threshold for all topics, chosen on the training "
+            "parts of the other sets; f1_best_one and f1_best_each: with the threshold for all, "
+            "or for each topic, that is best on the test part, which nobody knows beforehand.",
+            "cosine: of the best span; probability: of that span, by the model's calibration; "
+            "normalised: the cosine less half of the phrase's mean cosine with the five nearest "
+            "phrases of other topics, and a soft maximum over the topic's phrases.",
+            "nearest topic: a document has the topic with the best score alone, or none. labels: "
+            "so many texts of the training part were labelled for each topic, the least certain "
+            "first; right ones became phrases, wrong ones counter-phrases.",
+        ),
+        keys=("labels",),
+        main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),
+    )
+
+
+def _after(
+    task: Task,
+    others: Sequence[Task],
+    scoring: Scoring,
+    calibration: Calibration | None,
+    n_labels: int | None,
+) -> tuple[Scored, float | None]:
+    """Scores after so many labels for each topic, and the threshold chosen on other sets."""
+
+    def scored(one: Task, topics: Sequence[PhraseTopic]) -> Scored:
+        return scoring.scored(one.spans, topics, one.gold, calibration)
+
+    before = [scored(one, one.topics) for one in others]
+    start = one_threshold(before) if others else None
+    if n_labels is None:
+        return scored(task, task.topics), start
+
+    def taught(one: Task) -> list[PhraseTopic]:
+        of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold, calibration)
+        asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
+        return learned(one.topics, one.pool, of_pool.ranking, one.pool_gold, asked_at, n_labels)
+
+    after = [scored(one, taught(one)) for one in others]
+    return scored(task, taught(task)), one_threshold(after) if others else None
+
+
+def _task(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Task:
+    """The test part, with the training part to label."""
+    phrases, pool = _phrases(data, encoder), texts_of(data.labelled)
+    label = f"{encoder.name}: {data.name}"
+    return Task(
+        topics=tuple(map(PhraseTopic, data.topics, data.phrases)),
+        pool=tuple(pool),
+        pool_spans=best_spans(encoder, pool, phrases, label, progress),
+        pool_gold=_gold(data.topics, data.labelled),
+        spans=best_spans(encoder, texts_of(data.documents), phrases, label, progress),
+        gold=_gold(data.topics, data.documents),
+    )
+
+
+def _folds(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Iterator[Task]:
+    """The training part, half of it to label; some topics are left out, so that texts have none."""
+    label = f"{encoder.name}: {data.name}"
+    texts = texts_of(data.labelled)
+    spans = best_spans(encoder, texts, _phrases(data, encoder), label, progress)
+    pool, documents = slice(0, None, 2), slice(1, None, 2)
+    for fold in range(_FOLDS):
+        kept = [row for row in range(len(data.topics)) if row % _FOLDS != fold]
+        names = [data.topics[row] for row in kept]
+        yield Task(
+            topics=tuple(PhraseTopic(data.topics[row], data.phrases[row]) for row in kept),
+            pool=tuple(texts[pool]),
+            pool_spans=spans.rows(pool),
+            pool_gold=_gold(names, data.labelled[pool]),
+            spans=spans.rows(documents),
+            gold=_gold(names, data.labelled[documents]),
+        )
+
+
+def _phrases(data: TopicSet, encoder: TextEncoder) -> PhraseVectors:
+    """Vectors of the phrases, and of the texts that may become some."""
+    given = [text for some in data.phrases for text in some]
+    return phrase_vectors(encoder, given, texts_of(data.labelled))
+
+
+def _gold(topics: Sequence[str], texts: Sequence[TopicText]) -> Flags:
+    return np.array([[one.topic == topic for one in texts] for topic in topics], dtype=bool)
+
+
+HARNESS = Harness(
+    "topics",
+    "Topics from a few phrases each: how well documents are ranked, and given their topics.\n\n"
+    "Mean average precision, precision of the first ten, and macro F1 with one threshold for all "
+    "topics, chosen on other sets (--tune), or with the best one for each; also after labels.",
+    "Folder of Banking77, CLINC150 or Bitext's support intents, or JSON lines with text, topic "
+    "(null for none) and part (train or test).",
+    run,
+    options=(
+        Option(
+            "tune",
+            "Choose the one threshold on the training part of this set; repeatable.",
+            "path",
+            multiple=True,
+        ),
+        Option(
+            "phrases",
+            "Phrases of each topic, from the training part.",
+            "number",
+            least=1,
+            default=PHRASES,
+        ),
+        Option(
+            "labels", "Also measure after N labels for each topic.", "number", least=1, metavar="N"
+        ),
+        Option(
+            "labelled",
+            "Training texts of each topic that labels are chosen from.",
+            "number",
+            least=2,
+            default=LABELLED,
+        ),
+    ),
+)

@@ -1,0 +1,152 @@
+"""Scores of topics for documents, from the best spans for their phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.calibration import Calibration
+from slice_os.evaluation.topics.measures import Flags, Scored
+from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.words import find_words
+
+# Chosen on the training parts of Banking77 and Bitext's support intents.
+NEIGHBOURS, NORMALISED, SHARPNESS = 5, 0.5, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseTopic:
+    """A topic as it is measured.
+
+    Attributes:
+        name: of the topic.
+        phrases: wordings of it.
+        counter_phrases: a document nearer to one of them is out.
+    """
+
+    name: str
+    phrases: tuple[str, ...]
+    counter_phrases: tuple[str, ...] = ()
+
+
+def cosine(
+    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+) -> FloatArray:
+    """The cosine of the best span."""
+    return spans.cosines
+
+
+def probability(
+    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+) -> FloatArray:
+    """The probability of the best span, by the model's calibration."""
+    if calibration is None:
+        return spans.cosines
+    phrase_words = [max(1, len(find_words(text))) for text in spans.phrases.columns]
+    found = calibration.probabilities(spans.cosines, phrase_words, spans.words)
+    return found.astype(np.float32)
+
+
+def normalised(
+    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+) -> FloatArray:
+    """The cosine of the best span, less where the phrase is near phrases of other topics.
+
+    Phrases that are near to many things lose half of their mean cosine with the nearest five,
+    as in cross-domain similarity local scaling (Conneau et al. 2018).
+    """
+    columns = [_columns(spans, one.phrases) for one in topics]
+    of_all = np.concatenate(columns)
+    owner = np.repeat(np.arange(len(columns)), [len(some) for some in columns])
+    vectors = spans.phrases.vectors[of_all]
+    similar = vectors @ vectors.T
+    similar[owner[:, None] == owner] = -np.inf
+    nearest = np.sort(similar, axis=1)[:, -NEIGHBOURS:]
+    others = np.isfinite(nearest)
+    levels = np.zeros(spans.cosines.shape[1], dtype=np.float32)
+    levels[of_all] = np.where(others, nearest, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
+    values: FloatArray = spans.cosines - NORMALISED * levels
+    return values
+
+
+def best(values: FloatArray) -> FloatArray:
+    """The score of the best phrase."""
+    highest: FloatArray = values.max(axis=1)
+    return highest
+
+
+def top_two(values: FloatArray) -> FloatArray:
+    """The mean of the two best phrases."""
+    mean: FloatArray = np.sort(values, axis=1)[:, -2:].mean(axis=1)
+    return mean
+
+
+def soft_best(values: FloatArray) -> FloatArray:
+    """Between the best phrase and the mean of all: several good ones count for more than one."""
+    soft: FloatArray = np.log(np.exp(SHARPNESS * values).mean(axis=1)) / SHARPNESS
+    return soft
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A way to score topics.
+
+    Attributes:
+        name: of the way.
+        value: ``(n_documents, n_phrases)`` what a span is worth to a phrase.
+        pool: makes the score of a topic from those of its phrases.
+        exclusive: whether a document has the topic with the best score alone.
+    """
+
+    name: str
+    value: Callable[[BestSpans, Sequence[PhraseTopic], Calibration | None], FloatArray]
+    pool: Callable[[FloatArray], FloatArray]
+    exclusive: bool
+
+    def scored(
+        self,
+        spans: BestSpans,
+        topics: Sequence[PhraseTopic],
+        gold: Flags,
+        calibration: Calibration | None,
+    ) -> Scored:
+        """Score topics.
+
+        Args:
+            spans: of the documents, with a column for every phrase and counter-phrase.
+            topics: the topics.
+            gold: ``(n_topics, n_documents)``.
+            calibration: of the encoder.
+        """
+        values = self.value(spans, topics, calibration)
+        scores = np.stack([self.pool(values[:, _columns(spans, one.phrases)]) for one in topics])
+        allowed = np.ones(scores.shape, dtype=bool)
+        for row, one in enumerate(topics):
+            if one.counter_phrases:
+                against = spans.cosines[:, _columns(spans, one.counter_phrases)].max(axis=1)
+                own = spans.cosines[:, _columns(spans, one.phrases)].max(axis=1)
+                allowed[row] = own >= against
+        ranking = np.where(allowed, scores, scores - 10)
+        if self.exclusive:
+            nearest = ranking == ranking.max(axis=0)
+            allowed &= nearest
+            ranking = np.where(nearest, ranking, ranking - 100)
+        return Scored(np.where(allowed, scores, -np.inf), ranking, gold)
+
+
+SCORINGS = (
+    Scoring("cosine", cosine, best, exclusive=False),
+    Scoring("probability", probability, best, exclusive=False),
+    Scoring("two best phrases", cosine, top_two, exclusive=False),
+    Scoring("normalised", normalised, soft_best, exclusive=False),
+    Scoring("cosine, nearest topic", cosine, best, exclusive=True),
+    Scoring("two best phrases, nearest topic", cosine, top_two, exclusive=True),
+    Scoring("normalised, nearest topic", normalised, soft_best, exclusive=True),
+)
+
+
+def _columns(spans: BestSpans, texts: Sequence[str]) -> IntArray:
+    return np.array([spans.phrases.columns[text] for text in texts])

@@ -1,0 +1,249 @@
+"""What a report shows of hits, gathered as they pass: counts, score histograms and examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
+from itertools import count
+from typing import Any
+
+BINS = 50
+"""Bins of the histograms, from 0 to 1; the thresholds that a reader of the page can choose."""
+
+MOST_EXAMPLES = 3_000
+"""Hits shown on a page, near misses included."""
+
+_BEST, _WEAKEST, _NEAR = 100, 25, 25
+_CONTEXT = 160
+_OTHERS = "other groups"
+_MOST_GROUPS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A hit in its context.
+
+    Attributes:
+        place: document and offsets.
+        phrase: what it was found with.
+        before: text before the span.
+        text: the span.
+        after: text behind it.
+        scores: cosine, BM25 and the like, by name.
+        strength: the score that the page's threshold applies to.
+        details: metadata and further remarks, by name.
+    """
+
+    place: str
+    phrase: str
+    before: str
+    text: str
+    after: str
+    scores: Mapping[str, float]
+    strength: float
+    details: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The hits of one topic, or of one phrase.
+
+    Attributes:
+        name: the topic or phrase.
+        hits: number of its hits.
+        documents: number of documents that they are in.
+        near: number of near misses.
+        best: the best hits, the best one first.
+        weakest: of the further hits the weakest, the weakest one first.
+        near_misses: the best of them.
+        cosines: ``BINS`` counts of hits and near misses, from 0 to 1.
+        probabilities: the same; empty if no hit has a probability.
+        near_cosines: counts of the near misses alone.
+        near_probabilities: the same; empty if no hit has a probability.
+    """
+
+    name: str
+    hits: int
+    documents: int
+    near: int
+    best: tuple[Excerpt, ...]
+    weakest: tuple[Excerpt, ...]
+    near_misses: tuple[Excerpt, ...]
+    cosines: tuple[int, ...]
+    probabilities: tuple[int, ...]
+    near_cosines: tuple[int, ...]
+    near_probabilities: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What a report shows.
+
+    Attributes:
+        groups: by falling number of hits.
+        hits: number of all hits.
+        documents: number of documents with a hit.
+        near: number of near misses.
+        measure: the score that examples are ordered by: ``probability`` or ``cosine``.
+    """
+
+    groups: tuple[Group, ...]
+    hits: int
+    documents: int
+    near: int
+    measure: str
+
+
+def digest(
+    records: Iterable[Mapping[str, Any]],
+    threshold: float | None = None,
+    min_probability: float | None = None,
+) -> Digest:
+    """Gather what a report shows; memory does not grow with the number of hits.
+
+    Args:
+        records: hits, as `Hit.to_dict` gives them.
+        threshold: hits with a lower cosine are near misses.
+        min_probability: hits with a lower probability are near misses.
+    """
+    tallies: dict[str, _Tally] = {}
+    everywhere: set[str] = set()
+    for record in records:
+        name = record.get("topic") or record["phrase"]
+        if name not in tallies and len(tallies) >= _MOST_GROUPS:
+            name = _OTHERS
+        probability = record["probability"]
+        near = (threshold is not None and record["cosine"] < threshold) or (
+            min_probability is not None and (probability or 0) < min_probability
+        )
+        tallies.setdefault(name, _Tally()).add(record, near)
+        if not near:
+            everywhere.add(record["doc_id"])
+    certain = any(tally.probabilities for tally in tallies.values())
+    share = max(4, MOST_EXAMPLES // max(len(tallies), 1))
+    groups = sorted(
+        (tally.group(name, share, certain) for name, tally in tallies.items()),
+        key=lambda group: (-group.hits, group.name),
+    )
+    return Digest(
+        tuple(groups),
+        sum(group.hits for group in groups),
+        len(everywhere),
+        sum(group.near for group in groups),
+        "probability" if certain else "cosine",
+    )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts and examples of a group, while hits pass."""
+
+    hits: int = 0
+    near: int = 0
+    documents: set[str] = field(default_factory=set)
+    best: _Top = field(default_factory=lambda: _Top(_BEST))
+    weakest: _Top = field(default_factory=lambda: _Top(_WEAKEST))
+    near_misses: _Top = field(default_factory=lambda: _Top(_NEAR))
+    cosines: Counter[int] = field(default_factory=Counter)
+    probabilities: Counter[int] = field(default_factory=Counter)
+    near_cosines: Counter[int] = field(default_factory=Counter)
+    near_probabilities: Counter[int] = field(default_factory=Counter)
+
+    def add(self, record: Mapping[str, Any], near: bool) -> None:
+        """Count a hit."""
+        probability = record["probability"]
+        strength = record["cosine"] if probability is None else probability
+        self.cosines[_bin(record["cosine"])] += 1
+        self.near_cosines[_bin(record["cosine"])] += near
+        if probability is not None:
+            self.probabilities[_bin(probability)] += 1
+            self.near_probabilities[_bin(probability)] += near
+        if near:
+            self.near += 1
+            self.near_misses.add(strength, record)
+            return
+        self.hits += 1
+        self.documents.add(record["doc_id"])
+        pushed_out = self.best.add(strength, record)
+        if pushed_out is not None:
+            self.weakest.add(-pushed_out[0], pushed_out[1])
+
+    def group(self, name: str, share: int, certain: bool) -> Group:
+        """What the page shows of it, with so many examples at most."""
+        best = self.best.records(share * _BEST // (_BEST + _WEAKEST + _NEAR))
+        all_shown = len(best) == self.hits
+        fewer = max(1, share * _NEAR // (_BEST + _WEAKEST + _NEAR))
+        weakest = self.weakest.records(0 if all_shown else fewer)
+        return Group(
+            name=name,
+            hits=self.hits,
+            documents=len(self.documents),
+            near=self.near,
+            best=tuple(map(_excerpt, best)),
+            weakest=tuple(map(_excerpt, weakest)),
+            near_misses=tuple(map(_excerpt, self.near_misses.records(fewer))),
+            cosines=_counts(self.cosines),
+            probabilities=_counts(self.probabilities) if certain else (),
+            near_cosines=_counts(self.near_cosines),
+            near_probabilities=_counts(self.near_probabilities) if certain else (),
+        )
+
+
+class _Top:
+    """The records with the highest scores, so many at most."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._heap: list[tuple[float, int, Mapping[str, Any]]] = []
+        self._order = count(0, -1)  # of equal scores, the first ones stay
+
+    def add(
+        self, score: float, record: Mapping[str, Any]
+    ) -> tuple[float, Mapping[str, Any]] | None:
+        """Take a record; returns the one that no longer belongs to them."""
+        entry = (score, next(self._order), record)
+        if len(self._heap) < self._most:
+            heappush(self._heap, entry)
+            return None
+        score, _, record = heappushpop(self._heap, entry)
+        return score, record
+
+    def records(self, most: int) -> list[Mapping[str, Any]]:
+        """The first of them, the highest score first."""
+        return [record for _, _, record in sorted(self._heap, reverse=True)[:most]]
+
+
+def _bin(value: float) -> int:
+    # Six decimals, as hits are written: 0.58 belongs to the bin that begins with it.
+    return min(max(int(round(value, 6) * BINS + 1e-6), 0), BINS - 1)
+
+
+def _counts(counter: Counter[int]) -> tuple[int, ...]:
+    return tuple(counter[number] for number in range(BINS))
+
+
+def _excerpt(record: Mapping[str, Any]) -> Excerpt:
+    passage = record["passage"]
+    text: str = passage["text"]
+    start, end = record["start"] - passage["start"], record["end"] - passage["start"]
+    left, right = max(0, start - _CONTEXT), min(len(text), end + _CONTEXT)
+    scores = {
+        name: record[name] for name in ("probability", "cosine", "bm25") if record[name] is not None
+    }
+    details = {name: str(value) for name, value in record["metadata"].items()}
+    if record.get("count", 1) > 1:
+        details["similar hits"] = str(record["count"])
+    if record.get("reasons"):
+        details["reasons"] = "; ".join(record["reasons"])
+    return Excerpt(
+        place=f"{record['doc_id']}:{record['start']}-{record['end']}",
+        phrase=record["phrase"],
+        before=("…" if left else "") + text[left : max(start, 0)],
+        text=record["text"],
+        after=text[max(end, 0) : right] + ("…" if right < len(text) else ""),
+        scores=scores,
+        strength=scores.get("probability", record["cosine"]),
+        details=details,
+    )

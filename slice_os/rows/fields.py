@@ -1,0 +1,88 @@
+"""The fields of a dataclass as columns of a table, and from JSON back to the dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
+"""What a column holds; ``texts`` is a list of texts in each cell."""
+
+_KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "real", bool: "flag"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name, with dots where records are nested, and what it holds."""
+
+    name: str
+    kind: Kind
+
+
+@cache
+def type_hints(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields."""
+    return get_type_hints(kind)
+
+
+def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
+    """The columns of typed fields; nested dataclasses give several, open mappings none.
+
+    Args:
+        hints: names and types, in order.
+    """
+    for name, hint in hints:
+        kind = _required(hint)
+        if is_dataclass(kind) and isinstance(kind, type):
+            inner = type_hints(kind)
+            yield from columns_of((f"{name}.{one.name}", inner[one.name]) for one in fields(kind))
+        elif get_origin(kind) is tuple:
+            yield Column(name, "texts")
+        elif kind in _KINDS:
+            yield Column(name, _KINDS[kind])
+
+
+def decoded(hint: Any, value: Any) -> Any:
+    """A JSON value as a field's type.
+
+    Args:
+        hint: a scalar, a dataclass, a tuple of texts or a mapping, each or None.
+        value: the value.
+
+    Raises:
+        TypeError: if the value is of another type.
+    """
+    kind = _required(hint)
+    if value is None and kind is not hint:
+        return None
+    if is_dataclass(kind) and isinstance(kind, type):
+        inner = type_hints(kind)
+        return kind(**{name: decoded(inner[name], one) for name, one in dict(value).items()})
+    if get_origin(kind) is tuple:
+        return tuple(decoded(get_args(kind)[0], one) for one in value)
+    if kind is float and type(value) is int:
+        return float(value)
+    expected = get_origin(kind) or kind
+    if not isinstance(value, expected) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{value!r:.40} is not of type {getattr(expected, '__name__', expected)}")
+    return value
+
+
+def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a nested record, their names joined by dots."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from flattened(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _required(hint: Any) -> Any:
+    """A type without "or None"."""
+    if get_origin(hint) not in (Union, UnionType):
+        return hint
+    kinds = [one for one in get_args(hint) if one is not NoneType]
+    return kinds[0] if len(kinds) == 1 else hint

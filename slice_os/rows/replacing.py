@@ -1,0 +1,26 @@
+"""Files that appear when they are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside a file to write to; it takes the file's place at the end.
+
+    On an error, or after Ctrl-C, nothing is left of it, and an earlier file stays as it was.
+    """
+    path = path.resolve()  # what a link points to is replaced, not the link
+    part = path.with_name(f".{token_hex(8)}{path.suffix}")
+    try:
+        yield part
+        if path.exists():
+            part.chmod(path.stat().st_mode)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,125 @@
+"""Labels: people's word on hits, one JSON object a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.results import Context, Extent, Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Whether some words are a hit of a topic.
+
+    Attributes:
+        topic: its name.
+        text: the words.
+        right: whether they are a hit.
+        doc_id: their document; empty if they come from nowhere.
+        start: first code point in the document.
+        end: one past the last.
+        context: the passage around them, if known; they are then understood in it.
+    """
+
+    topic: str
+    text: str
+    right: bool
+    doc_id: str = ""
+    start: int = 0
+    end: int = 0
+    context: Context | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int, int, str]:
+        """What it is a label of."""
+        return self.topic, self.doc_id, self.start, self.end, self.text
+
+    @classmethod
+    def of(cls, hit: Hit, right: bool) -> Label:
+        """A label of the span of a hit of a topic."""
+        span = hit.span or Extent(hit.start, hit.end)
+        begin = hit.context.start
+        text = hit.context.text[span.start - begin : span.end - begin]
+        place = (hit.doc_id, span.start, span.end, hit.context)
+        return cls(hit.topic or "", text, right, *place)
+
+    def to_json(self) -> bytes:
+        """The label as one line of JSON, including the newline."""
+        row: dict[str, Any] = {
+            "topic": self.topic,
+            "doc_id": self.doc_id,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "label": self.right,
+        }
+        if self.context is not None:
+            start, end, text = self.context.start, self.context.end, self.context.text
+            row["passage"] = {"start": start, "end": end, "text": text}
+        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def read_labels(path: str | Path) -> list[Label]:
+    """Labels from JSON lines; of several about the same words the last one counts.
+
+    A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
+    ``start``, ``end`` and ``passage``, as hits have them.
+
+    Raises:
+        InputError: naming file and line.
+    """
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: no labels ({error.strerror})") from None
+    found: dict[tuple[str, str, int, int, str], Label] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            label = _label(line, f"{path}:{number}")
+            found[label.key] = label
+    return list(found.values())
+
+
+def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
+    """The labels of one topic."""
+    return [label for label in labels if label.topic == name]
+
+
+def _label(line: bytes, where: str) -> Label:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{where}: not valid JSON ({error})") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: no JSON object")
+    for name in ("topic", "text"):
+        if not isinstance(row.get(name), str) or not row[name].strip():
+            raise InputError(f"{where}: field {name!r} is missing or no text")
+    if row.get("label") not in (True, False):  # or 1 and 0, which are equal to them
+        raise InputError(f"{where}: field 'label' is missing, or neither true nor false")
+    start, end = row.get("start", 0), row.get("end", len(row["text"]))
+    doc_id, passage = row.get("doc_id", ""), row.get("passage")
+    if type(start) is not int or type(end) is not int or not isinstance(doc_id, str):
+        raise InputError(f"{where}: 'start' and 'end' are whole numbers, and 'doc_id' is a text")
+    context = None
+    if passage is not None:
+        context = _context(passage, where)
+        if context.text[start - context.start : end - context.start] != row["text"]:
+            raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
+    return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
+
+
+def _context(passage: Any, where: str) -> Context:
+    try:
+        start, end, text = passage["start"], passage["end"], passage["text"]
+    except (KeyError, TypeError):
+        raise InputError(f"{where}: 'passage' needs 'start', 'end' and 'text'") from None
+    if type(start) is not int or type(end) is not int or not isinstance(text, str):
+        raise InputError(f"{where}: 'passage' has whole numbers and a text")
+    return Context(start, end, text)

@@ -1,0 +1,98 @@
+"""Topics of documents that stream by, or that are about to be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from slice_os.documents import Document
+from slice_os.encoder import SpanEncoder
+from slice_os.ingest.passages import encode_documents
+from slice_os.mining import make_query
+from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.refining import refinement
+from slice_os.results import Hit
+from slice_os.scanning import part_hits
+from slice_os.topics.assignment import assign
+from slice_os.topics.run import least_cosine, make_rules, span_cosines, wordings
+from slice_os.topics.topic import Topic
+
+FIELD_PREFIX = "topic_"
+
+
+class TopicTagger:
+    """Finds topics in documents as they come; encodes the phrases once.
+
+    Args:
+        topics: what to look for.
+        encoder: of the documents.
+        exclusive: words count for the nearest topic alone.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+
+    def __init__(
+        self,
+        topics: Sequence[Topic],
+        encoder: SpanEncoder,
+        exclusive: bool = False,
+        verify: bool | None = None,
+    ) -> None:
+        self._encoder = encoder
+        self._rules = make_rules(topics, encoder)
+        self._query = make_query(encoder, wordings(topics))
+        self._cosines = span_cosines(self._rules, encoder)
+        self._refine = refinement(encoder, verify=verify)
+        self._least = least_cosine(self._rules, encoder, self._refine)
+        self._exclusive = exclusive
+
+    def scan(self, documents: Iterable[Document]) -> Iterator[Hit]:
+        """The hits of topics in documents, as `mine_topics` yields them."""
+        for part in encode_documents(documents, self._encoder):
+            yield from self.hits(part)
+
+    def hits(self, part: DocumentPart) -> Iterator[Hit]:
+        """The hits of topics in a part of a document."""
+        hits = part_hits(part, self._query, self._least)
+        return assign(hits, self._rules, self._cosines, self._exclusive, self._refine.each)
+
+    def tag(self, part: DocumentPart) -> DocumentPart:
+        """The part with a field ``topic_NAME``, true, in each passage that has a hit of a topic."""
+        found: dict[int, dict[str, bool]] = {}
+        for hit in self.hits(part):
+            found.setdefault(hit.context.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
+
+        def tagged(passage: EncodedPassage) -> EncodedPassage:
+            if passage.start not in found:
+                return passage
+            return replace(passage, metadata={**passage.metadata, **found[passage.start]})
+
+        return replace(part, passages=tuple(map(tagged, part.passages)))
+
+
+def scan_topics(
+    documents: Iterable[Document],
+    topics: Sequence[Topic],
+    *,
+    encoder: SpanEncoder | None = None,
+    exclusive: bool = False,
+    verify: bool | None = None,
+) -> Iterator[Hit]:
+    """Every hit of every topic in a stream of documents; nothing is stored.
+
+    Args:
+        documents: read one by one.
+        topics: what to look for.
+        encoder: None for the bundled default.
+        exclusive: words count for the nearest topic alone.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+
+    Yields:
+        Hits with their topic, by document, passage, topic and position.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify).scan(documents)

@@ -1,0 +1,122 @@
+"""A topic: what counts as a hit of it, and what labels taught it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import exp, log
+
+from slice_os.query import Where
+from slice_os.results import Hit
+
+_EDGE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a topic learned from labelled hits: the ``[learned]`` table of its file.
+
+    Attributes:
+        threshold: least cosine of a hit; it takes the place of the file's own cut. None if the
+            labels did not tell one.
+        phrases: right hits that serve as further phrases.
+        counter_phrases: wrong hits that serve as further counter-phrases.
+        offset: added to the log-odds of a hit's probability.
+        scale: factor of the log-odds, before the offset.
+        labels: number of labels that this was learned from.
+        right: how many of them were right.
+        date: day on which it was learned, as in 2026-06-01.
+    """
+
+    threshold: float | None = None
+    phrases: tuple[str, ...] = ()
+    counter_phrases: tuple[str, ...] = ()
+    offset: float = 0.0
+    scale: float = 1.0
+    labels: int = 0
+    right: int = 0
+    date: str = ""
+
+    def probability(self, given: float) -> float:
+        """The probability that a hit is right in this topic, from that of the model."""
+        bounded = min(max(given, _EDGE), 1 - _EDGE)
+        odds = self.scale * log(bounded / (1 - bounded)) + self.offset
+        return 1 / (1 + exp(-odds))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The least a hit needs in order to count.
+
+    Attributes:
+        cosine: least cosine.
+        probability: least probability; 0 for any.
+    """
+
+    cosine: float = -1.0
+    probability: float = 0.0
+
+    def admits(self, hit: Hit) -> bool:
+        """Whether a hit, with the probability that its topic gives it, counts."""
+        return hit.cosine >= self.cosine and (
+            not self.probability or (hit.probability or 0.0) >= self.probability
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Something that texts may say, in phrases; `read_topic` reads it from a file.
+
+    Attributes:
+        name: letters, digits, ``-`` and ``_``.
+        phrases: wordings of it.
+        description: for people.
+        counter_phrases: wordings of what sounds alike but is something else. Words that say one
+            of them better than any phrase are no hit.
+        where: conditions on the metadata of hits.
+        threshold: least cosine of a hit.
+        min_probability: least probability of a hit, in place of a threshold.
+        precision: share of the hits that should be right, in place of a threshold.
+        unit: what a hit shows: ``span``, ``clause``, ``sentence`` or ``turn``; empty for the span.
+        must_match: examples with a hit.
+        must_not_match: examples without one.
+        learned: from labels.
+    """
+
+    name: str
+    phrases: tuple[str, ...]
+    description: str = ""
+    counter_phrases: tuple[str, ...] = ()
+    where: Where = ()
+    threshold: float | None = None
+    min_probability: float | None = None
+    precision: float | None = None
+    unit: str = ""
+    must_match: tuple[str, ...] = ()
+    must_not_match: tuple[str, ...] = ()
+    learned: Learned = field(default_factory=Learned)
+
+    @property
+    def all_phrases(self) -> tuple[str, ...]:
+        """Its phrases, given and learned."""
+        return tuple(dict.fromkeys(self.phrases + self.learned.phrases))
+
+    @property
+    def all_counter_phrases(self) -> tuple[str, ...]:
+        """Its counter-phrases, given and learned."""
+        return tuple(dict.fromkeys(self.counter_phrases + self.learned.counter_phrases))
+
+    def cut(self, default: float) -> Cut:
+        """The least a hit needs.
+
+        A wished precision is reached if every hit has at least that probability. Labels find a
+        lower cut that reaches it, too.
+
+        Args:
+            default: least cosine, if the topic gives nothing.
+        """
+        if self.learned.threshold is not None:
+            return Cut(cosine=self.learned.threshold)
+        least = self.min_probability if self.precision is None else self.precision
+        if least is not None:
+            return Cut(probability=least)
+        return Cut(cosine=default if self.threshold is None else self.threshold)

@@ -1,0 +1,78 @@
+"""Rows of contrast data: a phrase, a span in a text, and whether the span says the phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import orjson
+
+from slice_os.datasets.files import DataSource
+
+KINDS = (
+    "paraphrase",
+    "intent",
+    "random",
+    "near",
+    "negation",
+    "roles",
+    "numbers",
+    "tense",
+    "question",
+    "modality",
+    "antonym",
+)
+
+CONTRASTS = DataSource(
+    'JSON Lines of {"phrase", "text", "start", "end", "says", "kind", "source"}',
+    "make it with `python recipes/contrasts.py`",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastRow:
+    """A phrase and a span of a text.
+
+    Attributes:
+        phrase: what is looked for.
+        text: real text with the span in it.
+        start: first code point of the span in the text.
+        end: one past its last.
+        says: whether the span, read in its text, says the phrase.
+        kind: one of `KINDS`: for a span that does not say the phrase, what it differs in; for one
+            that does, the contrast that it was made for, or ``paraphrase`` or ``intent``.
+        source: the data set that it was made from; ``frames`` for the lexicon of this package.
+    """
+
+    phrase: str
+    text: str
+    start: int
+    end: int
+    says: bool
+    kind: str
+    source: str
+
+
+def write_rows(rows: Iterable[ContrastRow], path: Path) -> None:
+    """Write rows as JSON Lines."""
+    with path.open("wb") as stream:
+        for row in rows:
+            stream.write(orjson.dumps(asdict(row), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def read_rows(path: Path) -> Iterator[ContrastRow]:
+    """The rows of a file.
+
+    Raises:
+        InputError: if the file is missing or malformed.
+    """
+    for row in CONTRASTS.json_lines(path):
+        start, end = row.values.get("start"), row.values.get("end")
+        text, kind = row.text("text"), row.text("kind")
+        if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
+            raise row.malformed("'start' and 'end' are not the offsets of a span")
+        if end > len(text) or kind not in KINDS or not isinstance(row.values.get("says"), bool):
+            raise row.malformed(f"not a contrast; kinds are {', '.join(KINDS)}")
+        says, source = row.values["says"], row.text("source")
+        yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source)

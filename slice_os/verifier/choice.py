@@ -1,0 +1,44 @@
+"""Which verifier checks the hits of an encoder."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import ModelError
+from slice_os.verifier.claims import Verifier
+from slice_os.verifier.combined import COMBINATION, read_combination
+from slice_os.verifier.opening import COMBINED, open_verifier
+
+
+def chosen_verifier(
+    verify: bool | None, verifier: Verifier | None, encoder: SpanEncoder
+) -> Verifier | None:
+    """The verifier to use, if any.
+
+    Args:
+        verify: whether to verify; None to do so with a verifier that is given, or with the
+            bundled one if it was fitted to the hits of this encoder.
+        verifier: the one that is given; None for the bundled one.
+        encoder: what makes the hits.
+
+    Raises:
+        ModelError: if there is no bundled verifier, but verifying is wanted.
+    """
+    if verify is False:
+        return None
+    if verifier is not None:
+        return verifier
+    if not COMBINATION.is_file():
+        if verify:
+            raise ModelError("no verifier is bundled; give one, or do not verify")
+        return None
+    combination = read_combination()
+    if verify is None and combination.encoder_id != encoder.card.encoder_id:
+        return None
+    return _bundled(encoder)
+
+
+@lru_cache(maxsize=2)
+def _bundled(encoder: SpanEncoder) -> Verifier:
+    return open_verifier(COMBINED, encoder)

@@ -1,0 +1,73 @@
+"""What a verifier reads and says: a phrase beside the words that may say it, and a verdict."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from slice_os.results import Hit
+from slice_os.sentences import sentence_ends
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That some words say a phrase.
+
+    Attributes:
+        phrase: the phrase.
+        text: the sentence, or sentences, that the words are in.
+        start: first code point of the words in ``text``.
+        end: one past the last.
+        prior: the probability that the cosine gives; None if there is none.
+    """
+
+    phrase: str
+    text: str
+    start: int
+    end: int
+    prior: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a verifier says of a claim.
+
+    Attributes:
+        probability: how likely the words say the phrase, 0 to 1.
+        reasons: what speaks against it, for people, such as ``negated here``; may be empty.
+    """
+
+    probability: float
+    reasons: tuple[str, ...] = ()
+
+
+class Verifier(Protocol):
+    """Checks claims: the bundled `CrossEncoderVerifier`, or one of your own."""
+
+    def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
+        """A verdict for each claim, in order."""
+        ...
+
+
+def claim_of(hit: Hit) -> Claim:
+    """The claim that a hit makes, about the sentences of its passage that its span touches."""
+    span = hit.span or hit
+    within = hit.sentence
+    if within is None:
+        start, text = hit.context.start, hit.context.text
+        return claim_in(hit.phrase, text, span.start - start, span.end - start, hit.probability)
+    text = hit.context.text[within.start - hit.context.start : within.end - hit.context.start]
+    return Claim(
+        hit.phrase, text, span.start - within.start, span.end - within.start, hit.probability
+    )
+
+
+def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None = None) -> Claim:
+    """The claim that the words ``start:end`` of a text say a phrase, in their sentences alone."""
+    ends = sentence_ends(text)
+    before = bisect_right(ends, start)
+    opens = ends[before - 1] if before else 0
+    closes = ends[bisect_left(ends, end)]
+    return Claim(phrase, text[opens:closes].rstrip(), start - opens, end - opens, prior)

@@ -1,0 +1,223 @@
+"""Comparing the wording of a phrase and a span: numbers for a model, and reasons for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.verifier.wording.amounts import find_amounts, unmatched
+from slice_os.verifier.wording.cues import CUES, asks, denials
+from slice_os.verifier.wording.pairs import converse, opposite
+from slice_os.verifier.wording.parties import PERSONS, Match, Order, is_content, key, order_of
+from slice_os.verifier.wording.reading import Reading
+from slice_os.verifier.wording.verbs import is_past
+
+_MATCHED = 0.55
+_PERMUTED = 0.7
+_THIRD = (3, 4)
+_REASONS = {
+    "denied": "negated here",
+    "affirmed": "not negated here",
+    "asked": "asks, does not say",
+    "stated": "says, does not ask",
+    "exchanged": "other way round",
+    "time": "another time",
+    "bound": "another bound",
+    "possible": "only possible here",
+    "sure": "certain here",
+    "allowed": "allowed, not required",
+    "required": "required, not only allowed",
+    "wished": "only wished here",
+    "condition": "on a condition",
+    "some": "not all",
+    "person": "another person",
+}
+_AMOUNT, _OPPOSITE = "amount", "opposite"
+_SIMILARITIES = (
+    *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
+    *("phrase_words", "span_words", "ratio"),
+)
+_COUNTS = (
+    *("odd_denials", "missing_amounts", "extra_amounts", "same_order", "inverted", "exact_same"),
+    *("exact_inverted", "converse", "turned", "kept", "past_gone", "past_new", "reasons"),
+)
+FEATURES = (*_SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
+"""What each number of a comparison is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the wording of a phrase and a span has in common and does not.
+
+    Attributes:
+        features: ``(n_features,)`` as `FEATURES` names them.
+        reasons: what speaks against the span, for people.
+    """
+
+    features: FloatArray
+    reasons: tuple[str, ...]
+
+
+def compare_wording(reading: Reading) -> Comparison:
+    """Compare the words of a phrase with those of a span."""
+    similar = reading.phrase_vectors @ reading.span_vectors.T
+    matches = _matches(reading, similar)
+    order = order_of(reading.phrase, reading.span, matches)
+    texts = reading.phrase_text, f"{reading.before}{reading.span_text}"
+    own, other = denials(texts[0]), denials(texts[1])
+    amounts, others = find_amounts(texts[0]), find_amounts(texts[1])
+    missing, extra = unmatched(amounts, others), unmatched(others, amounts)
+    opposites = _opposites(reading)
+    past, span_past = (any(map(is_past, words)) for words in (reading.phrase, reading.span))
+    found = {name: _Cue(*(bool(cue.search(text)) for text in texts)) for name, cue in CUES.items()}
+    asked = _Cue(asks(texts[0], ""), asks(texts[1], reading.after, reading.opens))
+
+    denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
+    kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
+    if denied.differs and opposites:  # "not shut" says "open"
+        opposites = []
+    elif denied.differs:
+        kinds.add("denied" if denied.span else "affirmed")
+    if _exchanged(order, found["passive"].differs, found["from"].differs, _shared(reading)):
+        kinds.add("exchanged")
+    if _other_person(reading):
+        kinds.add("person")
+    reasons = [f"{one} ≠ {another}" for one, another in opposites[:1]]
+    if missing and extra:
+        reasons.append(f"{missing[0].text.strip()} ≠ {extra[0].text.strip()}")
+    reasons += [text for kind, text in _REASONS.items() if kind in kinds]
+    values = [
+        *_similarity(reading, similar, matches),
+        (own[0] + other[0]) % 2, min(len(missing), 3), min(len(extra), 3),
+        min(order.same, 6), min(order.inverted, 6), min(order.exact_same, 6),
+        min(order.exact_inverted, 6), order.converse, order.turned, order.kept,
+        past and not span_past, span_past and not past, min(len(reasons), 3),
+        bool(missing and extra), bool(opposites), *(kind in kinds for kind in _REASONS),
+    ]  # fmt: skip
+    return Comparison(np.array(values, dtype=np.float32), tuple(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """Whether the phrase and the span have something."""
+
+    phrase: bool
+    span: bool
+
+    @property
+    def gained(self) -> bool:
+        return self.span and not self.phrase
+
+    @property
+    def lost(self) -> bool:
+        return self.phrase and not self.span
+
+    @property
+    def differs(self) -> bool:
+        return self.phrase != self.span
+
+
+def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
+    """For each word of the phrase the word of the span that is the same, or the most similar."""
+    if not similar.size:
+        return []
+    matches = []
+    keys = [key(word) for word in reading.span]
+    for row, word in enumerate(reading.phrase):
+        own = key(word)
+        equal = [place for place, other in enumerate(keys) if other == own]
+        choices = equal or range(len(keys))
+        best = max(choices, key=lambda place: float(similar[row, place]))
+        if equal or similar[row, best] >= _MATCHED:
+            matches.append(Match(row, best, float(similar[row, best])))
+    return matches
+
+
+def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> list[float]:
+    rows = [row for row, word in enumerate(reading.phrase) if is_content(word)]
+    columns = [place for place, word in enumerate(reading.span) if is_content(word)]
+    rows = rows or list(range(len(reading.phrase)))
+    columns = columns or list(range(len(reading.span)))
+    best = similar[rows].max(axis=1) if similar.size else np.zeros(1)
+    back = similar[:, columns].max(axis=0) if similar.size else np.zeros(1)
+    same = [one for one in matches if key(reading.phrase[one.word]) == key(reading.span[one.other])]
+    ours, theirs = max(1, len(reading.phrase)), max(1, len(reading.span))
+    return [
+        reading.cosine,
+        reading.cosine**2,
+        float(best.mean()),
+        float(back.mean()),
+        float(best.min()),
+        len(same) / ours,
+        float(np.mean([one.similarity for one in same])) if same else 0.0,
+        float(np.log(ours)),
+        float(np.log(theirs)),
+        float(np.log(theirs / ours)),
+    ]
+
+
+def _opposites(reading: Reading) -> list[tuple[str, str]]:
+    """Words of the phrase that the span lacks, with an opposite that only the span has."""
+    ours, theirs = set(reading.phrase), set(reading.span)
+    return [
+        (one, other)
+        for one in sorted(ours - theirs)
+        for other in sorted(theirs - ours)
+        if opposite(one, other) and not converse(one, other)
+    ]
+
+
+def _shared(reading: Reading) -> float:
+    """The share of the words of the phrase, apart from the smallest, that the span has."""
+    ours = [key(word) for word in reading.phrase if is_content(word) or word in PERSONS]
+    theirs = {key(word) for word in reading.span}
+    return sum(one in theirs for one in ours) / max(1, len(ours))
+
+
+def _exchanged(order: Order, voices: bool, sources: bool, shared: float) -> bool:
+    """Whether the parties have changed places, once voice and converse words are counted in."""
+    if not order.exact_same and not order.exact_inverted:
+        return False
+    inverted = (order.exact_inverted > 0) ^ voices ^ order.converse
+    return inverted and (order.converse or (shared >= _PERMUTED and not sources))
+
+
+def _other_person(reading: Reading) -> bool:
+    """Whether "he" has become "she", or the reverse."""
+    ours, theirs = (
+        {PERSONS[word] for word in words if word in PERSONS and PERSONS[word] in _THIRD}
+        for words in (reading.phrase, reading.span)
+    )
+    return bool(ours) and bool(theirs) and not ours & theirs
+
+
+def _moods(found: dict[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> set[str]:
+    """What differs in time, mood, modality and quantity."""
+    before = [found["was"], found["past"], found["perfect"], past]
+    told, span_told = any(cue.phrase for cue in before), any(cue.span for cue in before)
+    ahead = found["future"]
+    certain = ahead.span or span_told
+    bounds = (found["least"], found["most"]), (found["before"], found["after"])
+    checks = {
+        "asked": asked.gained,
+        "stated": asked.lost,
+        "time": (ahead.gained and told)
+        or (ahead.lost and span_told)
+        or (found["is"].lost and found["was"].gained)
+        or (found["is"].gained and found["was"].lost)
+        or (found["duty"].lost and found["was"].gained)
+        or (found["duty"].gained and told and not span_told),
+        "bound": counted
+        and any((low.lost and high.gained) or (low.gained and high.lost) for low, high in bounds),
+        "possible": not asked.span
+        and (found["maybe"].gained or (found["permission"].gained and ahead.lost)),
+        "sure": found["maybe"].lost and certain and not asked.phrase,
+        "allowed": found["permission"].gained and found["duty"].lost,
+        "required": found["duty"].gained and found["permission"].lost,
+        "wished": found["wish"].gained and (told or ahead.lost),
+        "condition": found["condition"].gained and not asked.span,
+        "some": found["some"].gained and found["all"].lost,
+    }
+    return {kind for kind, differs in checks.items() if differs}

@@ -1,0 +1,121 @@
+"""Parties: who and what a text speaks of, in which order, and from whose side it is told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from slice_os.verifier.wording.pairs import converse, stem
+from slice_os.verifier.wording.verbs import is_past
+
+PERSONS = {
+    **dict.fromkeys(("i", "me", "my", "mine", "myself", "i'm", "i've", "i'll", "i'd"), 1),
+    **dict.fromkeys(("we", "us", "our", "ours", "we're", "we've", "we'll", "we'd"), 1),
+    **dict.fromkeys(("you", "your", "yours", "you're", "you've", "you'll", "you'd"), 2),
+    **dict.fromkeys(("he", "him", "his", "he's", "he'll", "he'd"), 3),
+    **dict.fromkeys(("she", "her", "hers", "she's", "she'll", "she'd"), 4),
+    **dict.fromkeys(("they", "them", "their", "theirs", "they're", "they'll", "they've"), 5),
+}
+_SUBJECTS = frozenset(
+    (
+        *("i", "we", "he", "she", "they", "i'm", "i've", "i'll", "i'd", "we're", "we've", "we'll"),
+        *("we'd", "he's", "he'll", "he'd", "she's", "she'll", "she'd", "they're", "they'll"),
+        *("they've", "they'd"),
+    )
+)
+_OBJECTS = frozenset(("me", "us", "him", "them"))
+_CLOSED = frozenset(
+    (
+        *("a", "an", "the", "this", "that", "these", "those", "there", "here", "it", "its", "and"),
+        *("or", "but", "so", "if", "whether", "unless", "of", "to", "from", "by", "with", "for"),
+        *("in", "on", "at", "as", "than", "then", "be", "am", "is", "are", "was", "were", "been"),
+        *("being", "do", "does", "did", "have", "has", "had", "will", "would", "shall", "should"),
+        *("can", "could", "may", "might", "must", "not", "no", "never", "will", "going", "about"),
+        *("don't", "doesn't", "didn't", "won't", "can't", "isn't", "aren't", "wasn't", "weren't"),
+        *("hasn't", "haven't", "cannot", "very", "just", "already", "also", "too", "into", "up"),
+        *("well", "yes", "please", "okay", "any", "some", "all", "each", "every", "which", "who"),
+        *("what", "where", "when", "how", "why", "because", "while", "it's", "that's", "there's"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The best partner of a word of the phrase.
+
+    Attributes:
+        word: its place among the words of the phrase.
+        other: the place of its partner among the words of the span.
+        similarity: of the two, at most 1.
+    """
+
+    word: int
+    other: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order the matched words of two texts stand, and what exchanges them.
+
+    Attributes:
+        same: pairs of similar words in the same order.
+        inverted: pairs in the other order.
+        exact_same: pairs of the same words in the same order.
+        exact_inverted: pairs in the other order.
+        converse: whether a word tells the same from the other side.
+        turned: whether a person is the subject in one text and an object in the other.
+        kept: whether a person is the subject in both.
+    """
+
+    same: int
+    inverted: int
+    exact_same: int
+    exact_inverted: int
+    converse: bool
+    turned: bool
+    kept: bool
+
+
+def key(word: str) -> str:
+    """What words of one meaning share: a pronoun's person, or the stem of another word."""
+    return f"person {PERSONS[word]}" if word in PERSONS else stem(word)
+
+
+def is_content(word: str) -> bool:
+    """Whether a word in lower case names something: no pronoun, article or auxiliary."""
+    return word not in _CLOSED and word not in PERSONS
+
+
+def is_party(word: str) -> bool:
+    """Whether a word in lower case may stand for a party: a pronoun, or a word that names."""
+    return word in PERSONS or (word not in _CLOSED and not is_past(word))
+
+
+def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match]) -> Order:
+    """The order of the matched words of a phrase in a span; words in lower case."""
+    parties = [one for one in matches if is_party(phrase[one.word])]
+    exact = [one for one in parties if key(phrase[one.word]) == key(span[one.other])]
+    subjects, objects = (
+        tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
+        for side in (_SUBJECTS, _OBJECTS)
+    )
+    return Order(
+        *_pairs(parties),
+        *_pairs(exact),
+        any(converse(one, other) for one in phrase for other in span),
+        turned=bool(
+            (subjects[0] & objects[1]) - subjects[1] or (objects[0] & subjects[1]) - objects[1]
+        ),
+        kept=bool(subjects[0] & subjects[1]),
+    )
+
+
+def _pairs(matches: Sequence[Match]) -> tuple[int, int]:
+    """Pairs of matches in the same and in the other order."""
+    pairs = list(itertools.combinations(matches, 2))
+    return (
+        sum(first.other < second.other for first, second in pairs),
+        sum(first.other > second.other for first, second in pairs),
+    )

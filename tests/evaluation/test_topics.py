@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import InputError
+from slice_os.evaluation.topics.data import read_topic_set
+from slice_os.evaluation.topics.learning import TopicLabel, add_labels
+from slice_os.evaluation.topics.measures import (
+    Scored,
+    average_precision,
+    best_f1,
+    f1_at,
+    one_threshold,
+    precision_at,
+)
+from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, normalised
+from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors
+
+from .commands import run_harness
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+NEITHER = ["the weather is nice today", "my dog likes bones", "two plus two is four"]
+TOPICS = {
+    "cancel": [
+        "I want to cancel my subscription",
+        "please end my plan",
+        "stop my contract now",
+        "I no longer need this subscription",
+        "terminate my plan today",
+        "how do I end my contract",
+        "cancel the subscription for me please",
+        "I would like to quit my plan",
+    ],
+    "password": [
+        "I forgot my password",
+        "how do I reset my password",
+        "my password does not work",
+        "I cannot log in with my password",
+        "send me a new password",
+        "the system rejects my password",
+        "I want to change my password",
+        "I do not remember my password",
+    ],
+    "refund": [
+        "I want my money back",
+        "please refund the payment",
+        "when do I get my refund",
+        "give me my money back",
+        "I was charged twice, refund me",
+        "return the payment to my account",
+        "I am waiting for my refund",
+        "how can I get my money back",
+    ],
+}
+
+
+def write_set(path: Path, names: str = "") -> Path:
+    rows = [
+        {"text": f"{text}{names}", "topic": f"{topic}{names}", "part": part}
+        for topic, texts in TOPICS.items()
+        for text, part in zip(texts, ["train"] * 6 + ["test"] * 2, strict=True)
+    ]
+    rows += [{"text": text, "topic": None, "part": "test"} for text in NEITHER]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def evaluate(*arguments: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = run_harness("topics", *arguments)["rows"]
+    return rows
+
+
+class TestData:
+    def test_takes_phrases_first_and_then_labels(self, tmp_path: Path) -> None:
+        data = read_topic_set(write_set(tmp_path / "own.jsonl"), 2, 3)
+        assert data.topics == tuple(TOPICS)
+        assert data.phrases[0] == tuple(TOPICS["cancel"][:2])
+        assert [one.text for one in data.labelled[:3]] == TOPICS["cancel"][2:5]
+        assert len(data.documents) == 9
+        assert [one.topic for one in data.documents].count(None) == 3
+
+    def test_no_training_text_is_tested(self, tmp_path: Path) -> None:
+        path = write_set(tmp_path / "own.jsonl")
+        with path.open("a") as stream:
+            row = {"text": "Please  END my plan", "topic": "refund", "part": "test"}
+            stream.write(json.dumps(row) + "\n")
+        data = read_topic_set(path, 2, 3)
+        assert data.phrases[0] == (TOPICS["cancel"][0], TOPICS["cancel"][2])
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"text": "a", "topic": "b"}', "line 1: 'part' is None"),
+            ('{"text": "", "topic": "b", "part": "test"}', "line 1: 'text' is ''"),
+            ('{"text": "a", "topic": "b", "part": "train"}', "topic 'b' has fewer than 2"),
+            ("", "has fewer than two topics"),
+        ],
+    )
+    def test_says_what_is_wrong(self, tmp_path: Path, line: str, message: str) -> None:
+        path = tmp_path / "own.jsonl"
+        path.write_text(line)
+        with pytest.raises(InputError, match=message):
+            read_topic_set(path, 2, 3)
+
+    def test_other_folders_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="holds none of the sets"):
+            read_topic_set(tmp_path, 2, 3)
+        with pytest.raises(InputError, match="not found; expected JSON lines with text, topic"):
+            read_topic_set(tmp_path / "none", 2, 3)
+
+    @pytest.mark.skipif(not DATA.is_dir(), reason="needs the data sets beside the repository")
+    @pytest.mark.parametrize(
+        ("name", "topics", "documents"),
+        [("banking77", 77, 3_080), ("clinc150", 150, 5_500), ("bitext-support-intents", 27, 810)],
+    )
+    def test_reads_the_published_sets(self, name: str, topics: int, documents: int) -> None:
+        data = read_topic_set(DATA / name, 5, 20)
+        assert len(data.topics) == topics
+        assert len(data.documents) == documents
+        assert {len(some) for some in data.phrases} == {5}
+
+
+class TestMeasures:
+    GOLD = np.array([[True, False, True, False]])
+
+    def test_by_hand(self) -> None:
+        scores = np.array([[0.9, 0.8, 0.7, 0.1]])
+        assert average_precision(scores, self.GOLD) == pytest.approx([(1 + 2 / 3) / 2])
+        assert precision_at(scores, self.GOLD, 2) == pytest.approx([0.5])
+        assert f1_at(scores, self.GOLD, 0.85) == pytest.approx([2 / 3])
+        assert f1_at(scores, self.GOLD, [0.7]) == pytest.approx([0.8])
+        assert best_f1(scores, self.GOLD) == pytest.approx([0.8])
+
+    def test_equal_scores_are_taken_together(self) -> None:
+        scores = np.array([[0.5, 0.5, 0.5, 0.1]])
+        assert best_f1(scores, self.GOLD) == pytest.approx([0.8])
+
+    def test_a_document_that_is_out_never_counts(self) -> None:
+        scores = np.array([[0.9, -np.inf, -np.inf, -np.inf]])
+        assert best_f1(scores, self.GOLD) == pytest.approx([2 / 3])
+
+    @given(st.integers(0, 10_000))
+    def test_no_threshold_for_all_beats_one_for_each(self, seed: int) -> None:
+        draw = np.random.default_rng(seed)
+        scores = draw.random((4, 30)).round(1)
+        gold = draw.random((4, 30)) < 0.3
+        chosen = one_threshold([Scored(scores, scores, gold)])
+        assert (f1_at(scores, gold, chosen) <= best_f1(scores, gold) + 1e-12).all()
+
+
+class TestScoring:
+    SPANS = BestSpans(
+        PhraseVectors({"a": 0, "b": 1, "c": 2, "d": 3}, np.eye(4, dtype=np.float32)),
+        np.array([[0.9, 0.5, 0.8, 0.1], [0.3, 0.6, 0.4, 0.7]], dtype=np.float32),
+        np.ones((2, 4), dtype=np.uint8),
+    )
+    GOLD = np.zeros((2, 2), dtype=bool)
+
+    def scores(self, name: str, *topics: PhraseTopic) -> list[list[float]]:
+        (scoring,) = (one for one in SCORINGS if one.name == name)
+        found = scoring.scored(self.SPANS, topics, self.GOLD, None).scores
+        return [[round(float(one), 3) for one in row] for row in found]
+
+    def test_of_each_kind(self) -> None:
+        topics = PhraseTopic("one", ("a", "b")), PhraseTopic("two", ("c", "d"))
+        none = float("-inf")
+        assert self.scores("cosine", *topics) == [[0.9, 0.6], [0.8, 0.7]]
+        assert self.scores("two best phrases", *topics) == [[0.7, 0.45], [0.45, 0.55]]
+        assert self.scores("cosine, nearest topic", *topics) == [[0.9, none], [none, 0.7]]
+
+    def test_phrases_near_other_topics_lose(self) -> None:
+        vectors = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=np.float32)
+        near = BestSpans(
+            PhraseVectors(self.SPANS.phrases.columns, vectors),
+            self.SPANS.cosines,
+            self.SPANS.words,
+        )
+        topics = [PhraseTopic(name, (name,)) for name in "abc"]
+        # a and c are alike: their cosines with others are 1 and 0.
+        assert normalised(near, topics, None)[0, :3] == pytest.approx([0.65, 0.5, 0.55])
+
+    def test_counter_phrases_put_documents_out(self) -> None:
+        topics = PhraseTopic("one", ("b",), ("c",)), PhraseTopic("two", ("d",))
+        assert self.scores("cosine", *topics) == [[float("-inf"), 0.6], [0.1, 0.7]]
+
+    def test_labels_become_phrases_and_counter_phrases(self) -> None:
+        labels = [TopicLabel("b", True), TopicLabel("c", False), TopicLabel("a", True)]
+        assert add_labels(PhraseTopic("one", ("a",)), labels) == PhraseTopic(
+            "one", ("a", "b"), ("c",)
+        )
+
+
+class TestHarness:
+    def test_measures_and_chooses_the_threshold_elsewhere(self, tmp_path: Path) -> None:
+        data = write_set(tmp_path / "own.jsonl")
+        other = write_set(tmp_path / "other.jsonl", " at once")
+        rows = evaluate(
+            "--data", str(data), "--tune", str(other), "--phrases", "3", "--labels", "2"
+        )
+        by_key = {(row["score"], row["labels"]): row for row in rows}
+        assert len(by_key) == len(SCORINGS) * 2
+        plain = by_key["cosine", 0]
+        assert plain["map"] > 0.9
+        assert plain["f1"] <= plain["f1_best_one"] <= plain["f1_best_each"]
+        assert by_key["cosine, nearest topic", 2]["f1"] > 0.6
+
+    def test_measures_without_other_sets(self, tmp_path: Path) -> None:
+        rows = evaluate("--data", str(write_set(tmp_path / "own.jsonl")), "--phrases", "3")
+        assert "f1" not in rows[0]
+        assert {row["labels"] for row in rows} == {0}
+
+    def test_refuses_to_choose_on_what_it_measures(self, tmp_path: Path) -> None:
+        data = str(write_set(tmp_path / "own.jsonl"))
+        with pytest.raises(InputError, match="choose the threshold on other sets"):
+            evaluate("--data", data, "--tune", data)

@@ -1,0 +1,77 @@
+"""Answers that lack a part are errors, and never taken for whole; without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from opensearchpy import exceptions
+
+from slice_os import StoreError
+from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.completeness import complete
+from slice_os.stores.opensearch.connection import explain
+from slice_os.stores.opensearch.drivers import AsyncDriver, Driver
+from slice_os.stores.opensearch.exchange import Flow, MultiSearch, OpenPoint, Request, Search
+
+WHOLE = {"total": 2, "successful": 2, "failed": 0}
+PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}
+HITS: dict[str, Any] = {"hits": {"hits": []}, "timed_out": False, "_shards": WHOLE}
+
+
+class Client:
+    """Answers everything alike."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def search(self, **_: Any) -> Any:
+        return self._answer
+
+    msearch = create_pit = search
+
+
+class AsyncClient(Client):
+    async def search(self, **_: Any) -> Any:
+        return self._answer
+
+    msearch = create_pit = search
+
+
+def ask(request: Request) -> Flow[Any]:
+    return (yield request)
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "told"),
+    [
+        (Search({}), HITS | {"_shards": PART}, r"incomplete, 1 of 2 shards failed \(node is gone"),
+        (Search({}), HITS | {"_shards": {"total": 3, "failed": 2}}, "2 of 3 shards failed; try"),
+        (Search({}), HITS | {"timed_out": True}, "incomplete, the server stopped at its own time"),
+        (MultiSearch([]), {"responses": [HITS, HITS | {"_shards": PART}]}, "1 of 2 shards failed"),
+        (MultiSearch([]), {"responses": [HITS | {"timed_out": True}, HITS]}, "own time limit"),
+        (OpenPoint("calls", {}), {"pit_id": "p", "_shards": PART}, "1 of 2 shards failed"),
+        (Search({}), "<html>Log in</html>", "not one of OpenSearch; is there a proxy"),
+        (MultiSearch([]), {"ok": True}, "not one of OpenSearch"),
+    ],
+)
+def test_a_part_is_an_error(request_: Request, answer: Any, told: str) -> None:
+    with pytest.raises(UnavailableError, match=told) as caught:
+        Driver(Client(answer), "there").run(ask(request_))  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    with pytest.raises(UnavailableError, match=told):
+        asyncio.run(AsyncDriver(AsyncClient(answer), "there").run(ask(request_)))  # type: ignore[arg-type]
+
+
+def test_what_is_whole_is_as_it_was() -> None:
+    refused = {"error": {"type": "script_exception"}, "status": 400}
+    for answer in (HITS, {"responses": [HITS, refused]}, [{"name": "node-1"}], {"hits": {}}):
+        assert complete(answer, "there") is answer
+
+
+def test_an_answer_that_was_cut_may_pass() -> None:
+    told = explain(exceptions.SerializationError('{"hits": {"hi', ValueError()), "there")
+    assert isinstance(told, UnavailableError)
+    assert str(told) == "there: the answer cannot be read; is there a proxy in between?"
+    assert isinstance(told, StoreError)

@@ -1,0 +1,267 @@
+"""Hits: within a turn, at the borders of clauses, as wide as requested, and collapsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.borders import LEAST, MARKED, border_scores, full_stops
+from slice_os.collapsing import collapse
+from slice_os.documents import Segment
+from slice_os.errors import InputError
+from slice_os.places import PLACES, edges_within, own_extent, places_of, turn_edges
+from slice_os.results import Extent, Hit
+from slice_os.scanning import scan
+from slice_os.span_choice import (
+    BORDER_MARGIN,
+    SENTENCE_MARGIN,
+    Borders,
+    select_spans,
+)
+from slice_os.words import find_words
+
+TURNS = [
+    "hello, I need some help",
+    "I want to cancel",
+    "my plan today. Please send",
+    "it to me because I moved",
+    "thanks. Bye!",
+    "no I would never cancel my plan",
+]
+PHRASE = "cancel my plan"
+
+
+def conversation(turns: list[str], doc_id: str = "call", speaker: str | None = "Ann") -> Document:
+    """A document with a segment for each turn, all of one speaker."""
+    segments, position = [], 0
+    for turn in turns:
+        segments.append(Segment(position, position + len(turn), speaker))
+        position += len(turn) + 1
+    return Document(doc_id, "\n".join(turns), segments=tuple(segments))
+
+
+def check(hit: Hit, document: Document) -> None:
+    """Text, offsets and extents of a hit agree with its document."""
+    assert hit.text == document.text[hit.start : hit.end]
+    start, end = (hit.start, hit.end) if hit.span is None else (hit.span.start, hit.span.end)
+    assert hit.start <= start < end <= hit.end
+    assert hit.turn in [Extent(one.start, one.end) for one in document.segments]
+    assert hit.sentence is not None
+    assert hit.turn is not None
+    assert hit.turn.start <= hit.sentence.start <= start
+    assert end <= hit.sentence.end <= hit.turn.end
+    assert PLACES not in hit.metadata
+
+
+@settings(max_examples=15)
+@given(
+    turns=st.lists(st.sampled_from(TURNS), min_size=1, max_size=6),
+    threshold=st.sampled_from([-1.0, 0.0, 0.4]),
+    unit=st.sampled_from(["span", "clause", "sentence", "turn"]),
+)
+def test_no_hit_crosses_a_turn(
+    encoder: SpanEncoder, turns: list[str], threshold: float, unit: str
+) -> None:
+    document = conversation(turns)
+    hits = list(scan([document], PHRASE, threshold=threshold, encoder=encoder, unit=unit))
+    for hit in hits:
+        check(hit, document)
+    ends = [hit.end for hit in hits]
+    assert all(end <= hit.start for end, hit in zip(ends, hits[1:], strict=False))
+
+
+@pytest.fixture(scope="module")
+def calls(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    documents = [
+        conversation(TURNS),
+        Document("letter", "I moved. I want to cancel my plan because it is slow, thank you. Bye."),
+        Document("copy", "Cancel my plan! I write again."),
+        Document("other", "cancel my plan"),
+    ]
+    with Corpus(tmp_path_factory.mktemp("calls") / "s", encoder) as corpus:
+        corpus.add(documents)
+        yield corpus
+
+
+def test_a_store_knows_turns_and_sentences(calls: Corpus) -> None:
+    found = {hit.doc_id: hit for hit in calls.search(PHRASE)}
+    check(found["call"], conversation(TURNS))
+    text = calls.store.document_text("letter")
+    assert text is not None
+    letter = found["letter"]
+    assert letter.turn is None
+    assert letter.sentence is not None
+    sentence = text[letter.sentence.start : letter.sentence.end]
+    assert sentence == "I want to cancel my plan because it is slow, thank you."
+    for hit in calls.mine(PHRASE, threshold=-1):
+        if hit.doc_id == "call":
+            check(hit, conversation(TURNS))
+
+
+@pytest.mark.parametrize(
+    ("unit", "wide"),
+    [
+        ("clause", "because it is slow"),
+        ("sentence", "I want to cancel my plan because it is slow, thank you."),
+        ("turn", "I want to cancel my plan because it is slow, thank you."),
+    ],
+)
+def test_hits_are_as_wide_as_requested(calls: Corpus, unit: str, wide: str) -> None:
+    (hit,) = (h for h in calls.search("it is slow", unit=unit) if h.doc_id == "letter")
+    assert wide in hit.text
+    assert hit.span is not None
+    text = calls.store.document_text("letter")
+    assert text is not None
+    assert "slow" in text[hit.span.start : hit.span.end]
+    assert hit.to_dict()["span"] == {"start": hit.span.start, "end": hit.span.end}
+    narrow = next(h for h in calls.search("it is slow") if h.doc_id == "letter")
+    assert (narrow.start, narrow.end, narrow.cosine) == (hit.span.start, hit.span.end, hit.cosine)
+    assert narrow.to_dict()["span"] is None
+
+
+def test_a_turn_is_a_hit_once(calls: Corpus) -> None:
+    hits = calls.mine(PHRASE, threshold=-0.5, unit="turn")
+    turns = [(hit.doc_id, hit.turn) for hit in hits if hit.doc_id == "call"]
+    assert len(turns) == len(set(turns))
+
+
+def test_units_are_named(calls: Corpus) -> None:
+    with pytest.raises(InputError, match="no unit 'word'; there are span, clause, sentence, turn"):
+        calls.search(PHRASE, unit="word")
+
+
+def test_hits_in_the_same_words_are_one(calls: Corpus) -> None:
+    hits = calls.search(PHRASE, collapse=True)
+    (first,) = (hit for hit in hits if hit.text.casefold() == PHRASE)
+    assert first.count > 1
+    assert first.to_dict()["count"] == first.count
+    alone = calls.search(PHRASE)
+    assert sum(hit.count for hit in hits) == len(alone)
+    assert list(hits) == collapse(alone)
+    mined = calls.mine(PHRASE, threshold=0.5)
+    assert sum(hit.count for hit in calls.mine(PHRASE, threshold=0.5, collapse=True)) == len(mined)
+    pages = [calls.search(PHRASE, collapse=True, top_k=1, offset=n)[0] for n in range(len(hits))]
+    assert [hit.text for hit in pages] == [hit.text for hit in hits]
+
+
+def test_a_store_without_places_finds_sentences_itself(
+    encoder: SpanEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def of_before(*_: object) -> dict[str, str]:
+        return {"speaker": "Ann"}
+
+    monkeypatch.setattr("slice_os.ingest.passages.passage_fields", of_before)
+    with Corpus(tmp_path / "s", encoder) as corpus:
+        corpus.add([Document("letter", "I moved. Please cancel my plan. Bye.")])
+        (hit,) = corpus.search(PHRASE)
+    assert hit.sentence == Extent(9, 31)
+    assert hit.turn is None
+
+
+edges = (
+    st.lists(st.integers(0, 30), max_size=8, unique=True)
+    .map(sorted)
+    .map(lambda found: found[: len(found) // 2 * 2])
+)
+
+
+@given(edges=edges, start=st.integers(0, 30), length=st.integers(1, 10))
+def test_extents_are_what_words_touch(edges: list[int], start: int, length: int) -> None:
+    pairs = list(zip(edges[::2], edges[1::2], strict=True))
+    touched = [(a, b) for a, b in pairs if a < start + length and start < b]
+    within = edges_within(edges, start, start + length)
+    assert list(within) == [edge for pair in touched for edge in pair]
+    whole = Extent(touched[0][0], touched[-1][1]) if touched else None
+    assert own_extent(edges, start, start + length) == whole
+
+
+@pytest.mark.parametrize("packed", ["", "7", "[]", "[[0]]", '{"turns": "x"}', '{"segments": [[]]}'])
+def test_places_that_cannot_be_read_are_none(packed: str) -> None:
+    found = places_of({PLACES: packed}, 3)
+    assert not found.turns
+    assert not found.segments
+
+
+def test_cues_of_a_recording_are_parts_of_a_turn() -> None:
+    said = [("Ann", "I want to"), ("Ann", "cancel."), ("Bob", "Why?")]
+    said += [(None, "so we"), (None, "go."), (None, "Well.")]
+    text = " ".join(words for _, words in said)
+    segments, position = [], 0
+    for number, (speaker, words) in enumerate(said):
+        segments.append(Segment(position, position + len(words), speaker, number, number + 1))
+        position += len(words) + 1
+    turns = turn_edges(Document("call", text, segments=tuple(segments)))
+    found = [text[start:end] for start, end in zip(turns[::2], turns[1::2], strict=True)]
+    assert found == ["I want to cancel.", "Why?", "so we go.", "Well."]
+    page = Segment(0, 4, fields={"page": 1})
+    assert turn_edges(Document("scan", "text", segments=(page,))) == []
+
+
+def test_function_words_end_nothing() -> None:
+    text = "I want to cancel my plan because it, and"
+    words = np.pad(find_words(text), ((0, 0), (0, 2)))
+    scores = border_scores().borders(text, words + np.array([7, 7, 0, 0]), 7).tolist()
+    names = text.replace(",", "").split()
+    before = dict(zip(names, scores, strict=False))
+    assert before["cancel"] < 0 < before["because"] < MARKED == before["and"]
+    assert scores[0] == scores[-1] == MARKED
+    assert min(scores) >= LEAST
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("written notice. Furthermore, it", [16]),
+        ("ALL DAMAGES. NEITHER party", [13]),
+        ("see No. Five of Mr. Lee v. Us", []),
+        ('(he said "enough.") Then no', [20]),
+        ("", []),
+    ],
+)
+def test_full_stops_in_brackets(text: str, stops: list[int]) -> None:
+    assert full_stops(text) == stops
+
+
+@st.composite
+def passages(draw: st.DrawFn) -> tuple[np.ndarray, Borders]:
+    words, most = draw(st.integers(1, 12)), draw(st.integers(1, 6))
+    seed = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    cosines = seed.uniform(-1, 1, (words, most)).astype(np.float32)
+    cosines[np.arange(words)[:, None] + np.arange(most) >= words] = -np.inf
+    scores = seed.uniform(LEAST, MARKED, words + 1).astype(np.float32)
+    return cosines, Borders(scores, np.sort(seed.integers(0, 4, words)))
+
+
+@given(passage=passages(), threshold=st.floats(-1, 1))
+def test_every_span_is_a_hit_or_overlaps_one(
+    passage: tuple[np.ndarray, Borders], threshold: float
+) -> None:
+    cosines, borders = passage
+    chosen = select_spans(cosines, threshold, borders=borders)
+    taken = np.zeros(len(cosines) + 1, dtype=int)
+    for span in chosen:
+        assert span.cosine >= threshold
+        assert cosines[span.word, span.words - 1] == np.float32(span.cosine)
+        taken[span.word : span.word + span.words] += 1
+    assert taken.max(initial=0) <= 1
+    for word, extra in np.argwhere(cosines >= threshold):
+        assert taken[word : word + extra + 1].any()
+    assert select_spans(cosines, threshold, 1, borders=borders) == chosen[:1]
+    if chosen:
+        least = cosines.max() - SENTENCE_MARGIN - BORDER_MARGIN
+        assert chosen[0].cosine >= least - 1e-6
+
+
+def test_a_sentence_is_crossed_only_if_nothing_within_comes_near() -> None:
+    cosines = np.array([[0.3, 0.6], [0.3, -np.inf]], dtype=np.float32)
+    two = Borders(np.ones(3, dtype=np.float32), np.array([0, 1]))
+    assert select_spans(cosines, borders=two)[0].words == 2
+    cosines[0, 0] = 0.55
+    assert select_spans(cosines, borders=two)[0].words == 1
+    assert select_spans(cosines, 0.58, borders=two)[0].words == 2

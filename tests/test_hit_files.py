@@ -1,0 +1,304 @@
+"""Hits in files and data frames."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
+from slice_os.rows import xlsx_file
+from slice_os.rows.table import collected
+
+from .test_cli import COMMAND, ENVIRONMENT
+
+openpyxl = pytest.importorskip("openpyxl")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+HIT = Hit(
+    phrase="cancel my plan",
+    doc_id="call-1",
+    start=7,
+    end=19,
+    text="end the plan",
+    cosine=0.734562,
+    bm25=None,
+    score=0.734562,
+    metadata={"speaker": "Kunde", "turn": 3, "rate": 0.5, "vip": True},
+    context=Context(0, 27, "Please end the plan today."),
+    probability=0.5,
+)
+HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org", "{=1}", "'=1")
+COLUMNS = [
+    "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "phrase",
+    "passage.start", "passage.end", "passage.text",
+]  # fmt: skip
+texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
+numbers = st.floats(-1, 1).map(lambda number: round(number, 6) + 0.0)
+scalars = st.one_of(texts, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(-1e6, 1e6))
+hits = st.builds(
+    Hit,
+    phrase=texts,
+    doc_id=texts,
+    start=st.integers(0, 10**9),
+    end=st.integers(0, 10**9),
+    text=texts,
+    cosine=numbers,
+    bm25=st.none() | numbers,
+    score=numbers,
+    metadata=st.dictionaries(texts, scalars, max_size=4),
+    context=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
+    probability=st.none() | numbers,
+)
+
+
+def sheet_rows(path: Path, name: str = "hits") -> list[dict[str, object]]:
+    """The rows of a sheet, as a spreadsheet shows them."""
+    head, *rows = openpyxl.load_workbook(path)[name].iter_rows(values_only=True)
+    return [dict(zip(head, map(unescaped, row), strict=True)) for row in rows]
+
+
+def unescaped(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    return re.sub("_x([0-9A-F]{4})_", lambda found: chr(int(found[1], 16)), cell)
+
+
+class TestJson:
+    @given(st.lists(hits, max_size=4))
+    def test_comes_back_as_it_was(self, some: list[Hit]) -> None:
+        given_ = Hits(tuple(some))
+        assert Hits.from_jsonl(given_.to_jsonl()) == given_
+        assert [Hit.from_json(hit.to_json()) for hit in some] == some
+
+    def test_accepts_what_an_earlier_version_wrote(self) -> None:
+        raw = HIT.to_dict()
+        del raw["probability"]
+        assert Hit.from_dict(raw) == replace(HIT, probability=None)
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("{", "not valid JSON"),
+            ("[]", "not a hit"),
+            ('{"doc_id": "a"}', "not a hit"),
+            (json.dumps(HIT.to_dict() | {"start": "7"}), "'7' is not of type int"),
+            (json.dumps(HIT.to_dict() | {"start": None}), "None is not of type int"),
+            (json.dumps(HIT.to_dict() | {"start": True}), "True is not of type int"),
+        ],
+    )
+    def test_other_lines_are_refused(self, line: str, message: str) -> None:
+        with pytest.raises(InputError, match=message) as refused:
+            Hits.from_jsonl(HIT.to_json().decode() + "\n" + line)
+        assert str(refused.value).startswith("line 3: ")
+        assert "\n" not in str(refused.value)
+
+
+class TestFrames:
+    def test_have_a_column_for_every_field(self) -> None:
+        other = replace(HIT, metadata={"turn": "last"}, bm25=2.5)
+        table = Hits((HIT, other)).to_arrow()
+        meta = ["metadata.speaker", "metadata.turn", "metadata.rate", "metadata.vip"]
+        assert table.column_names == COLUMNS + meta
+        assert table["bm25"].to_pylist() == [None, 2.5]
+        assert table["metadata.turn"].to_pylist() == ["3", "last"]
+        assert table["metadata.vip"].to_pylist() == [True, None]
+
+    def test_have_the_same_types_without_hits(self) -> None:
+        empty, full = Hits(()).to_arrow(), Hits((HIT,)).to_arrow()
+        assert empty.column_names == COLUMNS
+        assert [full.schema.field(name) for name in COLUMNS] == list(empty.schema)
+
+    def test_pandas(self) -> None:
+        pandas = pytest.importorskip("pandas")
+        frame = Hits((HIT, replace(HIT, metadata={}))).to_pandas()
+        assert frame["start"].dtype == "int64"
+        assert frame["metadata.turn"].dtype == "Int64"
+        assert frame["metadata.turn"][0] == 3
+        assert frame["metadata.turn"][1] is pandas.NA
+        assert frame["text"][0] == HIT.text
+        assert list(Hits(()).to_pandas().columns) == COLUMNS
+
+    def test_polars(self) -> None:
+        polars = pytest.importorskip("polars")
+        frame = Hits((HIT, replace(HIT, metadata={}))).to_polars()
+        assert frame.schema["bm25"] == polars.Float64
+        assert frame["metadata.turn"].to_list() == [3, None]
+
+    @pytest.mark.parametrize(
+        ("package", "method", "extra"),
+        [("pandas", "to_pandas", "pandas"), ("polars", "to_polars", "polars"),
+         ("pyarrow", "to_arrow", "tables")],
+    )  # fmt: skip
+    def test_name_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch, package: str, method: str, extra: str
+    ) -> None:
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(ImportError, match=re.escape(f"pip install 'slice-os[{extra}]'")):
+            getattr(Hits((HIT,)), method)()
+
+
+class TestFiles:
+    @given(some=st.lists(hits, max_size=3))
+    def test_hold_all_hits(self, some: list[Hit], tmp_path_factory: pytest.TempPathFactory) -> None:
+        folder = tmp_path_factory.mktemp("files")
+        for name in ("hits.jsonl", "hits.csv", "hits.parquet"):
+            assert write_hits(iter(some), folder / name) == len(some)
+        assert Hits.from_jsonl((folder / "hits.jsonl").read_bytes()) == Hits(tuple(some))
+        assert parquet.read_table(folder / "hits.parquet").equals(Hits(tuple(some)).to_arrow())
+        content = (folder / "hits.csv").read_text("utf-8").replace("\0", "")  # a reader's limit
+        rows = csv.DictReader(io.StringIO(content, newline=""))
+        assert [row["start"] for row in rows] == [str(hit.start) for hit in some]
+
+    def test_csv_holds_no_formula(self, tmp_path: Path) -> None:
+        path = tmp_path / "hits.csv"
+        write_hits([replace(HIT, text=text, cosine=-0.5) for text in HOSTILE], path)
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert [row["text"] for row in rows] == [
+            *(f"'{text}" for text in HOSTILE[:7]), *HOSTILE[7:]
+        ]  # fmt: skip
+        assert {row["cosine"] for row in rows} == {"-0.5"}
+        assert rows[0]["metadata.vip"] == "true"
+        assert rows[0]["bm25"] == ""
+
+    def test_xlsx_holds_no_formula(self, tmp_path: Path) -> None:
+        path = tmp_path / "hits.xlsx"
+        write_hits([replace(HIT, text=text) for text in HOSTILE], path)
+        sheet = openpyxl.load_workbook(path)["hits"]
+        kinds = {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row[3:4]}
+        assert kinds <= {"s", "inlineStr"}
+        assert not any(cell.hyperlink for row in sheet.iter_rows() for cell in row)
+        assert [row["text"] for row in sheet_rows(path)] == [*HOSTILE]
+
+    def test_xlsx_keeps_control_characters_and_long_numbers(self, tmp_path: Path) -> None:
+        path = tmp_path / "hits.xlsx"
+        evil = "a\x00b\x1b[31m\x0b_x0041_ \ufffe \u2028 end"
+        write_hits([replace(HIT, text=evil, metadata={"id": 2**62, "page": 4})], path)
+        (row,) = sheet_rows(path)
+        assert row["text"] == evil
+        assert row["metadata.id"] == str(2**62)
+        assert row["metadata.page"] == 4
+
+    def test_xlsx_tells_what_it_cuts(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = tmp_path / "hits.xlsx"
+        write_hits([replace(HIT, text=length * "😀") for length in (16_383, 16_384)], path)
+        fits, cut = (str(row["text"]) for row in sheet_rows(path))
+        assert fits == 16_383 * "😀"
+        assert cut.endswith("😀 […]")
+        assert "XLSX: 1 texts were cut" in caplog.text
+
+    def test_xlsx_goes_on_on_another_sheet(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path = tmp_path / "hits.xlsx"
+        records = [replace(HIT, start=number).to_dict() for number in range(7)]
+        xlsx_file.write(collected(records, Hit.columns()), path, most_rows=4)
+        starts = [
+            [row["start"] for row in sheet_rows(path, name)]
+            for name in ("hits", "hits 2", "hits 3")
+        ]
+        assert starts == [[0, 1, 2], [3, 4, 5], [6]]
+        assert "XLSX: 3 sheets, because a sheet holds 4 rows" in caplog.text
+
+    @pytest.mark.parametrize("name", ["hits.jsonl", "hits.csv", "hits.xlsx", "hits.parquet"])
+    def test_are_whole_or_not_there(self, tmp_path: Path, name: str) -> None:
+        def stopped() -> Iterator[Hit]:
+            yield HIT
+            raise KeyboardInterrupt
+
+        path = tmp_path / name
+        with pytest.raises(KeyboardInterrupt):
+            write_hits(stopped(), path)
+        assert list(tmp_path.iterdir()) == []
+        path.write_text("before")
+        with pytest.raises(KeyboardInterrupt):
+            write_hits(stopped(), path)
+        assert path.read_text() == "before"
+        path.chmod(0o640)
+        assert write_hits([HIT], path) == 1
+        assert list(tmp_path.iterdir()) == [path]
+        assert path.stat().st_mode & 0o777 == 0o640
+
+    def test_a_link_stays_a_link(self, tmp_path: Path) -> None:
+        target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+        link.symlink_to(target)
+        write_hits([HIT], link)
+        assert link.is_symlink()
+        assert Hits.from_jsonl(target.read_bytes())[0] == HIT
+
+    def test_other_names_are_refused_in_one_line(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"hits.ods: hits are written to files ending in \.js"):
+            write_hits([HIT], tmp_path / "hits.ods")
+        with pytest.raises(InputError, match="create it first"):
+            write_hits([HIT], tmp_path / "none" / "hits.csv")
+
+
+class TestCommands:
+    @pytest.fixture
+    def store(self, encoder: SpanEncoder, tmp_path: Path) -> str:
+        place = str(tmp_path / "store")
+        with Corpus(place, encoder) as corpus:
+            corpus.add([Document("a", "=I want to cancel my plan today. Thanks.", {"csat": 3})])
+        return place
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
+        )
+
+    def test_write_files(self, store: str, tmp_path: Path) -> None:
+        out = tmp_path / "hits.csv"
+        done = self.run("search", "end my plan", "--store", store, "-o", str(out))
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == f"{out}: 1 hits\n"
+        out = tmp_path / "hits.xlsx"
+        done = self.run("mine", "-p", "end my plan", "--store", store, "-o", str(out))
+        assert done.returncode == 0
+        assert sheet_rows(out)[0]["metadata.csat"] == 3
+        out = tmp_path / "hits.parquet"
+        text = tmp_path / "call.txt"
+        text.write_text("I want to cancel my plan today.")
+        done = self.run("scan", str(text), "-p", "end my plan", "-o", str(out))
+        assert done.returncode == 0
+        assert parquet.read_table(out).num_rows == 1
+
+    def test_refuse_before_they_search(self, tmp_path: Path) -> None:
+        missing = str(tmp_path / "no store")
+        done = self.run("mine", "-p", "x", "--store", missing, "-o", "hits.doc")
+        assert done.returncode == 1
+        assert re.fullmatch(r"slice-os: hits\.doc: hits are written to .*\n", done.stderr)
+        done = self.run("mine", "-p", "x", "--store", missing, "-o", "hits.csv", "--json")
+        assert done.returncode == 2
+        assert "not both" in done.stderr
+
+    def test_leave_nothing_after_ctrl_c(self, tmp_path: Path) -> None:
+        out = tmp_path / "hits.csv"
+        arguments = ["scan", "-", "--format", "jsonl", "-p", "end my plan", "-o", str(out)]
+        with subprocess.Popen(
+            [*COMMAND, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+            cwd=tmp_path,
+        ) as process:  # fmt: skip
+            assert process.stdin is not None
+            line = json.dumps({"id": "a", "text": "I want to cancel my plan today."})
+            process.stdin.write((line + "\n").encode() * 200)
+            process.stdin.flush()
+            time.sleep(2)
+            os.kill(process.pid, signal.SIGINT)
+            assert process.wait(60) == 130
+        assert list(tmp_path.iterdir()) == []

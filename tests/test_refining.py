@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import Claim, Corpus, Document, InputError, SpanEncoder, Verdict, scan
+from slice_os.results import Context, Hit
+from slice_os.verifier.claims import claim_of
+
+PHRASE = "I want to cancel my subscription"
+TEXTS = [
+    "Hello. I want to cancel my subscription today. Thanks!",
+    "I would never cancel my subscription, it is great. Have a nice day.",
+    "Please end my plan, I no longer need it.",
+    "Cancel the subscription.",
+    "The weather is nice in May. It was cold in April.",
+    *(f"Number {n} wants to cancel order {n}, not a subscription." for n in range(80)),
+]
+
+
+class NeverVerifier:
+    """Holds a hit for wrong if its sentence says never, and counts the claims that it gets."""
+
+    def __init__(self) -> None:
+        self.checked = 0
+
+    def check(self, claims: Sequence[Claim]) -> list[Verdict]:
+        self.checked += len(claims)
+        return [
+            Verdict(0.01, ("negated here",))
+            if "never" in claim.text
+            else Verdict(0.5 + (claim.prior or 0) / 2)
+            for claim in claims
+        ]
+
+
+@pytest.fixture(scope="module")
+def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("refining") / "store"
+    with Corpus(folder, encoder) as corpus:
+        corpus.add(Document(f"{n:02}", text) for n, text in enumerate(TEXTS))
+    return folder
+
+
+@pytest.fixture
+def verifier() -> NeverVerifier:
+    return NeverVerifier()
+
+
+@pytest.fixture
+def corpus(store: Path, encoder: SpanEncoder, verifier: NeverVerifier) -> Iterator[Corpus]:
+    with Corpus(store, encoder, verifier=verifier) as corpus:
+        yield corpus
+
+
+class TestVerifying:
+    def test_gives_probability_and_reasons(self, corpus: Corpus) -> None:
+        (negated,) = [hit for hit in corpus.search(PHRASE, top_k=5) if hit.doc_id == "01"]
+        assert (negated.probability, negated.reasons) == (0.01, ("negated here",))
+        assert negated.to_dict()["reasons"] == ["negated here"]
+
+    def test_changes_nothing_else(self, corpus: Corpus) -> None:
+        def places(verify: bool) -> list[tuple[str, int, int, float]]:
+            hits = corpus.search(PHRASE, top_k=20, verify=verify)
+            return [(hit.doc_id, hit.start, hit.end, hit.score) for hit in hits]
+
+        assert places(True) == places(False)
+
+    def test_is_left_out_on_request(self, corpus: Corpus, verifier: NeverVerifier) -> None:
+        hits = corpus.search(PHRASE, verify=False)
+        assert verifier.checked == 0
+        assert all(hit.reasons == () and hit.probability is not None for hit in hits)
+
+    def test_checks_only_the_hits_that_are_shown(
+        self, corpus: Corpus, verifier: NeverVerifier
+    ) -> None:
+        corpus.search(PHRASE, top_k=3)
+        assert verifier.checked == 3
+
+    def test_applies_to_mining_and_scanning(
+        self, corpus: Corpus, encoder: SpanEncoder, verifier: NeverVerifier
+    ) -> None:
+        mined = corpus.mine(PHRASE, threshold=0.5)
+        documents = [Document(f"{n:02}", text) for n, text in enumerate(TEXTS)]
+        scanned = scan(documents, PHRASE, threshold=0.5, encoder=encoder, verifier=verifier)
+        found = {(hit.doc_id, hit.reasons) for hit in mined}
+        assert found == {(hit.doc_id, hit.reasons) for hit in scanned}
+        assert any(hit.reasons for hit in mined)
+
+
+class TestMinProbability:
+    @pytest.mark.parametrize("verify", [True, False])
+    def test_cuts(self, corpus: Corpus, verify: bool) -> None:
+        everything = corpus.search(PHRASE, top_k=50, verify=verify)
+        cut = corpus.search(PHRASE, top_k=50, verify=verify, min_probability=0.4)
+        assert cut == everything.rethreshold(min_probability=0.4)
+        assert 0 < len(cut) < len(everything)
+
+    def test_fills_the_page(self, corpus: Corpus) -> None:
+        hits = corpus.search(PHRASE, top_k=4, min_probability=0.4)
+        assert len(hits) == 4
+        assert "01" not in {hit.doc_id for hit in hits}
+
+    def test_of_mining_looks_below_the_threshold_of_the_model(
+        self, corpus: Corpus, encoder: SpanEncoder
+    ) -> None:
+        hits = corpus.mine(PHRASE, min_probability=0.5)
+        assert min(hit.cosine for hit in hits) < encoder.card.threshold
+        assert hits.threshold == 0.45
+        assert [*corpus.iter_mine(PHRASE, min_probability=0.5)] == [*hits]
+
+    @pytest.mark.parametrize("wrong", [-0.1, 1.5, float("nan"), "0.5", True])
+    def test_is_a_number_from_0_to_1(self, corpus: Corpus, wrong: float) -> None:
+        with pytest.raises(InputError, match="give a number from 0 to 1"):
+            corpus.search(PHRASE, min_probability=wrong)
+
+    def test_cannot_be_lowered_afterwards(self, corpus: Corpus) -> None:
+        hits = corpus.mine(PHRASE, min_probability=0.6)
+        with pytest.raises(ValueError, match=r"selected with min_probability 0\.6; search again"):
+            hits.rethreshold(min_probability=0.5)
+        stricter = hits.rethreshold(0.7, min_probability=0.7)
+        assert (stricter.threshold, stricter.min_probability) == (0.7, 0.7)
+        assert all(hit.cosine >= 0.7 and (hit.probability or 0) >= 0.7 for hit in stricter)
+
+
+class TestOrder:
+    def test_by_probability(self, corpus: Corpus) -> None:
+        hits = corpus.search(PHRASE, top_k=50, order="probability")
+        values = [hit.probability or 0 for hit in hits]
+        assert values == sorted(values, reverse=True)
+        by_score = corpus.search(PHRASE, top_k=50)
+        assert {hit.doc_id for hit in hits} == {hit.doc_id for hit in by_score}
+
+    @pytest.mark.parametrize("least", [None, 0.3])
+    @pytest.mark.parametrize("order", ["score", "probability"])
+    def test_pages_make_one_list(self, corpus: Corpus, order: str, least: float | None) -> None:
+        def page(offset: int, top_k: int) -> list[Hit]:
+            hits = corpus.search(
+                PHRASE, top_k=top_k, offset=offset, order=order, min_probability=least
+            )
+            return [*hits]
+
+        whole = page(0, 50 if least else 80)
+        assert [hit for offset in range(0, 80, 20) for hit in page(offset, 20)] == whole
+
+    def test_of_mining(self, corpus: Corpus) -> None:
+        hits = corpus.mine(PHRASE, threshold=0.4, order="probability")
+        values = [hit.probability or 0 for hit in hits]
+        assert values == sorted(values, reverse=True)
+
+    def test_is_known(self, corpus: Corpus) -> None:
+        with pytest.raises(InputError, match="no order 'best'; there are score, probability"):
+            corpus.search(PHRASE, order="best")
+
+
+WORDS = st.sampled_from(["I", "left.", "Never!", "Mr.", "ok?", "cancel", "it\n", "now. "])
+
+
+@pytest.mark.parametrize("unit", ["span", "clause", "sentence", "turn"])
+def test_a_claim_is_about_the_span_whatever_is_shown(corpus: Corpus, unit: str) -> None:
+    for hit in corpus.search(PHRASE, top_k=5, unit=unit, verify=False):
+        text = corpus.text(hit.doc_id)
+        span = hit.span or hit
+        claim = claim_of(hit)
+        assert claim.text[claim.start : claim.end] == text[span.start : span.end]
+        assert claim.text in text
+
+
+@given(st.lists(WORDS, min_size=1, max_size=30), st.data())
+def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
+    words: list[str], data: st.DataObject
+) -> None:
+    text = " ".join(words)
+    inner = [n for n, character in enumerate(text) if not character.isspace()]
+    start = data.draw(st.sampled_from(inner))
+    end = data.draw(st.sampled_from([n + 1 for n in inner if n >= start]))
+    shift = data.draw(st.integers(0, 100))
+    hit = Hit(
+        "phrase", "doc", shift + start, shift + end, text[start:end], 0.5, None, 0.5, {},
+        Context(shift, shift + len(text), text), 0.25,
+    )  # fmt: skip
+    claim = claim_of(hit)
+    assert claim.text[claim.start : claim.end] == hit.text
+    assert claim.text in text
+    assert claim.prior == 0.25

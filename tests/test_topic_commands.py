@@ -1,0 +1,193 @@
+"""Topics from the command line."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from slice_os import Corpus, Document, SpanEncoder
+from slice_os.cli import main
+from slice_os.topics import read_topic
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
+DEMO = Path(__file__).parents[1] / "demo"
+CANCEL = """\
+# How customers leave.
+phrases = ["I want to cancel my subscription", "please end my plan"]
+threshold = 0.7
+must_match = ["I'd like to cancel the subscription"]
+must_not_match = ["the weather is nice"]
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.out.splitlines()]
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command line in a folder with a topic and a store."""
+    monkeypatch.chdir(tmp_path)
+    Path("topics").mkdir()
+    Path("topics/cancel.toml").write_text(CANCEL)
+
+    def call(*arguments: str, typed: str = "") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        return Outcome(int(ended.value.code or 0), out, err)
+
+    return call
+
+
+@pytest.fixture
+def store(run: Run, encoder: SpanEncoder) -> str:
+    with Corpus("store", encoder) as corpus:
+        corpus.add(
+            [
+                Document("1", "Hello. I'd like to cancel my subscription. Now."),
+                Document("2", "Please end the plan, thank you."),
+                Document("3", "The weather is nice today."),
+            ]
+        )
+    return "store"
+
+
+def test_the_examples_are_as_they_should_be(run: Run) -> None:
+    outcome = run("topics", "test", str(EXAMPLES))
+    assert (outcome.status, "20 of 20" in outcome.err) == (0, True)
+    assert run("topics", "lint", str(EXAMPLES)).status == 0
+
+
+def test_the_examples_find_what_the_demo_has(run: Run) -> None:
+    contracts = sorted((DEMO / "contracts").glob("*.txt"))[:4]
+    run("ingest", *map(str, contracts), "--store", "demo")
+    rows = run("mine", "--topics", str(EXAMPLES), "--store", "demo", "--counts", "topic").rows()
+    assert {"termination", "renewal"} <= {row["topic"] for row in rows}
+
+
+def test_a_failing_example_fails_the_test(run: Run) -> None:
+    path = Path("topics/cancel.toml")
+    path.write_text(CANCEL.replace("the weather is nice", "end my plan"))
+    outcome = run("topics", "test", "topics", "--text")
+    assert outcome.status == 1
+    assert outcome.out.startswith("cancel: a hit in 'end my plan': cosine 0.")
+    assert run("topics", "test", "topics").rows()[-1]["matched"] is True
+
+
+def test_lint_tells_file_and_problem(run: Run) -> None:
+    Path("topics/odd.toml").write_text("phrase = ['a b']\n")
+    outcome = run("topics", "lint", "topics")
+    assert outcome.status == 1
+    problems = [row["problem"] for row in outcome.rows() if row["file"] == "topics/odd.toml"]
+    assert problems[0].startswith("unknown key phrase; did you mean phrases?")
+
+
+def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
+    rows = run("mine", "--topics", "topics", "--store", store).rows()
+    assert [(row["topic"], row["doc_id"]) for row in rows] == [("cancel", "1"), ("cancel", "2")]
+    counts = run("mine", "--topics", "topics", "--store", store, "--counts", "document").rows()
+    assert counts[0] == {"topic": "cancel", "document": "1", "hits": 1, "documents": 1}
+    shown = run("mine", "--topics", "topics", "--store", store, "--counts", "topic", "--text")
+    assert shown.out.split() == ["2", "hits", "2", "documents", "cancel"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["-p", "x", "--topics", "topics"], ["--topics", "topics", "--threshold", "0.5"]],
+)
+def test_mine_refuses_what_makes_no_sense(run: Run, store: str, arguments: list[str]) -> None:
+    assert run("mine", "--store", store, *arguments).status == 2
+
+
+def test_new_hits_are_those_that_no_run_found(run: Run, store: str, encoder: SpanEncoder) -> None:
+    command = ("mine", "--topics", "topics", "--store", store, "--new")
+    assert [row["doc_id"] for row in run(*command).rows()] == ["1", "2"]
+    assert run(*command).rows() == []
+    with Corpus(store, encoder) as corpus:
+        text = "Good morning. I'd like to cancel my subscription. And please end my plan!"
+        corpus.add([Document("1", text), Document("4", "I want to cancel my subscription")])
+    assert [(row["doc_id"], "plan" in row["text"]) for row in run(*command).rows()] == [
+        ("1", True),
+        ("4", False),
+    ]
+    elsewhere = run(*command, "--state", "seen.txt").rows()
+    assert len(elsewhere) == 4
+    assert len(Path("seen.txt").read_text().split()) == 4
+
+
+def test_a_stream_is_tagged(run: Run) -> None:
+    lines = '{"text": "please end my plan", "n": 1}\n{"n": 2}\n{"text": "nice weather"}\n'
+    outcome = run("topics", "tag", "--topics", "topics", typed=lines)
+    assert outcome.status == 1
+    assert outcome.rows() == [
+        {"text": "please end my plan", "n": 1, "topics": ["cancel"]},
+        {"text": "nice weather", "topics": []},
+    ]
+    assert outcome.err.startswith("slice-os: -:2: field 'text' is missing")
+    Path("in.jsonl").write_text(lines.splitlines()[0])
+    (row,) = run("topics", "tag", "in.jsonl", "--topics", "topics", "--hits").rows()
+    assert row["topic_hits"][0]["text"] == "please end my plan"
+
+
+def test_ingest_makes_topics_a_field(run: Run) -> None:
+    Path("a.txt").write_text("please end my plan")
+    Path("b.txt").write_text("the plan is nice")
+    run("ingest", "a.txt", "b.txt", "--store", "tagged", "--topics", "topics")
+    search = ("search", "the plan", "--store", "tagged", "--filter", "topic_cancel=true")
+    assert [Path(row["doc_id"]).name for row in run(*search).rows()] == ["a.txt"]
+
+
+def test_suggest_and_diff(run: Run, store: str) -> None:
+    strict = CANCEL.replace("0.7", "0.97")
+    Path("new").mkdir()
+    Path("new/cancel.toml").write_text(strict)
+    rows = run("topics", "suggest", "new", "--store", store, "--margin", "0.3").rows()
+    assert rows[0]["topic"] == "cancel"
+    assert rows[0]["examples"]
+    changes = run("topics", "diff", "topics", "new", "--store", store)
+    assert {row["change"] for row in changes.rows()} == {"lost"}
+    assert changes.err.startswith("0 gained, ")
+
+
+def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
+    command = ("review", "topics", "--store", store, "--margin", "0.6", "--labels", "l.jsonl")
+    first = run(*command, typed="y\nu\nn\ns\nq\n")
+    assert "1 labels added to l.jsonl" in first.err
+    (label,) = map(orjson.loads, Path("l.jsonl").read_bytes().splitlines())
+    assert label["label"] is False
+    assert label["text"] in label["passage"]["text"]
+    again = run(*command, typed="y")
+    assert "1 labels so far" in again.err
+    labels = [orjson.loads(line) for line in Path("l.jsonl").read_bytes().splitlines()]
+    assert [row["label"] for row in labels] == [False, True]
+    shown = run("topics", "learn", "topics", "--labels", "l.jsonl", "--dry-run")
+    assert "[learned]" in shown.out
+    assert "[learned]" not in Path("topics/cancel.toml").read_text()
+    run("topics", "learn", "topics", "--labels", "l.jsonl")
+    assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")
+    assert read_topic("topics/cancel.toml").learned.labels == 2
+
+
+def test_labels_go_on_after_a_line_without_end(run: Run, store: str) -> None:
+    Path("l.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}')
+    run("review", "topics", "--store", store, "--labels", "l.jsonl", typed="y")
+    assert len(Path("l.jsonl").read_text().splitlines()) == 2

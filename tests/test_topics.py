@@ -1,0 +1,451 @@
+"""Topics from Python: files, assignment, mining, tagging, near misses, learning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.arrays import FloatArray
+from slice_os.filters import parse_where
+from slice_os.results import Context, Hit
+from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
+from slice_os.topics.assignment import Rule, admits, assign
+from slice_os.topics.difference import difference
+from slice_os.topics.examples import run_examples
+from slice_os.topics.files import read_topics, with_learned, write_learned
+from slice_os.topics.labels import Label, read_labels
+from slice_os.topics.learning import fit_threshold, learn
+from slice_os.topics.lint import lint
+from slice_os.topics.near_misses import suggest
+from slice_os.topics.tallies import tally
+from slice_os.topics.topic import Cut
+
+CLINC = Path(__file__).parents[2] / "shared" / "data" / "clinc150" / "data_full.json"
+CANCEL = Topic(
+    "cancel",
+    ("I want to cancel my subscription", "please end my plan"),
+    counter_phrases=("please cancel my flight",),
+    threshold=0.7,
+)
+BILL = Topic("bill", ("my bill is too high", "you charged me twice"), threshold=0.65)
+
+
+@pytest.fixture(scope="module")
+def calls(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    corpus = Corpus(tmp_path_factory.mktemp("topics") / "calls", encoder)
+    corpus.add(
+        [
+            Document("1", "Hello. I'd like to cancel my subscription.", {"date": "2026-01-01"}),
+            Document("2", "Please cancel my flight to Boston.", {"date": "2026-01-02"}),
+            Document("3", "My bill is much too high, end my plan.", {"date": "2026-01-02"}),
+            Document("4", "The weather is nice today."),
+        ]
+    )
+    return corpus
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+class TestFiles:
+    def test_are_read(self, tmp_path: Path) -> None:
+        path = write(
+            tmp_path,
+            "cancel.toml",
+            'phrases = ["end my plan"]\nprecision = 0.9\nunit = "sentence"\n'
+            'where = {csat = {lt = 3}, domain = ["bank", "airline"]}\n'
+            '[learned]\nthreshold = 0.6\nphrases = ["stop it"]\ndate = 2026-06-01\n',
+        )
+        topic = read_topic(path)
+        assert topic.name == "cancel"
+        assert topic.all_phrases == ("end my plan", "stop it")
+        assert topic.where == parse_where({"csat": {"lt": 3}, "domain": ["bank", "airline"]})
+        assert topic.cut(0.5) == Cut(cosine=0.6)
+        assert replace(topic, learned=Learned()).cut(0.5) == Cut(probability=0.9)
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("", "phrases is empty; give at least one"),
+            ("phrases = 3", "phrases: 3 is no list; put it between brackets"),
+            ('phrases = ["a", " "]', "phrases: one of the texts is empty; write it or delete it"),
+            ('phrases = ["a"]\ntreshold = 0.6', "unknown key treshold; did you mean threshold?"),
+            ('phrases = ["a"]\nthreshold = 6', "threshold: 6: give a number from -1 to 1"),
+            (
+                'phrases = ["a"]\nthreshold = 0.6\nprecision = 0.9',
+                "threshold and precision: give one of them",
+            ),
+            ('phrases = ["a"]\nname = "a b"', "name 'a b': give letters, digits, - and _ only"),
+            ('phrases = ["a"]\nunit = "page"', "unit: 'page': give span, clause, sentence or turn"),
+            ('phrases = ["a"]\n[learned]\nwhen = 1', "unknown key learned.when; there are"),
+            ("phrases = [", "not valid TOML"),
+        ],
+    )
+    def test_say_what_is_wrong(self, tmp_path: Path, text: str, told: str) -> None:
+        path = write(tmp_path, "t.toml", text)
+        with pytest.raises(InputError) as error:
+            read_topic(path)
+        assert str(error.value).startswith(f"{path}: {told}")
+        assert "\n" not in str(error.value)
+
+    def test_need_names_of_their_own(self, tmp_path: Path) -> None:
+        for name in ("a.toml", "b.toml"):
+            write(tmp_path, name, 'name = "same"\nphrases = ["x"]')
+        with pytest.raises(InputError, match="also has topic 'same'"):
+            read_topics([tmp_path])
+
+    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=4))
+    def test_keep_everything_but_what_is_learned(self, texts: list[str]) -> None:
+        file = '# mine\nphrases = ["x"] # one\n\n[learned] # machine\nphrases = [\n  "old",\n]\n'
+        file += "labels = 3\n\n[where]\ndomain = 'bank' # last\n"
+        learned = Learned(phrases=tuple(texts), labels=7, offset=-0.5)
+        written = with_learned(file, learned)
+        assert with_learned(written, learned) == written
+        assert all(comment in written for comment in ("# mine", "# one", "# last"))
+        assert "old" not in written or "old" in texts
+
+    def test_are_written_with_what_was_learned(self, tmp_path: Path) -> None:
+        path = write(tmp_path, "t.toml", 'phrases = ["x"]')
+        learned = Learned(0.625, ('a \\ "b"\t\x7f é',), ("c",), -0.5, 1.25, 20, 9, "2026-06-01")
+        write_learned(path, learned)
+        assert read_topic(path).learned == learned
+        write_learned(path, Learned())
+        assert read_topic(path).learned == Learned()
+        assert [child.name for child in tmp_path.iterdir()] == ["t.toml"]
+
+
+def made_hit(phrase: str, start: int, end: int, cosine: float) -> Hit:
+    context = Context(0, 100, "x" * 100)
+    text = "x" * (end - start)
+    return Hit(phrase, "d", start, end, text, cosine, None, cosine, {}, context, cosine)
+
+
+PHRASES = ["p1", "p2", "q1", "n1", "n2"]
+SPANS = st.lists(
+    st.tuples(
+        st.integers(0, 12),
+        st.integers(1, 6),
+        st.lists(st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]), min_size=5, max_size=5),
+    ),
+    max_size=8,
+    unique_by=lambda span: span[:2],
+)
+
+
+class TestAssignment:
+    @settings(max_examples=200)
+    @given(SPANS, st.sampled_from([0.2, 0.5, 0.8]), st.booleans())
+    def test_counts_the_nearest_that_no_counter_phrase_is_nearer_to(
+        self, spans: list[tuple[int, int, list[float]]], least: float, exclusive: bool
+    ) -> None:
+        table = {(start, start + size): cosines for start, size, cosines in spans}
+        hits = [
+            made_hit(phrase, *span, cosine)
+            for span, cosines in table.items()
+            for phrase, cosine in zip(PHRASES, cosines, strict=True)
+        ]
+
+        def cosines(hit: Hit, phrases: Sequence[str]) -> FloatArray:
+            row = table[hit.start, hit.end]
+            return np.array([row[PHRASES.index(phrase)] for phrase in phrases], dtype=np.float32)
+
+        topics = [
+            Topic("p", ("p1", "p2"), counter_phrases=("n1", "q1")),
+            Topic("q", ("q1",), counter_phrases=("n2",)),
+        ]
+        rules = [Rule(topic, Cut(cosine=least)) for topic in topics]
+        found = list(assign(hits, rules, cosines, exclusive))
+        for topic in topics:
+            own = [hit for hit in found if hit.topic == topic.name]
+            for number, hit in enumerate(own):
+                near = cosines(hit, topic.phrases).max()
+                assert hit.phrase in topic.phrases
+                assert hit.cosine >= least
+                assert near >= cosines(hit, topic.counter_phrases).max()
+                assert all(hit.end <= other.start for other in own[number + 1 :])
+            if exclusive:
+                continue
+            for hit in hits:
+                near = cosines(hit, topic.phrases).max()
+                countered = near < cosines(hit, topic.counter_phrases).max()
+                if hit.phrase in topic.phrases and hit.cosine == near >= least and not countered:
+                    assert any(
+                        other.start < hit.end
+                        and hit.start < other.end
+                        and other.cosine >= hit.cosine
+                        for other in own
+                    )
+
+    def test_exclusive_words_count_for_one_topic(self) -> None:
+        hits = [made_hit("p1", 0, 5, 0.8), made_hit("q1", 1, 5, 0.9), made_hit("q1", 8, 9, 0.7)]
+        rules = [Rule(Topic(name, (f"{name}1",)), Cut()) for name in ("p", "q")]
+
+        def none(hit: Hit, phrases: Sequence[str]) -> FloatArray:
+            raise AssertionError
+
+        assert [hit.topic for hit in assign(hits, rules, none)] == ["p", "q", "q"]
+        assert [hit.topic for hit in assign(hits, rules, none, exclusive=True)] == ["q", "q"]
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            ({"n": {"gte": 3}}, True),
+            ({"n": {"lt": 3}}, False),
+            ({"domain": ["BANK", "x"]}, True),
+            ({"domain": {"ne": "bank"}}, False),
+            ({"none": {"ne": "bank"}}, True),
+            ({"none": "bank"}, False),
+        ],
+    )
+    def test_conditions_are_those_of_stores(self, where: dict[str, object], expected: bool) -> None:
+        assert admits(parse_where(where), {"n": 3, "domain": "bank"}) is expected  # type: ignore[arg-type]
+
+
+class TestMining:
+    def test_finds_all_topics_in_one_pass(self, calls: Corpus) -> None:
+        hits = list(mine_topics(calls, [CANCEL, BILL]))
+        assert [(hit.doc_id, hit.topic) for hit in hits] == [
+            ("1", "cancel"),
+            ("3", "cancel"),
+            ("3", "bill"),
+        ]
+        assert hits[0].to_dict()["topic"] == "cancel"
+
+    def test_a_counter_phrase_keeps_out_what_is_nearer_to_it(self, calls: Corpus) -> None:
+        without = replace(CANCEL, counter_phrases=())
+        assert "2" in {hit.doc_id for hit in mine_topics(calls, [without])}
+        assert "2" not in {hit.doc_id for hit in mine_topics(calls, [CANCEL])}
+
+    def test_each_topic_has_its_own_cut_and_filter(self, calls: Corpus) -> None:
+        first = replace(CANCEL, where=parse_where({"date": {"lt": "2026-01-02"}}))
+        sure = replace(BILL, threshold=None, min_probability=1.0)
+        assert [hit.doc_id for hit in mine_topics(calls, [first, sure])] == ["1"]
+        likely = replace(CANCEL, name="likely", threshold=None, min_probability=0.5)
+        hits = list(mine_topics(calls, [first, likely]))
+        assert all((hit.probability or 0) >= 0.5 for hit in hits if hit.topic == "likely")
+        assert "1" in {hit.doc_id for hit in hits if hit.topic == "likely"}
+
+    @pytest.mark.parametrize(
+        ("unit", "text"),
+        [
+            ("clause", "My bill is much too high"),
+            ("sentence", "My bill is much too high, end my plan."),
+            ("turn", "My bill is much too high, end my plan."),
+        ],
+    )
+    def test_hits_are_as_wide_as_a_topic_wants(self, calls: Corpus, unit: str, text: str) -> None:
+        wide = replace(BILL, unit=unit)
+        (hit, *_) = (hit for hit in mine_topics(calls, [wide]) if hit.doc_id == "3")
+        assert hit.text == calls.text("3")[hit.start : hit.end] == text
+        assert hit.span is not None
+        assert hit.start <= hit.span.start < hit.span.end <= hit.end
+        (by_run, *_) = mine_topics(calls, [BILL], unit=unit)
+        assert by_run.text == text
+        assert Label.of(hit, True).text == text[: hit.span.end][hit.span.start :]
+
+    def test_a_stream_has_the_hits_of_a_store(self, calls: Corpus, encoder: SpanEncoder) -> None:
+        documents = [Document(doc_id, calls.text(doc_id)) for doc_id in calls]
+        scanned = list(scan_topics(documents, [CANCEL, BILL], encoder=encoder))
+        mined = list(mine_topics(calls, [CANCEL, BILL]))
+        assert [(hit.topic, hit.doc_id, hit.start, hit.end) for hit in scanned] == [
+            (hit.topic, hit.doc_id, hit.start, hit.end) for hit in mined
+        ]
+
+    def test_counts_by_topic_document_and_day(self, calls: Corpus) -> None:
+        hits = list(mine_topics(calls, [CANCEL, BILL]))
+        rows = tally(hits, "topic")
+        assert [(row.topic, row.hits, row.documents) for row in rows] == [
+            ("bill", 1, 1),
+            ("cancel", 2, 2),
+        ]
+        days = [(row.topic, row.place, row.hits) for row in tally(hits, "day")]
+        assert days == [
+            ("bill", "2026-01-02", 1),
+            ("cancel", "2026-01-01", 1),
+            ("cancel", "2026-01-02", 1),
+        ]
+
+    @pytest.mark.parametrize("topics", [[], [CANCEL, CANCEL], [replace(CANCEL, phrases=())]])
+    def test_refuses_what_it_cannot_mine(self, calls: Corpus, topics: list[Topic]) -> None:
+        with pytest.raises(InputError, match="topic"):
+            list(mine_topics(calls, topics))
+
+    def test_ingest_marks_passages_that_filters_then_find(
+        self, encoder: SpanEncoder, tmp_path: Path
+    ) -> None:
+        write(tmp_path, "a.txt", "I'd like to cancel my subscription.")
+        write(tmp_path, "b.txt", "The weather is nice, and the subscription is cheap.")
+        tagger = TopicTagger([CANCEL], encoder)
+        with Corpus(tmp_path / "store", encoder) as corpus:
+            corpus.ingest([tmp_path / "a.txt", tmp_path / "b.txt"], enrich=tagger.tag)
+            hits = corpus.search("the subscription", where={"topic_cancel": True})
+        assert [Path(hit.doc_id).name for hit in hits] == ["a.txt"]
+        assert hits[0].metadata["topic_cancel"] is True
+
+
+class TestImproving:
+    def test_examples_say_why_they_fail(self, encoder: SpanEncoder) -> None:
+        topic = replace(
+            CANCEL,
+            must_match=("I want to cancel my subscription now", "please cancel my flight", "…"),
+            must_not_match=("nice weather", "could you end my plan?"),
+        )
+        outcomes = list(run_examples([topic], encoder))
+        assert [outcome.right for outcome in outcomes] == [True, False, False, True, False]
+        assert "counter-phrase 'please cancel my flight' has" in outcomes[1].why()
+        assert outcomes[2].why() == "there is no word in it"
+
+    def test_lint_finds_what_is_odd(self, calls: Corpus, tmp_path: Path) -> None:
+        write(tmp_path, "a.toml", 'phrases = ["end my plan", "End  my plan"]\ntreshold = 1')
+        write(
+            tmp_path,
+            "b.toml",
+            'phrases = ["end my plan", "I want to cancel my subscription", '
+            '"I want to cancel my subscriptions", "the cancellation of a subscription"]\n'
+            'counter_phrases = ["stop it"]\nmust_match = ["stop it!"]\nthreshold = 0.6\n',
+        )
+        told = [problem.told for problem in lint([tmp_path], calls.encoder, calls)]
+        assert any(line.startswith("unknown key treshold") for line in told)
+        assert "phrases: 'end my plan' occurs 2 times" in told
+        assert any(line.startswith("phrase 'end my plan' is also in") for line in told)
+        assert any("says what 'I want to cancel my subscription' says" in line for line in told)
+        assert any("nearer to counter-phrase 'stop it'" in line for line in told)
+        assert any("the cancellation of a subscription' is shadowed" in line for line in told)
+
+    def test_suggestions_are_near_misses(self, calls: Corpus) -> None:
+        strict = replace(CANCEL, threshold=0.93, counter_phrases=())
+        suggestions = suggest(calls, [strict], margin=0.25)
+        assert suggestions
+        assert {hit.doc_id for each in suggestions for hit in each.hits} <= {"1", "2", "3"}
+        assert all(0.68 <= each.cosine < 0.93 for each in suggestions)
+        assert all(each.text and each.documents <= each.spans for each in suggestions)
+
+    def test_a_difference_is_what_is_gained_and_lost(self, calls: Corpus) -> None:
+        changed = replace(CANCEL, counter_phrases=("I want to cancel my subscription",))
+        changed = replace(changed, phrases=("please cancel my flight", "please end my plan"))
+        changes = list(difference(calls, [CANCEL, BILL], [changed, BILL]))
+        assert [(change.kind, change.hit.doc_id) for change in changes] == [
+            ("lost", "1"),
+            ("gained", "2"),
+        ]
+        assert {change.hit.topic for change in changes} == {"cancel"}
+        assert list(difference(calls, [CANCEL, BILL], [CANCEL, BILL])) == []
+
+
+class TestLearning:
+    def test_labels_are_read_from_anywhere(self, tmp_path: Path, calls: Corpus) -> None:
+        (hit, *_) = mine_topics(calls, [CANCEL])
+        label = Label.of(hit, right=False)
+        path = write(
+            tmp_path,
+            "labels.jsonl",
+            '{"topic": "cancel", "text": "end it", "label": 1}\n\n'
+            '{"topic": "cancel", "text": "end it", "label": false}\n',
+        )
+        with path.open("ab") as file:
+            file.write(label.to_json())
+        assert read_labels(path) == [Label("cancel", "end it", False, end=6), label]
+
+    @pytest.mark.parametrize(
+        ("line", "told"),
+        [
+            ("[]", "no JSON object"),
+            ("{", "not valid JSON"),
+            ('{"topic": "a", "label": true}', "field 'text' is missing"),
+            ('{"topic": "a", "text": "b", "label": "yes"}', "field 'label' is missing, or neither"),
+            ('{"topic": "a", "text": "b", "label": true, "start": "x"}', "'start' and 'end'"),
+            (
+                '{"topic":"a","text":"b","label":true,"passage":{"start":0,"end":1,"text":"c"}}',
+                "'passage' does not have 'text'",
+            ),
+        ],
+    )
+    def test_says_which_label_is_wrong(self, tmp_path: Path, line: str, told: str) -> None:
+        path = write(tmp_path, "labels.jsonl", f"\n{line}\n")
+        with pytest.raises(InputError) as error:
+            read_labels(path)
+        assert str(error.value).startswith(f"{path}:2: {told}")
+
+    def test_right_hits_become_phrases_and_wrong_ones_counter_phrases(
+        self, encoder: SpanEncoder
+    ) -> None:
+        topic = replace(CANCEL, counter_phrases=())
+        labels = [
+            Label("cancel", "shut down my account for good", True),
+            Label("cancel", "I want to cancel my subscription", True),
+            Label("cancel", "cancel my order", False),
+            Label("cancel", "the weather is nice", False),
+        ]
+        learned = learn(topic, labels, encoder)
+        assert learned.phrases == ("shut down my account for good",)
+        assert learned.counter_phrases == ("cancel my order",)
+        assert (learned.labels, learned.right) == (4, 2)
+        text = [Document("1", "Hi, could you shut down my account for good?")]
+        taught = replace(topic, learned=learned)
+        assert not list(scan_topics(text, [topic], encoder=encoder))
+        assert list(scan_topics(text, [taught], encoder=encoder))
+
+    def test_probabilities_follow_the_labels(self, encoder: SpanEncoder) -> None:
+        wrong = [Label("cancel", text, False) for text in ("cancel my order", "end of the plan")]
+        doubtful = learn(CANCEL, wrong, encoder)
+        sure = learn(CANCEL, [replace(label, right=True) for label in wrong], encoder)
+        assert doubtful.probability(0.5) < 0.5 < sure.probability(0.5)
+
+    def test_without_evidence_a_threshold_stays(self) -> None:
+        nothing = np.zeros(0, dtype=np.float32)
+        assert fit_threshold(0.65, nothing, nothing, 1) == pytest.approx(0.65)
+        wrong = np.full(9, 0.72, dtype=np.float32)
+        assert fit_threshold(0.65, nothing, wrong, 1) > 0.68
+
+    def test_only_labels_of_the_topic_count(self, encoder: SpanEncoder) -> None:
+        for labels in ([], [Label("bill", "x", True)]):
+            with pytest.raises(InputError, match="needs labels of this topic"):
+                learn(CANCEL, labels, encoder)
+
+    @pytest.mark.skipif(not CLINC.exists(), reason="../shared/data/clinc150 is not there")
+    def test_twenty_labels_make_topics_better(self, encoder: SpanEncoder) -> None:
+        rows = json.loads(CLINC.read_text("utf-8"))["train"]
+        by_intent: dict[str, list[str]] = {}
+        for text, intent in rows:
+            by_intent.setdefault(intent, []).append(text)
+        names = sorted(by_intent)[::50]
+        others = [name for name in by_intent if name not in names]
+        documents = [
+            Document(f"{name} {number}", text)
+            for group, most in ((names, 15), (others, 3))
+            for name in group
+            for number, text in enumerate(by_intent[name][40:][:most])
+        ]
+        pool = [text for name in others for text in by_intent[name][:5]]
+        near = encoder.encode_phrases(pool)
+        before, after = [], []
+        for name in names:
+            topic = Topic(name, tuple(by_intent[name][:5]))
+            cosines = (near @ encoder.encode_phrases(topic.phrases).T).max(axis=1)
+            labels = [Label(name, text, True) for text in by_intent[name][5:15]]
+            labels += [Label(name, pool[row], False) for row in np.argsort(-cosines)[:10]]
+            before.append(topic)
+            after.append(replace(topic, learned=learn(topic, labels, encoder)))
+        assert macro_f1(after, documents, encoder) > macro_f1(before, documents, encoder) + 0.02
+
+
+def macro_f1(topics: list[Topic], documents: list[Document], encoder: SpanEncoder) -> float:
+    found: dict[str, set[str]] = {topic.name: set() for topic in topics}
+    for hit in scan_topics(documents, topics, encoder=encoder):
+        found[hit.topic or ""].add(hit.doc_id)
+    scores = []
+    for name, ids in found.items():
+        wanted = {document.id for document in documents if document.id.rsplit(" ", 1)[0] == name}
+        scores.append(2 * len(ids & wanted) / (len(ids) + len(wanted)))
+    return float(np.mean(scores))

@@ -1,0 +1,133 @@
+"""The alignment verifier: what the wording of a phrase and a hit says differently, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import ModelError
+from slice_os.verifier.claims import Claim
+from slice_os.verifier.wording.alignment import AlignmentVerifier, read_weights
+from slice_os.verifier.wording.amounts import find_amounts, unmatched
+from slice_os.verifier.wording.comparison import FEATURES, compare_wording
+from slice_os.verifier.wording.cues import asks, denials
+from slice_os.verifier.wording.pairs import converse, opposite
+from slice_os.verifier.wording.reading import read_claims
+
+
+@pytest.fixture(scope="module")
+def encoder() -> SpanEncoder:
+    return SpanEncoder(threads=1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("within 14 days", "within two weeks", True),
+        ("within 14 days", "within two months", False),
+        ("for $1,500", "for 1500 dollars", True),
+        ("ninety-five of them", "95 of them", True),
+        ("at a quarter past five", "at 5:15", True),
+        ("at 5 pm", "at 17:00", True),
+        ("at 8 am", "at 8 pm", False),
+        ("half a dozen", "six", True),
+        ("by half", "by 50 percent", True),
+        ("on mondays", "on fridays", False),
+        ("two million", "2,000,000", True),
+        ("12.5 million", "1.25 million", False),
+        ("80 a night", "80 a week", False),
+    ],
+)
+def test_amounts_are_the_same_however_they_are_written(first: str, second: str, same: bool) -> None:
+    ours, theirs = find_amounts(first), find_amounts(second)
+    assert ours
+    assert theirs
+    assert (not unmatched(ours, theirs)) is same
+
+
+def test_denials_are_counted_without_idioms() -> None:
+    assert denials("he never said he wouldn't") == (2, 0)
+    assert denials("she refused to come") == (0, 1)
+    assert denials("no fewer than ten, no doubt") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "asked"),
+    [
+        ("is my card blocked", "", True),
+        ("my card is blocked", "? I wonder", True),
+        ("could you check whether it is blocked", "", True),
+        ("my card is blocked", ". Is it?", False),
+    ],
+)
+def test_questions_are_told_from_statements(text: str, after: str, asked: bool) -> None:
+    assert asks(text, after) is asked
+
+
+def test_words_have_opposites_and_converses() -> None:
+    assert opposite("happy", "unhappy")
+    assert opposite("accepted", "rejected")
+    assert not opposite("happy", "happily")
+    assert converse("buy", "sold")
+    assert not converse("buy", "bought")
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "reason"),
+    [
+        ("I will go to another shop", "I would never go to another shop", "negated here"),
+        ("payment within 30 days", "payment within 90 days", "30 days ≠ 90 days"),
+        ("my card is blocked", "is my card blocked?", "asks, does not say"),
+        ("the Buyer indemnifies the Seller", "the Seller indemnifies the Buyer", "other way round"),
+        ("the parcel was shipped", "the parcel will be shipped", "another time"),
+        ("the license is exclusive", "the license is non-exclusive", "exclusive ≠ non-exclusive"),
+        ("the Tenant must pay monthly", "the Tenant may pay monthly", "allowed, not required"),
+        ("all members agreed", "some members agreed", "not all"),
+    ],
+)  # fmt: skip
+def test_reasons_name_what_differs(
+    encoder: SpanEncoder, phrase: str, text: str, reason: str
+) -> None:
+    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text.rstrip("?")))])
+    assert reason in compare_wording(reading).reasons
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        ("the landlord repairs the boiler", "the boiler is repaired by the landlord"),
+        ("the shop sold Mary the bike", "Mary bought the bike from the shop"),
+        ("the door is open", "the door is not shut"),
+        ("within 14 days", "within two weeks"),
+        ("I did not pay", "I never paid"),
+    ],
+)
+def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, text: str) -> None:
+    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text))])
+    compared = compare_wording(reading)
+    assert compared.reasons == ()
+    assert compared.features.shape == (len(FEATURES),)
+
+
+def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:
+    text = "Well, I would never go to another provider."
+    (reading,) = read_claims(encoder, [Claim("I will change provider", text, 19, 42)])
+    assert "negated here" in compare_wording(reading).reasons
+
+
+def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> None:
+    verifier = AlignmentVerifier(encoder)
+    said, denied = "my order got here on Friday", "my order has never arrived"
+    claims = [Claim("my order has arrived", text, 0, len(text)) for text in (said, denied)]
+    first, second = verifier.check(claims)
+    assert first.probability > second.probability
+    assert second.reasons == ("negated here",)
+    assert verifier.check(claims[1:]) == [second]
+    assert verifier.check([]) == []
+
+
+def test_weights_of_another_encoder_are_refused(encoder: SpanEncoder) -> None:
+    with pytest.raises(ModelError, match="belongs to encoder other"):
+        AlignmentVerifier(encoder, replace(read_weights(), encoder_id="other"))

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
+from slice_os.alignment import Aligner
+from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.verifier.batches import ClaimBatches
+from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe
+from slice_os.training.verifier.run import CHECKPOINT, LOG_FILE, train_verifier
+from slice_os.verifier.inputs import ClaimInputs
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def contrast(phrase: str, before: str, span: str, after: str, says: bool) -> ContrastRow:
+    text = before + span + after
+    return ContrastRow(
+        phrase, text, len(before), len(before) + len(span), says, "negation", "frames"
+    )
+
+
+CONTRASTS = [
+    row
+    for animal in ("cat", "dog", "man", "woman")
+    for place in ("park", "house", "river", "bank")
+    for phrase in [f"the {animal} is in the {place}"]
+    for row in (
+        contrast(phrase, "money! ", f"{place} of the {animal}", ".", True),
+        contrast(phrase, "", f"no {animal} in the {place}", ". red", False),
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def recipe(tiny_model: Path) -> VerifierRecipe:
+    return VerifierRecipe(
+        "tiny",
+        str(tiny_model),
+        "MIT",
+        steps=30,
+        batch_pieces=256,
+        learning_rate=0.01,
+        save_every=10,
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(recipe: VerifierRecipe, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("verifier") / "torch"
+    train_verifier(recipe, CONTRASTS, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(trained: Path) -> Path:
+    pytest.importorskip("optimum.onnxruntime", reason="exporting needs the extra `export`")
+    from slice_os.export.verifier import export_verifier
+
+    folder = trained.parent / "exported"
+    export_verifier(
+        trained, folder, precision="fp32", name="tiny", license_name="MIT", max_length=48
+    )
+    return folder
+
+
+def test_training_lowers_the_loss(trained: Path, recipe: VerifierRecipe) -> None:
+    log = [json.loads(line) for line in (trained / LOG_FILE).read_text().splitlines()]
+    assert [line["step"] for line in log] == list(range(1, recipe.steps + 1))
+    losses = [line["loss"] for line in log]
+    assert np.mean(losses[-5:]) < np.mean(losses[:5])
+    assert (trained / CHECKPOINT / "model.safetensors").is_file()
+
+
+def test_a_run_is_not_overwritten(trained: Path, recipe: VerifierRecipe) -> None:
+    with pytest.raises(InputError, match="is not empty"):
+        train_verifier(recipe, CONTRASTS, trained)
+
+
+def test_batches_keep_phrases_together(tiny_model: Path, recipe: VerifierRecipe) -> None:
+    inputs = ClaimInputs(Aligner(tiny_model / "tokenizer.json"), 48)
+    batches = iter(ClaimBatches(CONTRASTS, inputs, recipe))
+    rows = 0
+    while rows < len(CONTRASTS):
+        batch = next(batches)
+        assert batch.ids.size <= recipe.batch_pieces
+        assert np.bincount(batch.phrases).tolist() == [2] * (len(batch.ids) // 2)
+        assert batch.says.tolist() == [1, 0] * (len(batch.ids) // 2)
+        rows += len(batch.ids)
+    assert rows == len(CONTRASTS)
+
+
+class TestInputs:
+    @pytest.fixture
+    def inputs(self, tiny_model: Path) -> Callable[[int], ClaimInputs]:
+        aligner = Aligner(tiny_model / "tokenizer.json")
+        return lambda length: ClaimInputs(aligner, length)
+
+    def test_mark_the_words_of_the_hit(self, inputs: Callable[[int], ClaimInputs]) -> None:
+        text = "the dog is red and the cat is blue"
+        start = text.index("the cat")
+        ids, types = inputs(40).rows([Claim("a cat", text, start, start + len("the cat"))])
+        plain, _ = inputs(40).rows([Claim("a cat", "the cat", 0, 7)])
+        assert ids[0][types[0] == 1].tolist() == plain[0][4:6].tolist()
+
+    @pytest.mark.parametrize("place", [0, 10, 19])
+    def test_keep_the_hit_of_a_long_sentence(
+        self, inputs: Callable[[int], ClaimInputs], place: int
+    ) -> None:
+        words = ["dog"] * 20
+        words[place] = "cat"
+        start = sum(len(word) + 1 for word in words[:place])
+        claim = Claim("a cat", " ".join(words), start, start + 3)
+        ids, types = inputs(16).rows([claim])
+        assert ids.shape == (1, 16)
+        assert types.sum() == 1
+
+    def test_cut_a_long_phrase_and_hit(self, inputs: Callable[[int], ClaimInputs]) -> None:
+        text = " ".join(["dog"] * 60)
+        ids, types = inputs(24).rows([Claim(text, text, 0, len(text))])
+        assert ids.shape == (1, 24)
+        assert 0 < types.sum() < 24
+
+
+class TestVerifier:
+    def test_says_what_torch_says(self, exported: Path, trained: Path) -> None:
+        import torch
+        from transformers import AutoModelForSequenceClassification
+
+        claim = Claim("the cat is in the park", "no cat in the park", 0, 18)
+        verifier = CrossEncoderVerifier(exported, threads=1)
+        ids, types = ClaimInputs(Aligner(exported / "tokenizer.json"), 48).rows([claim])
+        network = AutoModelForSequenceClassification.from_pretrained(trained).eval()
+        with torch.inference_mode():
+            odds = network(torch.from_numpy(ids), token_type_ids=torch.from_numpy(types)).logits
+        assert verifier.log_odds([claim]) == pytest.approx(odds.numpy()[:, 0], abs=1e-4)
+
+    def test_judges_each_claim_by_itself(self, exported: Path) -> None:
+        verifier = CrossEncoderVerifier(exported, threads=2)
+        claims = [Claim("a cat", "the cat " * n, 0, 7) for n in range(1, 9)]
+        alone = [verifier.check([claim])[0] for claim in claims]
+        assert verifier.check(claims) == alone
+        assert verifier.check([]) == []
+
+    def test_refuses_what_changed_or_is_damaged(self, exported: Path, tmp_path: Path) -> None:
+        with pytest.raises(ModelError, match="no verifier at"):
+            CrossEncoderVerifier(tmp_path)
+        folder = tmp_path / "copy"
+        folder.mkdir()
+        for file in exported.iterdir():
+            (folder / file.name).write_bytes(file.read_bytes())
+        card = json.loads((folder / "verifier.json").read_text())
+        for field, value, message in (
+            ("max_length", 9, "not between 16"),
+            ("name", 3, "not str"),
+        ):
+            (folder / "verifier.json").write_text(json.dumps({**card, field: value}))
+            with pytest.raises(ModelError, match=message):
+                CrossEncoderVerifier(folder)
+        (folder / "verifier.json").write_text(json.dumps({**card, "verifier_id": "0" * 16}))
+        with pytest.raises(ModelError, match="changed since export"):
+            CrossEncoderVerifier(folder)
+
+
+class TestRecipe:
+    def test_of_the_repository(self) -> None:
+        recipe = read_recipe(REPOSITORY / "recipes" / "slice-verify.toml")
+        assert recipe.name == "slice-verify"
+        assert recipe.rate(recipe.steps, 0) == 0
+        assert recipe.rate(recipe.warmup, 0) == pytest.approx(recipe.learning_rate)
+
+    def test_can_end_with_the_time(self, recipe: VerifierRecipe) -> None:
+        timed = replace(recipe, minutes=1, warmup=0)
+        assert timed.rate(0, 59) > 0 == timed.rate(0, 61)
+
+    def test_is_checked(self, tmp_path: Path) -> None:
+        path = tmp_path / "recipe.toml"
+        path.write_text('name = "x"\nmodel = "y"\nlicense = "MIT"\nsteps = 0\n')
+        with pytest.raises(InputError, match="steps is 0; give 1 or more"):
+            read_recipe(path)
