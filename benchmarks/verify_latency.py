@@ -1,6 +1,6 @@
 """What verifying adds to a search, as a ratio within one run.
 
-    python benchmarks/verify_latency.py --store STORE [--verifier FOLDER]
+    python benchmarks/verify_latency.py --store STORE [--verifier NAME ...]
 
 Searches for each phrase of phrases.txt with and without the verifier, in turn, for pages of ten
 and of a hundred hits, and with an order by probability; prints and saves the median times and
@@ -14,8 +14,10 @@ import json
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
-from slice_os import Corpus, CrossEncoderVerifier
+from slice_os import Corpus, SpanEncoder
+from slice_os.verifier.opening import COMBINED, open_verifier
 
 ROUNDS = 3
 PHRASES = Path(__file__).with_name("phrases.txt")
@@ -31,30 +33,38 @@ def main() -> None:
     """Measure, print and save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--store", required=True)
-    parser.add_argument("--verifier", type=Path)
+    parser.add_argument("--verifier", action="append", help="repeatable; the default one if none")
     parser.add_argument("--phrases", type=int, default=12)
     chosen = parser.parse_args()
     phrases = PHRASES.read_text("utf-8").split("\n")[: chosen.phrases]
-    verifier = CrossEncoderVerifier(chosen.verifier)
+    encoder = SpanEncoder()
     result: dict[str, object] = {"phrases": len(phrases), "rounds": ROUNDS}
-    with Corpus(chosen.store, verifier=verifier) as corpus:
-        result["passages"] = corpus.info().passages
-        for name, options in SETTINGS.items():
-            times: dict[bool, list[float]] = {False: [], True: []}
-            for phrase in phrases:
-                corpus.search(phrase, verify=True, **options)  # warm
-                for verify in (False, True) * ROUNDS:
-                    began = time.perf_counter()
-                    corpus.search(phrase, verify=verify, **options)
-                    times[verify].append(1000 * (time.perf_counter() - began))
-            without, with_it = (statistics.median(times[verify]) for verify in (False, True))
-            result[name] = {
-                "ms without": round(without, 1),
-                "ms with": round(with_it, 1),
-                "ratio": round(with_it / without, 2),
+    for verifier in chosen.verifier or [COMBINED]:
+        with Corpus(chosen.store, encoder, verifier=open_verifier(verifier, encoder)) as corpus:
+            info = corpus.info()
+            result["passages"], result["token vectors"] = info.passages, info.pieces
+            result[verifier] = {
+                name: measured(corpus, phrases, options) for name, options in SETTINGS.items()
             }
-            print(name, result[name])
+        print(verifier, json.dumps(result[verifier], indent=1))
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def measured(corpus: Corpus, phrases: list[str], options: dict[str, Any]) -> dict[str, float]:
+    """Median milliseconds of a search without and with verifying, and their ratio."""
+    times: dict[bool, list[float]] = {False: [], True: []}
+    for phrase in phrases:
+        corpus.search(phrase, verify=True, **options)  # warm
+        for verify in (False, True) * ROUNDS:
+            began = time.perf_counter()
+            corpus.search(phrase, verify=verify, **options)
+            times[verify].append(1000 * (time.perf_counter() - began))
+    without, with_it = (statistics.median(times[verify]) for verify in (False, True))
+    return {
+        "ms without": round(without, 1),
+        "ms with": round(with_it, 1),
+        "ratio": round(with_it / without, 2),
+    }
 
 
 if __name__ == "__main__":

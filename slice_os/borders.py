@@ -22,6 +22,9 @@ SCORES = "border_scores.json"
 PUNCTUATION = re.compile(r"[.,;:?!…()\[\]{}\"“”«»|•—–。、，；：？！]|\n\s*\n")
 """Marks, and blank lines, that end or begin a clause or phrase."""
 
+_CLOSING = r"[)\]\"'”’]*"
+_FULL_STOP = re.compile(rf"\b(?:[a-z]{{3,}}|\w{{5,}}){_CLOSING}[.?!]{_CLOSING}\s+(?=[A-Z])")
+
 MARKED = 4.0
 LEAST = -6.0
 
@@ -49,18 +52,23 @@ class BorderScores:
         Returns:
             ``(n + 1,)`` from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
         """
-        places = (words[:, :2] - offset).tolist()
+        starts, ends = (words[:, :2] - offset).T
+        places = zip(starts.tolist(), ends.tolist(), strict=True)
         names = [text[start:end].casefold() for start, end in places]
-        scores = [MARKED]
-        for (_, end), (start, _), last, first in zip(
-            places, places[1:], names, names[1:], strict=False
-        ):
-            if PUNCTUATION.search(text, end, start):
-                scores.append(MARKED)
-            else:
-                score = self.last.get(last, 0.0) + self.first.get(first, 0.0)
-                scores.append(min(max(score, LEAST), MARKED))
-        return np.array([*scores, MARKED], dtype=np.float32)
+        last = [self.last.get(name, 0.0) for name in names[:-1]]
+        first = [self.first.get(name, 0.0) for name in names[1:]]
+        marks = [mark.start() for mark in PUNCTUATION.finditer(text)]
+        marked = np.searchsorted(marks, starts[1:]) > np.searchsorted(marks, ends[:-1])
+        between = np.where(marked, MARKED, np.clip(np.add(last, first), LEAST, MARKED))
+        return np.concatenate([[MARKED], between, [MARKED]]).astype(np.float32)
+
+
+def full_stops(text: str) -> list[int]:
+    """Where a sentence probably begins that an open bracket or quotation mark hides.
+
+    That is at a capital after a full stop, after a word that looks like no abbreviation.
+    """
+    return [stop.end() for stop in _FULL_STOP.finditer(text)]
 
 
 @cache

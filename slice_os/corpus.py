@@ -190,8 +190,7 @@ class Corpus(Searchable):
             checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document.
             complain: called for every unusable record.
-            enrich: called with every part of a document; returns it with more metadata, such as
-                `TopicTagger.tag` does.
+            enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
         Raises:
             InputError: if a path does not exist, or there is no such part.

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from slice_os.borders import border_scores
+from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
 from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
@@ -98,9 +98,10 @@ class HitBuilder:
     @cached_property
     def _borders(self) -> Borders:
         words = self._passage.encoded.words
-        scores = border_scores().borders(self._context.text, words, self._context.start)
+        text, start = self._context.text, self._context.start
         sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
-        return Borders(scores, sentence)
+        hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
+        return Borders(border_scores().borders(text, words, start), sentence + hidden)
 
     def _shown(self, span: ScoredSpan) -> Extent:
         """The unit of the query around a span, as far as the passage goes."""

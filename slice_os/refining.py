@@ -110,8 +110,9 @@ def refinement(
 
     Args:
         encoder: what makes the hits.
-        verifier: see `chosen_verifier`.
-        verify: see `chosen_verifier`.
+        verifier: the one to use; None for the bundled one.
+        verify: whether to verify; None to do so with a verifier that is given or, if the
+            probability decides, with the bundled one if it was fitted to this encoder.
         min_probability: least probability of a hit; None for any.
         order: ``score`` or ``probability``; None to leave hits as they come.
 
@@ -119,9 +120,11 @@ def refinement(
         InputError: if the hits have no probability, but it is to decide.
         ModelError: if there is no verifier, but one is wanted.
     """
-    chosen = chosen_verifier(verify, verifier, encoder)
-    made = Refinement(chosen, min_probability, order)
-    if made.needs_probability and chosen is None and encoder.calibration is None:
+    plain = Refinement(None, min_probability, order)
+    if verify is None and verifier is None and not plain.needs_probability:
+        return plain
+    made = replace(plain, verifier=chosen_verifier(verify, verifier, encoder))
+    if made.needs_probability and made.verifier is None and encoder.calibration is None:
         raise InputError(
             f"hits of {encoder.card.name} have no probability: it has no {CALIBRATION_FILE}; "
             "verify them, or fit one with `slice-os eval calibration`"

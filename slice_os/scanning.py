@@ -40,7 +40,7 @@ def scan(
         threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
             decides.
         encoder: None for the bundled default.
-        verify: whether the verifier reads the hits; None if it was fitted to this encoder.
+        verify: whether the verifier reads the hits; None to do so if the probability decides.
         min_probability: least probability of a hit; None for any.
         verifier: None for the bundled one.
         unit: how wide hits are; see `Corpus.search`.

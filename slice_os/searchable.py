@@ -13,7 +13,7 @@ from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import make_query, mine, search
 from slice_os.page import PageRequest
-from slice_os.refining import refinement
+from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
 from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SPAN
 from slice_os.verifier.claims import Verifier
@@ -59,7 +59,7 @@ class Searchable(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
-            verify: whether the verifier reads the hits; None if it was fitted to this encoder.
+            verify: whether the verifier reads the hits; None to do so if the probability decides.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
@@ -76,6 +76,10 @@ class Searchable(Contents):
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
+
+    def refinement(self, verify: bool | None = None) -> Refinement:
+        """What verifies hits of this store; see `search`."""
+        return refinement(self.encoder, self._verifier, verify)
 
     def mine(
         self,

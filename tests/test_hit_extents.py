@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.borders import LEAST, MARKED, border_scores
+from slice_os.borders import LEAST, MARKED, border_scores, full_stops
 from slice_os.collapsing import collapse
 from slice_os.documents import Segment
 from slice_os.errors import InputError
@@ -212,6 +212,20 @@ def test_function_words_end_nothing() -> None:
     assert before["cancel"] < 0 < before["because"] < MARKED == before["and"]
     assert scores[0] == scores[-1] == MARKED
     assert min(scores) >= LEAST
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("written notice. Furthermore, it", [16]),
+        ("ALL DAMAGES. NEITHER party", [13]),
+        ("see No. Five of Mr. Lee v. Us", []),
+        ('(he said "enough.") Then no', [20]),
+        ("", []),
+    ],
+)
+def test_full_stops_in_brackets(text: str, stops: list[int]) -> None:
+    assert full_stops(text) == stops
 
 
 @st.composite

@@ -236,6 +236,24 @@ class TestMining:
         assert all((hit.probability or 0) >= 0.5 for hit in hits if hit.topic == "likely")
         assert "1" in {hit.doc_id for hit in hits if hit.topic == "likely"}
 
+    @pytest.mark.parametrize(
+        ("unit", "text"),
+        [
+            ("clause", "My bill is much too high"),
+            ("sentence", "My bill is much too high, end my plan."),
+            ("turn", "My bill is much too high, end my plan."),
+        ],
+    )
+    def test_hits_are_as_wide_as_a_topic_wants(self, calls: Corpus, unit: str, text: str) -> None:
+        wide = replace(BILL, unit=unit)
+        (hit, *_) = (hit for hit in mine_topics(calls, [wide]) if hit.doc_id == "3")
+        assert hit.text == calls.text("3")[hit.start : hit.end] == text
+        assert hit.span is not None
+        assert hit.start <= hit.span.start < hit.span.end <= hit.end
+        (by_run, *_) = mine_topics(calls, [BILL], unit=unit)
+        assert by_run.text == text
+        assert Label.of(hit, True).text == text[: hit.span.end][hit.span.start :]
+
     def test_a_stream_has_the_hits_of_a_store(self, calls: Corpus, encoder: SpanEncoder) -> None:
         documents = [Document(doc_id, calls.text(doc_id)) for doc_id in calls]
         scanned = list(scan_topics(documents, [CANCEL, BILL], encoder=encoder))
@@ -401,18 +419,22 @@ class TestLearning:
         by_intent: dict[str, list[str]] = {}
         for text, intent in rows:
             by_intent.setdefault(intent, []).append(text)
-        names = sorted(by_intent)[::15]
+        names = sorted(by_intent)[::50]
+        others = [name for name in by_intent if name not in names]
         documents = [
             Document(f"{name} {number}", text)
-            for name in names
-            for number, text in enumerate(by_intent[name][40:55])
+            for group, most in ((names, 15), (others, 3))
+            for name in group
+            for number, text in enumerate(by_intent[name][40:][:most])
         ]
+        pool = [text for name in others for text in by_intent[name][:5]]
+        near = encoder.encode_phrases(pool)
         before, after = [], []
         for name in names:
             topic = Topic(name, tuple(by_intent[name][:5]))
-            others = [text for other in names if other != name for text in by_intent[other][:20]]
+            cosines = (near @ encoder.encode_phrases(topic.phrases).T).max(axis=1)
             labels = [Label(name, text, True) for text in by_intent[name][5:15]]
-            labels += [Label(name, text, False) for text in others[::17][:10]]
+            labels += [Label(name, pool[row], False) for row in np.argsort(-cosines)[:10]]
             before.append(topic)
             after.append(replace(topic, learned=learn(topic, labels, encoder)))
         assert macro_f1(after, documents, encoder) > macro_f1(before, documents, encoder) + 0.02

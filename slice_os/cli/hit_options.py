@@ -26,7 +26,7 @@ threshold_option = click.option(
 verify_option = click.option(
     "--verify/--no-verify",
     default=None,
-    help="Let the verifier read each hit for its probability; by default if it knows the model.",
+    help="Let the verifier read each hit for its probability; by default if that decides.",
 )
 min_probability_option = click.option(
     "--min-probability",

@@ -103,15 +103,16 @@ def mine(
 
     if bool(phrases) == bool(topic_paths):
         raise click.UsageError("give --phrase or --topics")
-    if topic_paths and threshold is not None:
-        raise click.UsageError("--threshold: with --topics, the files of the topics have it")
+    if topic_paths and (threshold is not None or min_probability is not None):
+        given = "--threshold" if min_probability is None else "--min-probability"
+        raise click.UsageError(f"{given}: with --topics, the files of the topics have it")
     if phrases and (exclusive or only_new or state or counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         if topic_paths:
             hits: Iterable[Hit] = mined_topics(
-                corpus, topic_paths, where, not candidates, exclusive
+                corpus, topic_paths, where, not candidates, exclusive, unit, verify
             )
             hits = new_hits(hits, corpus, state) if only_new or state else hits
         else:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
+from slice_os.cli.options import chosen_encoder
 from slice_os.cli.render import echo_json, printable
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
+    from slice_os.encoder import SpanEncoder
     from slice_os.filters import Condition
     from slice_os.results import Hit
 
@@ -83,13 +85,23 @@ def mined_topics(
     where: Sequence[Condition],
     exhaustive: bool,
     exclusive: bool,
+    unit: str,
+    verify: bool | None,
 ) -> Iterator[Hit]:
     """The hits of the topics in files and folders."""
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
 
     topics = read_topics(paths)
-    return mine_topics(corpus, topics, where=where, exhaustive=exhaustive, exclusive=exclusive)
+    return mine_topics(
+        corpus,
+        topics,
+        where=where,
+        exhaustive=exhaustive,
+        exclusive=exclusive,
+        unit=unit,
+        verify=verify,
+    )
 
 
 def new_hits(hits: Iterable[Hit], corpus: Corpus, state: str | None) -> Iterator[Hit]:
@@ -120,3 +132,13 @@ def show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | N
     for row in rows:
         place = f"{printable(row.place)}  " if row.place else ""
         click.echo(f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}")
+
+
+def loaded_encoder(
+    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+) -> SpanEncoder:
+    """The encoder that the options choose, for what has no store."""
+    from slice_os.encoder import SpanEncoder
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

@@ -1,13 +1,9 @@
-"""`slice-os topics`, and the options by which other commands use topics."""
+"""`slice-os topics`: checking, comparing and improving topics."""
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 import orjson
@@ -15,28 +11,19 @@ import orjson
 from slice_os.cli.options import (
     chosen_encoder,
     encoder_options,
-    id_field_option,
     optional_store_option,
     output_option,
     parse_filters,
     store_option,
-    text_field_option,
     where_option,
 )
-from slice_os.cli.render import complaint, echo_json, printable, render, styled
-from slice_os.cli.topic_options import exclusive_option, topic_paths, topics_option
+from slice_os.cli.render import echo_json, printable, render, styled
+from slice_os.cli.topic_options import exclusive_option, loaded_encoder, topic_paths
+from slice_os.cli.topic_tag import tag
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
-    from slice_os.documents import Document
-    from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.results import Hit
-    from slice_os.topics import TopicTagger
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-FILE_BATCH = 64
 MOST_EXAMPLES = 3
 
 
@@ -47,6 +34,9 @@ def topics() -> None:
     `slice-os mine --topics` finds their hits in a store, `slice-os ingest --topics` marks what
     it stores, and `slice-os review` asks you about hits.
     """
+
+
+topics.add_command(tag)
 
 
 @topics.command()
@@ -70,7 +60,7 @@ def test(
 
     found = read_topics(paths)
     wrong = right = 0
-    for outcome in run_examples(found, _encoder(model, engine, providers, threads)):
+    for outcome in run_examples(found, loaded_encoder(model, engine, providers, threads)):
         right += outcome.right
         wrong += not outcome.right
         if _wants_json(as_json):
@@ -110,7 +100,7 @@ def lint(
 
     encoder = chosen_encoder(model, engine, providers, threads)
     if store is None:
-        problems = find_problems(paths, _encoder(model, engine, providers, threads))
+        problems = find_problems(paths, loaded_encoder(model, engine, providers, threads))
     else:
         with Corpus(store, encoder) as corpus:
             problems = find_problems(paths, corpus.encoder, corpus)
@@ -214,51 +204,6 @@ def diff(
 
 
 @topics.command()
-@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
-@topics_option(required=True)
-@id_field_option
-@text_field_option
-@click.option("--hits", "with_hits", is_flag=True, help="Also add the hits, as `topic_hits`.")
-@exclusive_option
-@encoder_options
-def tag(
-    files: tuple[str, ...],
-    topic_paths: tuple[str, ...],
-    id_field: str,
-    text_field: str,
-    with_hits: bool,
-    exclusive: bool,
-    model: str | None,
-    engine: str,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> int:
-    """Add the field `topics` to JSON lines: the names of their topics.
-
-    Reads standard input, or each FILE; what is piped in is answered line by line. A line that
-    cannot be used is reported on standard error, and the exit status is 1.
-    """
-    from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.topics import TopicTagger
-    from slice_os.topics.files import read_topics
-
-    found = read_topics(topic_paths)
-    tagger = TopicTagger(found, _encoder(model, engine, providers, threads), exclusive)
-    bad = 0
-    for name in files or ("-",):
-        with click.open_file(name, "rb") as stream:
-            records = _records(name, stream, ReadOptions(id_field, text_field))
-            # A person or a program may wait for the answer to a line.
-            size = 1 if name == "-" else FILE_BATCH
-            while batch := list(islice(records, size)):
-                for record in (each for each in batch if isinstance(each, BadRecord)):
-                    bad += 1
-                    click.echo(complaint(record), err=True)
-                _tag_batch([each for each in batch if isinstance(each, tuple)], tagger, with_hits)
-    return 1 if bad else 0
-
-
-@topics.command()
 @topic_paths
 @click.option(
     "--labels",
@@ -291,7 +236,7 @@ def learn(
     from slice_os.topics.learning import learn as learn_topic
 
     labels = read_labels(labels_file)
-    encoder = _encoder(model, engine, providers, threads)
+    encoder = loaded_encoder(model, engine, providers, threads)
     for path in topic_files(paths):
         topic = read_topic(path)
         mine = of_topic(labels, topic.name)
@@ -308,50 +253,9 @@ def _wants_json(as_json: bool | None) -> bool:
     return not sys.stdout.isatty() if as_json is None else as_json
 
 
-def _encoder(
-    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
-) -> SpanEncoder:
-    from slice_os.encoder import SpanEncoder
-
-    encoder = chosen_encoder(model, engine, providers, threads)
-    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)
-
-
 def _corpus(
     store: str, model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
 ) -> Corpus:
     from slice_os.corpus import Corpus
 
     return Corpus(store, chosen_encoder(model, engine, providers, threads))
-
-
-def _records(
-    name: str, stream: IO[bytes], options: ReadOptions
-) -> Iterator[tuple[dict[str, Any], Document] | BadRecord]:
-    """Each line with its document, or why it has none."""
-    from slice_os.ingest.readers import BadRecord
-    from slice_os.ingest.readers.json_lines import read_jsonl
-
-    for number, line in enumerate(stream, start=1):
-        if line.isspace():
-            continue
-        for found in read_jsonl(name, io.BytesIO(line), options):
-            if isinstance(found, BadRecord):
-                yield replace(found, line=number)
-            else:
-                yield orjson.loads(line), found
-
-
-def _tag_batch(
-    batch: list[tuple[dict[str, Any], Document]], tagger: TopicTagger, with_hits: bool
-) -> None:
-    """Print records with their topics."""
-    documents = [replace(document, id=str(number)) for number, (_, document) in enumerate(batch)]
-    hits: list[list[Hit]] = [[] for _ in batch]
-    for hit in tagger.scan(documents):
-        hits[int(hit.doc_id)].append(hit)
-    for (row, document), found in zip(batch, hits, strict=True):
-        row["topics"] = sorted({hit.topic for hit in found if hit.topic})
-        if with_hits:
-            row["topic_hits"] = [replace(hit, doc_id=document.id).to_dict() for hit in found]
-        echo_json(orjson.dumps(row))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
+from slice_os.refining import refinement
 from slice_os.results import Hit
 from slice_os.scanning import scan
-from slice_os.topics.assignment import Rule, SpanCosines, assign, countered
+from slice_os.topics.assignment import Rule, SpanCosines, Verify, assign, countered
 from slice_os.topics.run import make_rules, span_cosines, wordings
 from slice_os.topics.topic import Cut, Topic
 
@@ -58,15 +59,23 @@ class Outcome:
         return f"{told}; counter-phrase {phrase!r} has {cosine:.3f}"
 
 
-def run_examples(topics: Sequence[Topic], encoder: SpanEncoder) -> Iterator[Outcome]:
+def run_examples(
+    topics: Sequence[Topic], encoder: SpanEncoder, verify: bool | None = None
+) -> Iterator[Outcome]:
     """Try every example of every topic.
 
     Each example is a text of its own, and each topic counts for itself. Conditions on metadata
     do not apply, since examples have none.
 
+    Args:
+        topics: with their examples.
+        encoder: of the stores that the topics are for.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+
     Raises:
         InputError: as `mine_topics`.
     """
+    refine = refinement(encoder, verify=verify)
     for rule in make_rules(topics, encoder):
         topic = replace(rule.topic, where=())
         examples = [(text, True) for text in topic.must_match]
@@ -75,19 +84,27 @@ def run_examples(topics: Sequence[Topic], encoder: SpanEncoder) -> Iterator[Outc
             continue
         documents = [Document(str(number), text) for number, (text, _) in enumerate(examples)]
         hits: dict[str, list[Hit]] = {document.id: [] for document in documents}
-        for hit in scan(documents, wordings([topic]), threshold=-1, encoder=encoder):
+        for hit in _all_hits(documents, topic, encoder):
             hits[hit.doc_id].append(hit)
         cosines = span_cosines([rule], encoder)
         for document, (text, wanted) in zip(documents, examples, strict=True):
             found = hits[document.id]
-            yield _outcome(Rule(topic, rule.cut), text, wanted, found, cosines)
+            tried = Rule(topic, rule.cut)
+            yield _outcome(tried, text, wanted, found, cosines, refine.each)
 
 
-def _outcome(rule: Rule, text: str, wanted: bool, hits: list[Hit], cosines: SpanCosines) -> Outcome:
+def _all_hits(documents: Sequence[Document], topic: Topic, encoder: SpanEncoder) -> Iterator[Hit]:
+    """The hits of a topic's phrases and counter-phrases, however far."""
+    return scan(documents, wordings([topic]), threshold=-1, encoder=encoder, verify=False)
+
+
+def _outcome(
+    rule: Rule, text: str, wanted: bool, hits: list[Hit], cosines: SpanCosines, verify: Verify
+) -> Outcome:
     topic = rule.topic
-    matched = list(assign(hits, [rule], cosines))
+    matched = list(assign(hits, [rule], cosines, verify=verify))
     free = replace(topic, counter_phrases=(), learned=replace(topic.learned, counter_phrases=()))
-    near = matched or assign(hits, [Rule(free, Cut())], cosines)
+    near = matched or assign(hits, [Rule(free, Cut())], cosines, verify=verify)
     nearest = max(near, key=lambda hit: hit.cosine, default=None)
     counter = None
     if nearest is not None and not matched:

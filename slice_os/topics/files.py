@@ -16,6 +16,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.filters import Condition, parse_where
+from slice_os.search_options import UNITS
 from slice_os.topics.topic import Learned, Topic
 
 if sys.version_info >= (3, 11):
@@ -23,7 +24,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-UNITS = ("span", "clause", "sentence", "turn")
 CUTS = ("threshold", "min_probability", "precision")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _LEARNED = re.compile(r"^\[learned\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)

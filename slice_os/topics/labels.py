@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.results import Context, Hit
+from slice_os.results import Context, Extent, Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,12 @@ class Label:
 
     @classmethod
     def of(cls, hit: Hit, right: bool) -> Label:
-        """A label of a hit of a topic."""
-        place = (hit.doc_id, hit.start, hit.end, hit.context)
-        return cls(hit.topic or "", hit.text, right, *place)
+        """A label of the span of a hit of a topic."""
+        span = hit.span or Extent(hit.start, hit.end)
+        begin = hit.context.start
+        text = hit.context.text[span.start - begin : span.end - begin]
+        place = (hit.doc_id, span.start, span.end, hit.context)
+        return cls(hit.topic or "", text, right, *place)
 
     def to_json(self) -> bytes:
         """The label as one line of JSON, including the newline."""

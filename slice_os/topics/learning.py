@@ -14,15 +14,17 @@ import numpy as np
 from slice_os.arrays import Float64Array, FloatArray, IntArray
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.refining import Refinement, refinement
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.vectors import SpanVectors
+from slice_os.verifier.claims import Claim, claim_in
 from slice_os.words import find_words
 
 # Chosen on training utterances of CLINC150, checked on those of Banking77.
 STEEPNESS = 30.0
 PRIOR_WIDTH = 0.04
-TOWARDS_RIGHT = 0.5
+TOWARDS_RIGHT = 0.25
 RAISE = 0.04
 SHARE_OF_RIGHT = 0.25
 BELOW_IF_EXCLUSIVE = 0.1
@@ -44,6 +46,7 @@ def learn(
     encoder: SpanEncoder,
     *,
     exclusive: bool = False,
+    verify: bool | None = None,
     today: date | None = None,
 ) -> Learned:
     """What labels tell about a topic; what it learned before does not count.
@@ -58,6 +61,8 @@ def learn(
         encoder: of the store that the topic is for.
         exclusive: words count for the nearest of many topics alone, so that the others keep out
             what a lower threshold lets in.
+        verify: whether the probabilities of hits will be those of the verifier; see
+            `Corpus.search`.
         today: the day to note; None for the present one.
 
     Raises:
@@ -91,17 +96,10 @@ def learn(
         and labels[row].text not in topic.phrases
         and (vectors[right] @ vectors[row] <= cosines[right]).all()
     ]
-    offset, scale = 0.0, 1.0
-    if encoder.calibration is not None:
-        wordings = [*topic.phrases, *(labels[row].text for row in added)]
-        odds = log_odds(
-            encoder.calibration.probabilities(
-                cosines,
-                [_words(wordings[column]) for column in nearest],
-                [_words(label.text) for label in labels],
-            )
-        )
-        offset, scale = fit_calibration(odds, is_right)
+    wordings = [*topic.phrases, *(labels[row].text for row in added)]
+    phrases = [wordings[column] for column in nearest]
+    odds = _log_odds(labels, phrases, cosines, encoder, refinement(encoder, verify=verify))
+    offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
     wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
     by_probability = topic.min_probability is not None
     return Learned(
@@ -167,11 +165,36 @@ def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
     )
 
 
-def log_odds(probabilities: Float64Array) -> Float64Array:
-    """Log-odds of probabilities, which are kept off 0 and 1."""
-    bounded = np.clip(probabilities, EDGE, 1 - EDGE)
+def _log_odds(
+    labels: Sequence[Label],
+    phrases: Sequence[str],
+    cosines: FloatArray,
+    encoder: SpanEncoder,
+    refine: Refinement,
+) -> Float64Array | None:
+    """Log-odds that each label's words say the phrase; None if hits have no probability."""
+    given: Float64Array | None = None
+    if encoder.calibration is not None:
+        lengths = ([_words(text) for text in phrases], [_words(label.text) for label in labels])
+        given = encoder.calibration.probabilities(cosines, *lengths)
+    if refine.verifier is not None:
+        claims = [
+            _claim(label, phrase, None if given is None else float(given[row]))
+            for row, (label, phrase) in enumerate(zip(labels, phrases, strict=True))
+        ]
+        given = np.array([verdict.probability for verdict in refine.verifier.check(claims)])
+    if given is None:
+        return None
+    bounded = np.clip(given, EDGE, 1 - EDGE)
     odds: Float64Array = np.log(bounded / (1 - bounded))
     return odds
+
+
+def _claim(label: Label, phrase: str, prior: float | None) -> Claim:
+    if label.context is None:
+        return Claim(phrase, label.text, 0, len(label.text), prior)
+    begin, text = label.context.start, label.context.text
+    return claim_in(phrase, text, label.start - begin, label.end - begin, prior)
 
 
 def _unlike(given: FloatArray, vectors: FloatArray, rows: IntArray) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
+from slice_os.refining import Refinement
 from slice_os.results import Hit
 from slice_os.topics.assignment import assign
 from slice_os.topics.examples import run_examples
@@ -120,7 +121,7 @@ def _shadowed(topics: dict[Path, Topic], corpus: Corpus) -> Iterator[Problem]:
             yield hit
 
     cosines = span_cosines(rules, corpus.encoder)
-    hits = assign(counted(mine_phrases(corpus, rules)), rules, cosines)
+    hits = assign(counted(mine_phrases(corpus, rules, Refinement())), rules, cosines)
     counts = Counter((hit.topic, hit.phrase) for hit in hits)
     for path, topic in topics.items():
         for phrase in topic.phrases:

@@ -13,7 +13,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter
 from slice_os.results import Hit
-from slice_os.topics.assignment import Rule, assign
+from slice_os.topics.assignment import assign
 from slice_os.topics.run import make_rules, mine_phrases, span_cosines
 from slice_os.topics.topic import Cut, Topic
 
@@ -63,10 +63,12 @@ def near_misses(
         and_hits: also the hits themselves.
     """
     rules = make_rules(topics, corpus.encoder)
-    wide = [Rule(rule.topic, _lowered(rule.cut, margin)) for rule in rules]
+    wide = [replace(rule, cut=_lowered(rule.cut, margin)) for rule in rules]
     cuts = {rule.topic.name: rule.cut for rule in rules}
     cosines = span_cosines(rules, corpus.encoder)
-    for hit in assign(mine_phrases(corpus, wide, where), wide, cosines):
+    refine = corpus.refinement()
+    hits = mine_phrases(corpus, wide, refine, where)
+    for hit in assign(hits, wide, cosines, verify=refine.each):
         if and_hits or not cuts[hit.topic or ""].admits(hit):
             yield hit
 

@@ -23,7 +23,8 @@ def to_review(hits: Iterable[Hit], labels: Sequence[Label], cuts: dict[str, Cut]
     seen = {(label.topic, _folded(label.text)) for label in labels}
     queues: dict[str, list[Hit]] = defaultdict(list)
     for hit in hits:
-        key = (hit.topic or "", _folded(hit.text))
+        label = Label.of(hit, right=True)
+        key = (label.topic, _folded(label.text))
         if key not in seen:
             seen.add(key)
             queues[key[0]].append(hit)

@@ -10,7 +10,9 @@ from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.filters import Filter
+from slice_os.refining import Refinement
 from slice_os.results import Hit
+from slice_os.search_options import LOW_THRESHOLD, SPAN, check_unit
 from slice_os.topics.assignment import Rule, SpanCosines, assign
 from slice_os.topics.topic import Topic
 from slice_os.topics.vectors import SpanVectors
@@ -26,6 +28,8 @@ def mine_topics(
     where: Filter | None = None,
     exhaustive: bool = True,
     exclusive: bool = False,
+    unit: str = SPAN,
+    verify: bool | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a store, in one pass.
 
@@ -35,6 +39,8 @@ def mine_topics(
         where: conditions on metadata for all topics, besides their own; see `Corpus.search`.
         exhaustive: score every passage; see `Corpus.mine`.
         exclusive: words count for the nearest topic alone.
+        unit: how wide hits are of topics that do not say it; see `Corpus.search`.
+        verify: whether the verifier reads the hits of topics; see `Corpus.search`.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
@@ -42,25 +48,35 @@ def mine_topics(
     Raises:
         InputError: on no topic, two with one name, or one cut by probability if the model has none.
     """
-    rules = make_rules(topics, corpus.encoder)
-    hits = mine_phrases(corpus, rules, where, exhaustive)
-    yield from assign(hits, rules, span_cosines(rules, corpus.encoder), exclusive)
+    rules = make_rules(topics, corpus.encoder, unit)
+    refine = corpus.refinement(verify)
+    hits = mine_phrases(corpus, rules, refine, where, exhaustive)
+    cosines = span_cosines(rules, corpus.encoder)
+    yield from assign(hits, rules, cosines, exclusive, refine.each)
 
 
 def mine_phrases(
-    corpus: Corpus, rules: Sequence[Rule], where: Filter | None = None, exhaustive: bool = True
+    corpus: Corpus,
+    rules: Sequence[Rule],
+    refine: Refinement,
+    where: Filter | None = None,
+    exhaustive: bool = True,
 ) -> Iterator[Hit]:
-    """The hits of every phrase and counter-phrase that `assign` chooses from; see `mine_topics`."""
+    """The hits of every phrase and counter-phrase that `assign` chooses from; see `mine_topics`.
+
+    They are not verified yet: only those that `assign` leaves need it.
+    """
     return corpus.iter_mine(
         wordings(rule.topic for rule in rules),
-        threshold=least_cosine(rules, corpus.encoder),
+        threshold=least_cosine(rules, corpus.encoder, refine),
         where=where,
         exhaustive=exhaustive,
+        verify=False,
     )
 
 
-def make_rules(topics: Sequence[Topic], encoder: SpanEncoder) -> list[Rule]:
-    """Topics with what their hits need.
+def make_rules(topics: Sequence[Topic], encoder: SpanEncoder, unit: str = SPAN) -> list[Rule]:
+    """Topics with what their hits need, and how wide they are.
 
     Raises:
         InputError: as `mine_topics`.
@@ -70,7 +86,9 @@ def make_rules(topics: Sequence[Topic], encoder: SpanEncoder) -> list[Rule]:
     names = [topic.name for topic in topics]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"two topics are called {twice!r}; give each a name of its own")
-    rules = [Rule(topic, topic.cut(encoder.card.threshold)) for topic in topics]
+    check_unit(unit)
+    usual = encoder.card.threshold
+    rules = [Rule(topic, topic.cut(usual), topic.unit or unit) for topic in topics]
     for rule in rules:
         if not rule.topic.phrases:
             raise InputError(f"topic {rule.topic.name!r} has no phrase")
@@ -97,12 +115,15 @@ def wordings(topics: Iterable[Topic]) -> list[str]:
     )
 
 
-def least_cosine(rules: Sequence[Rule], encoder: SpanEncoder) -> float:
-    """A cosine that every hit of these topics has."""
-    return min(
-        max(rule.cut.cosine, _cosine_for(rule, encoder) if rule.cut.probability else -1.0)
-        for rule in rules
-    )
+def least_cosine(rules: Sequence[Rule], encoder: SpanEncoder, refine: Refinement) -> float:
+    """A cosine that every hit of these topics has; a low one if a verifier decides."""
+
+    def least(rule: Rule) -> float:
+        if not rule.cut.probability:
+            return rule.cut.cosine
+        return _cosine_for(rule, encoder) if refine.verifier is None else LOW_THRESHOLD
+
+    return min(map(least, rules))
 
 
 def _cosine_for(rule: Rule, encoder: SpanEncoder) -> float:

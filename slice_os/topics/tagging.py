@@ -10,6 +10,7 @@ from slice_os.encoder import SpanEncoder
 from slice_os.ingest.passages import encode_documents
 from slice_os.mining import make_query
 from slice_os.passages import DocumentPart, EncodedPassage
+from slice_os.refining import refinement
 from slice_os.results import Hit
 from slice_os.scanning import part_hits
 from slice_os.topics.assignment import assign
@@ -26,19 +27,25 @@ class TopicTagger:
         topics: what to look for.
         encoder: of the documents.
         exclusive: words count for the nearest topic alone.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
 
     Raises:
         InputError: as `mine_topics`.
     """
 
     def __init__(
-        self, topics: Sequence[Topic], encoder: SpanEncoder, exclusive: bool = False
+        self,
+        topics: Sequence[Topic],
+        encoder: SpanEncoder,
+        exclusive: bool = False,
+        verify: bool | None = None,
     ) -> None:
         self._encoder = encoder
         self._rules = make_rules(topics, encoder)
         self._query = make_query(encoder, wordings(topics))
         self._cosines = span_cosines(self._rules, encoder)
-        self._least = least_cosine(self._rules, encoder)
+        self._refine = refinement(encoder, verify=verify)
+        self._least = least_cosine(self._rules, encoder, self._refine)
         self._exclusive = exclusive
 
     def scan(self, documents: Iterable[Document]) -> Iterator[Hit]:
@@ -49,7 +56,7 @@ class TopicTagger:
     def hits(self, part: DocumentPart) -> Iterator[Hit]:
         """The hits of topics in a part of a document."""
         hits = part_hits(part, self._query, self._least)
-        return assign(hits, self._rules, self._cosines, self._exclusive)
+        return assign(hits, self._rules, self._cosines, self._exclusive, self._refine.each)
 
     def tag(self, part: DocumentPart) -> DocumentPart:
         """The part with a field ``topic_NAME``, true, in each passage that has a hit of a topic."""
@@ -71,6 +78,7 @@ def scan_topics(
     *,
     encoder: SpanEncoder | None = None,
     exclusive: bool = False,
+    verify: bool | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a stream of documents; nothing is stored.
 
@@ -79,6 +87,7 @@ def scan_topics(
         topics: what to look for.
         encoder: None for the bundled default.
         exclusive: words count for the nearest topic alone.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
@@ -86,4 +95,4 @@ def scan_topics(
     Raises:
         InputError: as `mine_topics`.
     """
-    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive).scan(documents)
+    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify).scan(documents)

@@ -1,0 +1,51 @@
+"""Hits as wide as their topic wants them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from slice_os.borders import border_scores
+from slice_os.hit_builder import CLAUSE_BORDER
+from slice_os.places import passage_sentences
+from slice_os.results import Extent, Hit
+from slice_os.search_options import CLAUSE, SENTENCE, SPAN
+from slice_os.words import find_words, touched_words
+
+
+def widened(hit: Hit, unit: str) -> Hit:
+    """A hit with the text and offsets of the unit around its span, as far as its passage goes."""
+    if unit in ("", SPAN) or hit.span is not None:
+        return hit
+    context = hit.context
+    if unit == CLAUSE:
+        wide = _clause(hit)
+    elif unit == SENTENCE or hit.turn is None:
+        wide = hit.sentence
+    else:
+        wide = hit.turn
+    if wide is None:
+        return hit
+    start, end = max(wide.start, context.start), min(wide.end, context.end)
+    text = context.text[start - context.start : end - context.start]
+    return replace(hit, start=start, end=end, text=text, span=Extent(hit.start, hit.end))
+
+
+def _clause(hit: Hit) -> Extent | None:
+    """From the last border of a clause before the span to the first one after it."""
+    context = hit.context
+    words = find_words(context.text) + context.start
+    first, end = touched_words(words, hit.start, hit.end)
+    if first == end:
+        return None
+    sentence = np.searchsorted(
+        passage_sentences(context.text, context.start), words[:, 0], side="right"
+    )
+    scores = border_scores().borders(context.text, words, context.start)
+    is_border = scores >= CLAUSE_BORDER
+    is_border[1:-1] |= np.diff(sentence) != 0
+    borders = np.flatnonzero(is_border)
+    first = int(borders[borders <= first].max())
+    end = int(borders[borders >= end].min())
+    return Extent(int(words[first, 0]), int(words[end - 1, 1]))
