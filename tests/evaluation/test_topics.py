@@ -20,8 +20,8 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic
-from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, normalised
+from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors
 
 from .commands import run_harness
 
@@ -157,7 +157,7 @@ class TestMeasures:
 
 class TestScoring:
     SPANS = BestSpans(
-        {"a": 0, "b": 1, "c": 2, "d": 3},
+        PhraseVectors({"a": 0, "b": 1, "c": 2, "d": 3}, np.eye(4, dtype=np.float32)),
         np.array([[0.9, 0.5, 0.8, 0.1], [0.3, 0.6, 0.4, 0.7]], dtype=np.float32),
         np.ones((2, 4), dtype=np.uint8),
     )
@@ -174,6 +174,17 @@ class TestScoring:
         assert self.scores("cosine", *topics) == [[0.9, 0.6], [0.8, 0.7]]
         assert self.scores("two best phrases", *topics) == [[0.7, 0.45], [0.45, 0.55]]
         assert self.scores("cosine, nearest topic", *topics) == [[0.9, none], [none, 0.7]]
+
+    def test_phrases_near_other_topics_lose(self) -> None:
+        vectors = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=np.float32)
+        near = BestSpans(
+            PhraseVectors(self.SPANS.phrases.columns, vectors),
+            self.SPANS.cosines,
+            self.SPANS.words,
+        )
+        topics = [PhraseTopic(name, (name,)) for name in "abc"]
+        # a and c are alike: their cosines with others are 1 and 0.
+        assert normalised(near, topics, None)[0, :3] == pytest.approx([0.65, 0.5, 0.55])
 
     def test_counter_phrases_put_documents_out(self) -> None:
         topics = PhraseTopic("one", ("b",), ("c",)), PhraseTopic("two", ("d",))

@@ -153,9 +153,12 @@ def run(
             "Averages over topics. f1: with one threshold for all topics, chosen on the training "
             "parts of the other sets; f1_best_one and f1_best_each: with the threshold for all, "
             "or for each topic, that is best on the test part, which nobody knows beforehand.",
-            "Nearest topic: a document has the topic whose phrases it is nearest to, or none. "
-            "labels: so many texts of the training part were labelled for each topic, the least "
-            "certain first; right ones became phrases, wrong ones counter-phrases.",
+            "cosine: of the best span; probability: of that span, by the model's calibration; "
+            "normalised: the cosine less half of the phrase's mean cosine with the five nearest "
+            "phrases of other topics, and a soft maximum over the topic's phrases.",
+            "nearest topic: a document has the topic with the best score alone, or none. labels: "
+            "so many texts of the training part were labelled for each topic, the least certain "
+            "first; right ones became phrases, wrong ones counter-phrases.",
         ),
         keys=("labels",),
         main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),

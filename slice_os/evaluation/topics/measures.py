@@ -79,11 +79,19 @@ def one_threshold(sets: Sequence[Scored]) -> float:
     """The threshold with the best macro F1, on average over sets."""
     finite = np.concatenate([one.scores[np.isfinite(one.scores)] for one in sets])
     grid = np.unique(np.quantile(finite, np.linspace(0, 1, GRID) ** 0.25))
-    means = [
-        np.mean([f1_at(one.scores, one.gold, threshold).mean() for one in sets])
-        for threshold in grid
-    ]
+    means = np.mean([_macro_f1(one, grid) for one in sets], axis=0)
     return float(grid[int(np.argmax(means))])
+
+
+def _macro_f1(scored: Scored, thresholds: Numbers) -> Numbers:
+    """``(n_thresholds,)`` the mean of `f1_at` over topics."""
+    total = np.zeros(len(thresholds))
+    for scores, gold in zip(scored.scores, scored.gold, strict=True):
+        right = np.sort(scores[gold])
+        given = len(scores) - np.searchsorted(np.sort(scores), thresholds)
+        both = len(right) - np.searchsorted(right, thresholds)
+        total += 2 * both / np.maximum(given + len(right), 1)
+    return total / len(scored.gold)
 
 
 def _ranked(ranking: FloatArray, gold: Flags) -> Flags:

@@ -18,25 +18,6 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class BestSpans:
-    """The best spans of documents.
-
-    Attributes:
-        columns: the column of each phrase.
-        cosines: ``(n_documents, n_phrases)``.
-        words: ``(n_documents, n_phrases)`` number of words of the span.
-    """
-
-    columns: Mapping[str, int]
-    cosines: FloatArray
-    words: npt.NDArray[np.uint8]
-
-    def rows(self, chosen: slice) -> BestSpans:
-        """Those of some of the documents."""
-        return BestSpans(self.columns, self.cosines[chosen], self.words[chosen])
-
-
-@dataclass(frozen=True, slots=True)
 class PhraseVectors:
     """Vectors of phrases by themselves.
 
@@ -47,6 +28,25 @@ class PhraseVectors:
 
     columns: Mapping[str, int]
     vectors: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class BestSpans:
+    """The best spans of documents.
+
+    Attributes:
+        phrases: what they were found for, a column each.
+        cosines: ``(n_documents, n_phrases)``.
+        words: ``(n_documents, n_phrases)`` number of words of the span.
+    """
+
+    phrases: PhraseVectors
+    cosines: FloatArray
+    words: npt.NDArray[np.uint8]
+
+    def rows(self, chosen: slice) -> BestSpans:
+        """Those of some of the documents."""
+        return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen])
 
 
 def phrase_vectors(encoder: TextEncoder, *blocks: Sequence[str]) -> PhraseVectors:
@@ -92,7 +92,7 @@ def best_spans(
     for row, (aligned, vectors) in enumerate(encoded):
         if len(aligned.words):
             cosines[row], words[row] = _best(vectors, aligned.words, phrases.vectors)
-    return BestSpans(phrases.columns, cosines, words)
+    return BestSpans(phrases, cosines, words)
 
 
 def _best(
