@@ -8,7 +8,6 @@ meet count as neutral, so in other languages punctuation decides.
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -23,8 +22,8 @@ SCORES = "border_scores.json"
 PUNCTUATION = re.compile(r"[.,;:?!…()\[\]{}\"“”«»|•—–。、，；：？！]|\n\s*\n")
 """Marks, and blank lines, that end or begin a clause or phrase."""
 
-_FULL_STOP = re.compile(r"[)\]\"'”’]*[.?!][)\]\"'”’]*\s")
-_ABBREVIATION = 4
+_CLOSING = r"[)\]\"'”’]*"
+_FULL_STOP = re.compile(rf"\b(?:[a-z]{{3,}}|\w{{5,}}){_CLOSING}[.?!]{_CLOSING}\s+(?=[A-Z])")
 
 MARKED = 4.0
 LEAST = -6.0
@@ -53,38 +52,23 @@ class BorderScores:
         Returns:
             ``(n + 1,)`` from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
         """
-        places = (words[:, :2] - offset).tolist()
+        starts, ends = (words[:, :2] - offset).T
+        places = zip(starts.tolist(), ends.tolist(), strict=True)
         names = [text[start:end].casefold() for start, end in places]
-        scores = [MARKED]
-        pairs = zip(itertools.pairwise(places), itertools.pairwise(names), strict=True)
-        for ((_, end), (start, _)), (last, first) in pairs:
-            if PUNCTUATION.search(text, end, start):
-                scores.append(MARKED)
-            else:
-                score = self.last.get(last, 0.0) + self.first.get(first, 0.0)
-                scores.append(min(max(score, LEAST), MARKED))
-        return np.array([*scores, MARKED], dtype=np.float32)
+        last = [self.last.get(name, 0.0) for name in names[:-1]]
+        first = [self.first.get(name, 0.0) for name in names[1:]]
+        marks = [mark.start() for mark in PUNCTUATION.finditer(text)]
+        marked = np.searchsorted(marks, starts[1:]) > np.searchsorted(marks, ends[:-1])
+        between = np.where(marked, MARKED, np.clip(np.add(last, first), LEAST, MARKED))
+        return np.concatenate([[MARKED], between, [MARKED]]).astype(np.float32)
 
 
-def full_stops(text: str, words: IntArray, offset: int) -> IntArray:
-    """Where a sentence probably ends that an open bracket or quotation mark hides.
+def full_stops(text: str) -> list[int]:
+    """Where a sentence probably begins that an open bracket or quotation mark hides.
 
-    Args:
-        text: of a passage.
-        words: ``(n, ≥ 2)`` start and end of each word in the document.
-        offset: first code point of the passage in the document.
-
-    Returns:
-        ``(n,)``, 1 for each word before which there is a full stop, after a word that looks like
-        no abbreviation, and before a capital; else 0.
+    That is at a capital after a full stop, after a word that looks like no abbreviation.
     """
-    places = (words[:, :2] - offset).tolist()
-    found = [0]
-    for (begin, end), (start, _) in itertools.pairwise(places):
-        whole = text[begin:end].islower() or end - begin > _ABBREVIATION
-        stopped = whole and _FULL_STOP.match(text, end, start) and text[start].isupper()
-        found.append(int(bool(stopped)))
-    return np.array(found[: len(places)], dtype=np.int64)
+    return [stop.end() for stop in _FULL_STOP.finditer(text)]
 
 
 @cache

@@ -100,7 +100,7 @@ class HitBuilder:
         words = self._passage.encoded.words
         text, start = self._context.text, self._context.start
         sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
-        hidden = np.cumsum(full_stops(text, words, start))
+        hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
 
     def _shown(self, span: ScoredSpan) -> Extent:

@@ -109,6 +109,22 @@ class TestIngest:
         assert lines[5] == "slice-os: 5 records could not be used, see s/dead-letters.jsonl"
         assert len(Path("s/dead-letters.jsonl").read_text().splitlines()) == 5
 
+    def test_scan_reads_as_ingest_does(self, run: Run) -> None:
+        Path("calls.csv").write_bytes(
+            "id;call;who;said\n1;a;agent;Grüße.\n2;a;customer;Please cancel my order.\n".encode(
+                "cp1252"
+            )
+        )
+        reading = ["--group-by", "call", "--speaker-field", "who", "--text-field", "said"]
+        reading += ["--encoding", "cp1252", "--delimiter", ";", "--language", "de"]
+        run("ingest", "calls.csv", "--store", "s", *reading)
+        asked = ["-p", "please cancel my order", "--threshold", "0.9"]
+        (mined,) = run("mine", *asked, "--store", "s").hits()
+        (scanned,) = run("scan", "calls.csv", *asked, *reading).hits()
+        assert (scanned["doc_id"], scanned["text"]) == ("a", "Please cancel my order")
+        for name in ("doc_id", "start", "end", "text"):
+            assert scanned[name] == mined[name]
+
     def test_says_which_files_in_an_archive_were_skipped(self, run: Run, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "docs.zip", "w") as archive:
             for name in ("a.txt", "img/b.PNG", "img/c.png", "LICENSE"):

@@ -12,7 +12,7 @@ from slice_os.verifier.combined import Combination, CombinedVerifier, read_combi
 from slice_os.verifier.fitting import fit_combination
 
 SAID = np.array([[0.1, 0.5], [0.3, 0.5], [0.45, 0.5], [0.55, 0.5], [0.7, 0.5], [0.9, 0.5]] * 10)
-RIGHT = SAID[:, 0] + np.tile([-0.15, 0.15], 30) > 0.5
+RIGHT = SAID[:, 0] + np.tile([-0.15, -0.15, 0.15, 0.15], 15) > 0.5
 PRIORS = np.full(60, 0.5)
 
 

@@ -185,12 +185,26 @@ class TestNames:
             ("Customer", "Too dear.", None, None),
         ]
 
+    def test_two_lines_of_two_roles(self) -> None:
+        text = "Customer: I want to cancel.\nAgent 1: Why?\n"
+        expected = [("Customer", "I want to cancel.", None, None), ("Agent 1", "Why?", None, None)]
+        assert said(read("text", text)[0]) == expected
+
+    def test_chats_of_zoom(self) -> None:
+        expected = [("Ann Lee", "Note: hi", 43323, None), ("Bo", "Fine", 43330, None)]
+        chat = "12:02:03 From Ann Lee to Everyone:\n\tNote: hi\n12:02:10 From Bo To Ann:\n\tFine\n"
+        assert said(read("text", chat)[0]) == expected
+        chat = "12:02:03\t From  Ann Lee : Note: hi\n12:02:10\t From  Bo to Everyone : Fine\n"
+        assert said(read("text", chat)[0]) == expected
+
     @pytest.mark.parametrize(
         "text",
         [
             "Agreement: a contract.\nParty: who signs.\nTerm: a year.\nFee: none.\n",
             "Note: one.\nAnd a long text follows here.\nNote: two.\nMore of it.\n",
             "http://a.b: x\nhttp://a.b: y\n",
+            "Customer: who buys.\nGoods: what is sold.\n",
+            "12:02:03 From here on: all\nis different\n",
         ],
     )
     def test_other_texts_have_no_turns(self, text: str) -> None:

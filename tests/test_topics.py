@@ -419,18 +419,22 @@ class TestLearning:
         by_intent: dict[str, list[str]] = {}
         for text, intent in rows:
             by_intent.setdefault(intent, []).append(text)
-        names = sorted(by_intent)[::15]
+        names = sorted(by_intent)[::50]
+        others = [name for name in by_intent if name not in names]
         documents = [
             Document(f"{name} {number}", text)
-            for name in names
-            for number, text in enumerate(by_intent[name][40:55])
+            for group, most in ((names, 15), (others, 3))
+            for name in group
+            for number, text in enumerate(by_intent[name][40:][:most])
         ]
+        pool = [text for name in others for text in by_intent[name][:5]]
+        near = encoder.encode_phrases(pool)
         before, after = [], []
         for name in names:
             topic = Topic(name, tuple(by_intent[name][:5]))
-            others = [text for other in names if other != name for text in by_intent[other][:20]]
+            cosines = (near @ encoder.encode_phrases(topic.phrases).T).max(axis=1)
             labels = [Label(name, text, True) for text in by_intent[name][5:15]]
-            labels += [Label(name, text, False) for text in others[::17][:10]]
+            labels += [Label(name, pool[row], False) for row in np.argsort(-cosines)[:10]]
             before.append(topic)
             after.append(replace(topic, learned=learn(topic, labels, encoder)))
         assert macro_f1(after, documents, encoder) > macro_f1(before, documents, encoder) + 0.02

@@ -16,8 +16,19 @@ _LABEL = re.compile(
     r"(?:[-–—][^\S\n]{0,4})?)?"
     r"(?P<speaker>[^\W\d_][^\n:<>|{}\t\"]{0,39}):(?=[^\S\n]|$)[^\S\n]{0,8}",
 )
+# A line of a chat that Zoom saved; what is said follows, or is in the next lines after a tab.
+_CHAT = re.compile(
+    r"(?P<time>\d{1,2}:\d{2}:\d{2})[^\S\n]{1,8}From[^\S\n]{1,8}(?P<speaker>[^\n:\t]{1,60}?)"
+    r"(?:[^\S\n]{1,8}(?i:to)[^\S\n]{1,8}[^\n:\t]{1,60})?[^\S\n]{0,8}:(?=\s|$)[^\S\n]{0,8}"
+)
 _LEAST_SHARE = 0.8
 _MOST_WORDS = 5
+# Names that tell a conversation of only two lines from two defined terms.
+_ROLE = re.compile(
+    r"(advisor|agent|assistant|bot|caller|client|consultant|customer|interviewer|operator|patient|"
+    r"representative|speaker|support|user)[\W\d]*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +44,36 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
     """The turns of a text whose lines begin with the names of speakers; none for other texts.
 
     At least four fifths of the lines need a name, at least one name must come again, and the
-    names may be half as many as the lines; so a list of defined terms is not a conversation. A
-    line without a name continues the turn. A time before the name is kept.
+    names may be half as many as the lines; so a list of defined terms is not a conversation. Two
+    lines are one if their names are those of roles, such as ``Customer`` and ``Agent``. A line
+    without a name continues the turn. A time before the name is kept. So are the messages of a
+    chat that Zoom saved.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     ends = [*(start - 1 for start in starts[1:]), len(text)]
     lines = [
         (start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()
     ]
+    chat = [_chat_label(text[start:end]) for start, end in lines]
     labels = [_label(text[start:end]) for start, end in lines]
-    if not _is_conversation(labels):
+    if _is_chat(chat, [text[start] for start, _ in lines]):
+        labels = chat
+    elif not _is_conversation(labels):
         return ()
     segments: list[Segment] = []
+    silent = False
     for (start, end), found in zip(lines, labels, strict=True):
         if found is not None:
             begin = start + found.words
+            silent = not text[begin:end].strip()
             segments.append(Segment(begin, end, found.speaker, found.time))
+        elif segments and silent:
+            blank = end - start - len(text[start:end].lstrip())
+            segments[-1] = replace(segments[-1], start=start + blank, end=end)
+            silent = False
         elif segments:
             segments[-1] = replace(segments[-1], end=end)
-    return tuple(segments)
+    return tuple(one for one in segments if text[one.start : one.end].strip())
 
 
 def name_speakers(turns: Sequence[Turn]) -> Iterable[Turn]:
@@ -85,12 +107,29 @@ def _label(line: str) -> _Line | None:
     return _Line(speaker, time, found.end())
 
 
+def _chat_label(line: str) -> _Line | None:
+    found = _CHAT.match(line)
+    if found is None:
+        return None
+    return _Line(found["speaker"].strip(), clock_seconds(found["time"]), found.end())
+
+
+def _is_chat(labels: Sequence[_Line | None], begins: Sequence[str]) -> bool:
+    """Whether every line is a message of a chat, or goes on with one after a tab."""
+    named = [label is not None for label in labels]
+    return any(named) and all(
+        has_name or begin == "\t" for has_name, begin in zip(named, begins, strict=True)
+    )
+
+
 def _is_conversation(labels: Sequence[_Line | None]) -> bool:
     found = sum(label is not None for label in labels)
     return found >= _LEAST_SHARE * len(labels) and _repeated(labels)
 
 
 def _repeated(labels: Sequence[_Line | None]) -> bool:
-    """Whether there are two speakers or more, and names come again."""
+    """Whether there are two speakers or more, and names come again or are those of roles."""
     counts = Counter(label.speaker for label in labels if label is not None)
+    if len(counts) == 2 == counts.total():
+        return all(_ROLE.fullmatch(name) for name in counts)
     return 2 <= len(counts) <= counts.total() / 2 or (len(counts) == 2 and counts.total() == 3)

@@ -16,18 +16,18 @@ from slice_os.cli.options import (
     connect,
     encoder_options,
     format_option,
-    id_field_option,
     index_options,
     store_option,
-    text_field_option,
 )
 from slice_os.cli.progress import ProgressBar
+from slice_os.cli.reading_options import reading_options
 from slice_os.cli.render import echo_json
 from slice_os.cli.topic_options import topics_option
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.ingest.pipeline import Enrich
+    from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.summary import IngestSummary
     from slice_os.stores.opensearch.settings import IndexOptions
 
@@ -35,47 +35,8 @@ if TYPE_CHECKING:
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @store_option
-@id_field_option
-@text_field_option
-@click.option(
-    "--metadata",
-    "metadata_fields",
-    multiple=True,
-    metavar="FIELD",
-    help="Tables and JSON: metadata field to keep; repeatable. By default all plain values.",
-)
-@click.option(
-    "--group-by",
-    metavar="FIELD",
-    help="Tables and JSON: records with one value of this field are the turns of one document.",
-)
-@click.option("--speaker-field", metavar="FIELD", help="With --group-by: who says the turn.")
-@click.option(
-    "--time-field",
-    metavar="FIELD",
-    help="With --group-by: when the turn begins, in seconds, HH:MM:SS or as date and time.",
-)
-@click.option(
-    "--order-by", metavar="FIELD", help="With --group-by: order of turns; by default the file's."
-)
+@reading_options
 @format_option
-@click.option(
-    "--encoding",
-    metavar="NAME",
-    help="Encoding of text files, such as cp1252; by default it is detected.",
-)
-@click.option(
-    "--delimiter",
-    metavar="CHARACTER",
-    help="CSV: what separates cells; by default as the header row shows.",
-)
-@click.option(
-    "--language",
-    default="en",
-    metavar="CODE",
-    show_default=True,
-    help="Language of the texts, such as de; sentences are cut by its rules.",
-)
 @click.option(
     "--source",
     metavar="NAME",
@@ -121,17 +82,8 @@ if TYPE_CHECKING:
 def ingest(
     paths: tuple[str, ...],
     store: str,
-    id_field: str,
-    text_field: str,
-    metadata_fields: tuple[str, ...],
-    group_by: str | None,
-    speaker_field: str | None,
-    time_field: str | None,
-    order_by: str | None,
+    reading: ReadOptions,
     format_name: str | None,
-    encoding: str | None,
-    delimiter: str | None,
-    language: str,
     source: str | None,
     id_prefix: str,
     prune: bool,
@@ -160,21 +112,8 @@ def ingest(
     """
     from slice_os.cli.render import printable
     from slice_os.corpus import Corpus
-    from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.sources import skipped_line
 
-    options = ReadOptions(
-        id_field,
-        text_field,
-        metadata_fields or None,
-        group_by,
-        speaker_field,
-        time_field,
-        order_by,
-        encoding,
-        delimiter and delimiter.replace("\\t", "\t"),
-        language,
-    )
     index = _index_options(store, chosen_index(**index_choices), force_merge)
     encoder = chosen_encoder(model, engine, providers, threads)
     with (
@@ -184,7 +123,7 @@ def ingest(
         letters = dead_letters or corpus.default_dead_letters
         summary = corpus.ingest(
             paths,
-            options=options,
+            options=reading,
             read_as=format_name,
             dead_letters=letters,
             part=part,

@@ -23,13 +23,13 @@ from slice_os.cli.options import (
     chosen_encoder,
     encoder_options,
     format_option,
-    id_field_option,
     output_option,
-    text_field_option,
 )
+from slice_os.cli.reading_options import reading_options
 
 if TYPE_CHECKING:
     from slice_os.documents import Document
+    from slice_os.ingest.readers import ReadOptions
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 @threshold_option
 @verify_option
 @min_probability_option
-@id_field_option
-@text_field_option
+@reading_options
 @format_option
 @unit_option
 @collapse_option
@@ -52,8 +51,7 @@ def scan(
     threshold: float | None,
     verify: bool | None,
     min_probability: float | None,
-    id_field: str,
-    text_field: str,
+    reading: ReadOptions,
     format_name: str | None,
     unit: str,
     collapse: bool,
@@ -72,7 +70,7 @@ def scan(
     from slice_os.cli.render import complaint, printable
     from slice_os.collapsing import collapse as collapsed
     from slice_os.encoder import SpanEncoder
-    from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
+    from slice_os.ingest.readers import BadRecord, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.scanning import scan as scan_documents
@@ -80,14 +78,13 @@ def scan(
     encoder = chosen_encoder(model, engine, providers, threads)
     if not isinstance(encoder, SpanEncoder):
         encoder = SpanEncoder(encoder)
-    options = ReadOptions(id_field, text_field)
     sources = find_sources(paths, format_name)
     bad = 0
 
     def documents() -> Iterator[Document]:
         nonlocal bad
         for source in sources:
-            for record in read(source, options):
+            for record in read(source, reading):
                 if isinstance(record, SkippedFile):
                     sources.skipped[record.kind] += 1
                 elif isinstance(record, BadRecord):

@@ -157,11 +157,7 @@ def countered(
     Returns:
         The nearest one and its cosine; None if there is none.
     """
-    rivals = list(
-        dict.fromkeys(
-            other.phrase for other in against if other.cosine > hit.cosine and overlap(hit, other)
-        )
-    )
+    rivals = list(dict.fromkeys(other.phrase for other in against if overlap(hit, other)))
     if not rivals:
         return None
     phrases = topic.all_phrases

@@ -24,7 +24,7 @@ from slice_os.words import find_words
 # Chosen on training utterances of CLINC150, checked on those of Banking77.
 STEEPNESS = 30.0
 PRIOR_WIDTH = 0.04
-TOWARDS_RIGHT = 0.5
+TOWARDS_RIGHT = 0.25
 RAISE = 0.04
 SHARE_OF_RIGHT = 0.25
 BELOW_IF_EXCLUSIVE = 0.1

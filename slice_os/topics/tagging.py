@@ -78,6 +78,7 @@ def scan_topics(
     *,
     encoder: SpanEncoder | None = None,
     exclusive: bool = False,
+    verify: bool | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a stream of documents; nothing is stored.
 
@@ -86,6 +87,7 @@ def scan_topics(
         topics: what to look for.
         encoder: None for the bundled default.
         exclusive: words count for the nearest topic alone.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
@@ -93,4 +95,4 @@ def scan_topics(
     Raises:
         InputError: as `mine_topics`.
     """
-    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive).scan(documents)
+    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify).scan(documents)

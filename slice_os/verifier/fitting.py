@@ -25,6 +25,9 @@ def fit_combination(
 ) -> Combination:
     """The weights that are most likely for labelled hits, with and without the prior.
 
+    Labels are softened as in Platt (1999, section 2.2), so that hits that can be separated
+    without error do not lead to infinite weights.
+
     Args:
         parts: names of the verifiers.
         said: ``(n, n_parts)`` the probability that each gives to each hit.
@@ -38,12 +41,14 @@ def fit_combination(
         MissingExtraError: without SciPy.
     """
     labels = np.asarray(right, dtype=bool)
-    if min(labels.sum(), (~labels).sum()) < FEW_LABELS:
+    n_right, n_wrong = int(labels.sum()), int((~labels).sum())
+    if min(n_right, n_wrong) < FEW_LABELS:
         raise InputError(f"label {FEW_LABELS} or more hits that are right, and as many wrong ones")
+    targets = np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
     odds = np.vectorize(logit)(np.asarray(said, dtype=np.float64)).reshape(len(labels), len(parts))
     prior = np.vectorize(logit)(np.asarray(priors, dtype=np.float64))
-    intercept, *weights, prior_weight = _logistic(np.column_stack([odds, prior]), labels)
-    alone_intercept, *alone_weights = _logistic(odds, labels)
+    intercept, *weights, prior_weight = _logistic(np.column_stack([odds, prior]), targets)
+    alone_intercept, *alone_weights = _logistic(odds, targets)
     return Combination(
         encoder_id=encoder_id,
         parts=tuple(parts),
@@ -57,18 +62,18 @@ def fit_combination(
     )
 
 
-def _logistic(features: Float64Array, labels: npt.NDArray[np.bool_]) -> list[float]:
+def _logistic(features: Float64Array, targets: Float64Array) -> list[float]:
     """A constant, and weights that are not negative, rounded to six decimals."""
     try:
         from scipy.optimize import minimize
     except ImportError:
         raise MissingExtraError("fitting a verifier", "eval") from None
-    columns = np.column_stack([np.ones(len(labels)), features])
+    columns = np.column_stack([np.ones(len(targets)), features])
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
         total = columns @ weights
-        gradient: Float64Array = columns.T @ (1 / (1 + np.exp(-total)) - labels) / len(labels)
-        return float(np.mean(np.logaddexp(0, total) - labels * total)), gradient
+        gradient: Float64Array = columns.T @ (1 / (1 + np.exp(-total)) - targets) / len(targets)
+        return float(np.mean(np.logaddexp(0, total) - targets * total)), gradient
 
     bounds = [(None, None), *[(0, None)] * features.shape[1]]
     start = np.zeros(columns.shape[1])

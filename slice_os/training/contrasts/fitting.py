@@ -48,9 +48,9 @@ def fit_alignment(
     encoder_id: str,
     provenance: str,
     *,
-    hidden: int = 16,
-    penalty: float = 1e-3,
-    steps: int = 300,
+    hidden: int = 8,
+    penalty: float = 3e-3,
+    steps: int = 200,
     seed: int = 1,
 ) -> AlignmentWeights:
     """Fit the network by maximum likelihood.

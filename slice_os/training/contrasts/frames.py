@@ -109,7 +109,9 @@ def _by_roles(rng: Random) -> Iterator[Statement]:
 def _by_opposite(rng: Random) -> Iterator[Statement]:
     """The opposite, and the opposite denied."""
     opposites = [one for one in lexicon().relations if one.opposed]
-    source: Relation | State = rng.choice((rng.choice(opposites), *rng.sample(lexicon().states, 2)))
+    states = rng.sample(lexicon().states, 2)
+    choices: list[Relation | State] = [rng.choice(opposites), *states]
+    source = rng.choice(choices)
     says, opposed = source.says, source.opposed
     if rng.random() < 0.5:
         says, opposed = opposed, says
@@ -173,8 +175,10 @@ def _by_bound(rng: Random) -> Iterator[Statement]:
 
 def _two_wordings(rng: Random, people_only: bool) -> tuple[Clause, Clause]:
     """Two clauses that say the same in other words, of parties or also of things."""
-    states = () if people_only else lexicon().states
-    source: Relation | State = rng.choice((*lexicon().relations, *states))
+    choices: list[Relation | State] = [*lexicon().relations]
+    if not people_only:
+        choices += lexicon().states
+    source = rng.choice(choices)
     says = rng.choice((source.says, source.opposed or source.says))
     make = _Wordings(source, rng)
     first, second = rng.sample(says, 2) if len(says) > 1 else (says[0], says[0])

@@ -83,16 +83,15 @@ class Amount:
         """Whether two amounts are the same, also in other units of time."""
         if self.hours and other.hours:
             return abs(self.hours - other.hours) <= 0.03 * max(self.hours, other.hours)
-        halves = [half for one in (self, other) for half in ("am", "pm") if one.text.endswith(half)]
-        if len(set(halves)) > 1:
+        halves = {half for one in (self, other) for half in ("am", "pm") if one.text.endswith(half)}
+        if len(halves) > 1:
             return False
-        share = (self.value, other.value)
+        first, second = self.value, other.value
         if any("%" in one.text or "percent" in one.text for one in (self, other)):
-            share = tuple(value * 100 if value < 1 else value for value in share)
-        clock = {self.value % 12, other.value % 12} if max(share) <= 24 else set(share)
-        return share[0] == share[1] or (
-            len(clock) == 1 and ("pm" in self.text) != ("pm" in other.text) and max(share) > 12
-        )
+            first, second = (value * 100 if value < 1 else value for value in (first, second))
+        if "pm" in halves and 12 < max(first, second) <= 24:
+            return abs(first - second) == 12
+        return first == second
 
 
 def find_amounts(text: str) -> list[Amount]:
@@ -110,7 +109,7 @@ def find_amounts(text: str) -> list[Amount]:
         if value is None:
             unit = _HOURS.get(word.rstrip("s"))
             article = text[:start].rstrip().rsplit(" ", 1)[-1]
-            if unit and article in ("a", "an", "per", "each", "every", "one"):
+            if unit and article in ("a", "an", "per", "each", "every", "entire", "whole"):
                 amounts.append(Amount(1.0, unit, f"{article} {word}"))
             continue
         while position < len(tokens):

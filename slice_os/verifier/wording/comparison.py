@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.verifier.wording.amounts import Amount, find_amounts, unmatched
+from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.cues import CUES, asks, denials
 from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.parties import PERSONS, Match, Order, is_content, key, order_of
@@ -15,37 +15,35 @@ from slice_os.verifier.wording.reading import Reading
 from slice_os.verifier.wording.verbs import is_past
 
 _MATCHED = 0.55
-_NEAR = 0.35
-_NUMBERED = (
+_PERMUTED = 0.7
+_THIRD = (3, 4)
+_REASONS = {
+    "denied": "negated here",
+    "affirmed": "not negated here",
+    "asked": "asks, does not say",
+    "stated": "says, does not ask",
+    "exchanged": "other way round",
+    "time": "another time",
+    "bound": "another bound",
+    "possible": "only possible here",
+    "sure": "certain here",
+    "allowed": "allowed, not required",
+    "required": "required, not only allowed",
+    "wished": "only wished here",
+    "condition": "on a condition",
+    "some": "not all",
+    "person": "another person",
+}
+_AMOUNT, _OPPOSITE = "amount", "opposite"
+_SIMILARITIES = (
     *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
-    *("phrase_words", "span_words", "ratio", "denials", "refusals", "span_denials"),
-    *("span_refusals", "odd_denials", "odd_all", "before_denials", "opposites", "odd_opposites"),
-    *("asks", "span_asks", "asks_only", "span_asks_only", "missing_amounts", "extra_amounts"),
-    *(
-        "conflicting_amounts",
-        "same_order",
-        "inverted",
-        "exact_same",
-        "exact_inverted",
-        "converse",
-        "turned",
-        "kept",
-        "flipped",
-    ),
-    *(
-        "past_verb",
-        "span_past_verb",
-        "past_gone",
-        "past_new",
-        "turned_voice",
-        "other_person",
-        "reasons",
-    ),
+    *("phrase_words", "span_words", "ratio"),
 )
-FEATURES = (
-    *_NUMBERED,
-    *(f"{end}_{name}" for name in CUES for end in ("lost", "gained", "shared")),
+_COUNTS = (
+    *("odd_denials", "missing_amounts", "extra_amounts", "same_order", "inverted", "exact_same"),
+    *("exact_inverted", "converse", "turned", "kept", "past_gone", "past_new", "reasons"),
 )
+FEATURES = (*_SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
 """What each number of a comparison is."""
 
 
@@ -67,43 +65,58 @@ def compare_wording(reading: Reading) -> Comparison:
     similar = reading.phrase_vectors @ reading.span_vectors.T
     matches = _matches(reading, similar)
     order = order_of(reading.phrase, reading.span, matches)
-    told = f"{reading.before} {reading.span_text}"
-    own, other = denials(reading.phrase_text), denials(told)
-    inside = denials(reading.span_text)
-    amounts, others = find_amounts(reading.phrase_text), find_amounts(told)
+    texts = reading.phrase_text, f"{reading.before}{reading.span_text}"
+    own, other = denials(texts[0]), denials(texts[1])
+    amounts, others = find_amounts(texts[0]), find_amounts(texts[1])
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
     opposites = _opposites(reading)
-    asked = asks(reading.phrase_text, "")
-    span_asked = asks(reading.span_text, reading.after) or asks(told.strip(), reading.after)
-    found = {
-        name: (bool(cue.search(reading.phrase_text)), bool(cue.search(told)))
-        for name, cue in CUES.items()
-    }
     past, span_past = (any(map(is_past, words)) for words in (reading.phrase, reading.span))
-    voices = found["passive"][0] != found["passive"][1]
-    odd = (own[0] + other[0]) % 2
-    reasons = _reasons(odd, own, other, opposites, missing, extra, asked, span_asked)
-    exact = order.exact_same != order.exact_inverted
-    if exact and _flipped(order, voices) and found["from"][0] == found["from"][1]:
-        reasons.append("other way round")
-    found["past"] = (found["past"][0] or past, found["past"][1] or span_past)
-    reasons += _moods(found)
+    found = {name: _Cue(*(bool(cue.search(text)) for text in texts)) for name, cue in CUES.items()}
+    asked = _Cue(asks(texts[0], ""), asks(texts[1], reading.after, reading.opens))
+
+    denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
+    kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
+    if denied.differs and opposites:  # "not shut" says "open"
+        opposites = []
+    elif denied.differs:
+        kinds.add("denied" if denied.span else "affirmed")
+    if _exchanged(order, found["passive"].differs, found["from"].differs, _shared(reading)):
+        kinds.add("exchanged")
+    if _other_person(reading):
+        kinds.add("person")
+    reasons = [f"{one} ≠ {another}" for one, another in opposites[:1]]
+    if missing and extra:
+        reasons.append(f"{missing[0].text.strip()} ≠ {extra[0].text.strip()}")
+    reasons += [text for kind, text in _REASONS.items() if kind in kinds]
     values = [
         *_similarity(reading, similar, matches),
-        min(own[0], 3), min(own[1], 3), min(other[0], 3), min(other[1], 3),
-        odd, (sum(own) + sum(other)) % 2, min(other[0] - inside[0], 2),
-        min(len(opposites), 3), (sum(own) + sum(other) + len(opposites)) % 2,
-        asked, span_asked, asked and not span_asked, span_asked and not asked,
-        min(len(missing), 3), min(len(extra), 3), bool(missing) and bool(extra),
-        min(order.same, 6), min(order.inverted, 6),
-        min(order.exact_same, 6), min(order.exact_inverted, 6), order.converse, order.turned,
-        order.kept, _flipped(order, voices), past, span_past,
-        past and not span_past, span_past and not past, voices, _other_person(reading),
-        min(len(reasons), 3),
+        (own[0] + other[0]) % 2, min(len(missing), 3), min(len(extra), 3),
+        min(order.same, 6), min(order.inverted, 6), min(order.exact_same, 6),
+        min(order.exact_inverted, 6), order.converse, order.turned, order.kept,
+        past and not span_past, span_past and not past, min(len(reasons), 3),
+        bool(missing and extra), bool(opposites), *(kind in kinds for kind in _REASONS),
     ]  # fmt: skip
-    for has, had in found.values():
-        values += [has and not had, had and not has, has and had]
     return Comparison(np.array(values, dtype=np.float32), tuple(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """Whether the phrase and the span have something."""
+
+    phrase: bool
+    span: bool
+
+    @property
+    def gained(self) -> bool:
+        return self.span and not self.phrase
+
+    @property
+    def lost(self) -> bool:
+        return self.phrase and not self.span
+
+    @property
+    def differs(self) -> bool:
+        return self.phrase != self.span
 
 
 def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
@@ -156,63 +169,55 @@ def _opposites(reading: Reading) -> list[tuple[str, str]]:
     ]
 
 
-def _flipped(order: Order, voices: bool) -> bool:
+def _shared(reading: Reading) -> float:
+    """The share of the words of the phrase, apart from the smallest, that the span has."""
+    ours = [key(word) for word in reading.phrase if is_content(word) or word in PERSONS]
+    theirs = {key(word) for word in reading.span}
+    return sum(one in theirs for one in ours) / max(1, len(ours))
+
+
+def _exchanged(order: Order, voices: bool, sources: bool, shared: float) -> bool:
     """Whether the parties have changed places, once voice and converse words are counted in."""
-    if order.exact_same == order.exact_inverted:
-        return order.turned and not voices and not order.converse
-    return (order.exact_inverted > order.exact_same) ^ voices ^ order.converse
+    if not order.exact_same and not order.exact_inverted:
+        return False
+    inverted = (order.exact_inverted > 0) ^ voices ^ order.converse
+    return inverted and (order.converse or (shared >= _PERMUTED and not sources))
 
 
 def _other_person(reading: Reading) -> bool:
-    ours = {PERSONS[word] for word in reading.phrase if word in PERSONS}
-    theirs = {PERSONS[word] for word in reading.span if word in PERSONS}
+    """Whether "he" has become "she", or the reverse."""
+    ours, theirs = (
+        {PERSONS[word] for word in words if word in PERSONS and PERSONS[word] in _THIRD}
+        for words in (reading.phrase, reading.span)
+    )
     return bool(ours) and bool(theirs) and not ours & theirs
 
 
-def _reasons(
-    odd: int,
-    own: tuple[int, int],
-    other: tuple[int, int],
-    opposites: list[tuple[str, str]],
-    missing: list[Amount],
-    extra: list[Amount],
-    asked: bool,
-    span_asked: bool,
-) -> list[str]:
-    reasons = []
-    denied = odd or (sum(own) + sum(other)) % 2
-    if denied and opposites:  # "not shut" says "open"
-        opposites = []
-    elif denied:
-        reasons.append("negated here" if sum(other) > sum(own) else "not negated here")
-    reasons += [f"{ours} ≠ {theirs}" for ours, theirs in opposites[:2]]
-    if missing and extra:
-        reasons.append(f"{missing[0].text.strip()} ≠ {extra[0].text.strip()}")
-    if span_asked and not asked:
-        reasons.append("asks, does not say")
-    if asked and not span_asked:
-        reasons.append("says, does not ask")
-    return reasons
-
-
-def _moods(found: dict[str, tuple[bool, bool]]) -> list[str]:
-    reasons = []
-    gained = {name for name, (has, had) in found.items() if had and not has}
-    lost = {name for name, (has, had) in found.items() if has and not had}
-    past = {"past", "perfect"}
-    before, after = (any(found[name][side] for name in past) for side in (0, 1))
-    if ("future" in gained and before) or ("future" in lost and after):
-        reasons.append("another time")
-    if ("least" in lost and "most" in gained) or ("most" in lost and "least" in gained):
-        reasons.append("another bound")
-    if "maybe" in gained:
-        reasons.append("only possible here")
-    if "permission" in gained and "duty" in lost:
-        reasons.append("allowed, not required")
-    if "duty" in gained and "permission" in lost:
-        reasons.append("required, not only allowed")
-    if "condition" in gained:
-        reasons.append("on a condition")
-    if "some" in gained and "all" in lost:
-        reasons.append("not all")
-    return reasons
+def _moods(found: dict[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> set[str]:
+    """What differs in time, mood, modality and quantity."""
+    before = [found["was"], found["past"], found["perfect"], past]
+    told, span_told = any(cue.phrase for cue in before), any(cue.span for cue in before)
+    ahead = found["future"]
+    certain = ahead.span or span_told
+    bounds = (found["least"], found["most"]), (found["before"], found["after"])
+    checks = {
+        "asked": asked.gained,
+        "stated": asked.lost,
+        "time": (ahead.gained and told)
+        or (ahead.lost and span_told)
+        or (found["is"].lost and found["was"].gained)
+        or (found["is"].gained and found["was"].lost)
+        or (found["duty"].lost and found["was"].gained)
+        or (found["duty"].gained and told and not span_told),
+        "bound": counted
+        and any((low.lost and high.gained) or (low.gained and high.lost) for low, high in bounds),
+        "possible": not asked.span
+        and (found["maybe"].gained or (found["permission"].gained and ahead.lost)),
+        "sure": found["maybe"].lost and certain and not asked.phrase,
+        "allowed": found["permission"].gained and found["duty"].lost,
+        "required": found["duty"].gained and found["permission"].lost,
+        "wished": found["wish"].gained and (told or ahead.lost),
+        "condition": found["condition"].gained and not asked.span,
+        "some": found["some"].gained and found["all"].lost,
+    }
+    return {kind for kind, differs in checks.items() if differs}

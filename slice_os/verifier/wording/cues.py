@@ -8,7 +8,8 @@ from collections.abc import Mapping
 _HARMLESS = re.compile(
     r"\b(?:no (?:fewer|less|more|later|earlier|sooner) than|not (?:less|more|later) than|not only"
     r"|no doubt|no problem|nobody denies|no choice but|no way round|can(?:'t|not) wait"
-    r"|can(?:'t|not) help|why not|not until|no matter|whether or not|for no reason|no lie)\b"
+    r"|can(?:'t|not) help|why not|not until|no matter|whether or not|for no reason|no lie"
+    r"|nothing (?:stops?|prevents?|keeps?))\b"
 )
 _DENIALS = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|nor|without|cannot|hardly|barely|hasnt"
@@ -23,7 +24,7 @@ _REFUSALS = re.compile(
 )
 CUES: Mapping[str, re.Pattern[str]] = {
     "future": re.compile(
-        r"\b(?:will|wo(?=n['’]t)|shall|going to|gonna|about to|(?:plan|intend|expect|set|due)s? to"
+        r"\b(?:will|wo(?=n['’]t)|going to|gonna|about to|(?:plan|intend|expect|set|due)s? to"
         r"|tomorrow|next (?:week|month|year|time|winter|summer)|soon|shortly|coming up|later"
         r"|(?:is|are|am) to|is expected to|in the future|from now|hope(?:s)? to)\b|['’]ll\b"
     ),
@@ -32,10 +33,12 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"|back in|once|formerly|previous(?:ly)?|already|just now|ha(?:s|ve) been)\b"
     ),
     "perfect": re.compile(
-        r"(?:\b(?:have|has)|['’]ve)\b (?:\w+ly |already |just )?\w+(?:ed|en|n|t)\b"
+        r"(?:\b(?:have|has)|['’]ve)\b (?:\w+ly |already |just )?"
+        r"(?:\w+(?:ed|en|n|t)|read|put|come|become|run|held|sold|told|paid|had|found)\b"
     ),
     "maybe": re.compile(
-        r"\b(?:might|maybe|perhaps|possibl[ey]|could|thinking (?:of|about)|not sure|undecided"
+        r"\b(?:might|maybe|perhaps|possibly|possible(?! to)|could(?! (?:you|i|we|u)\b)"
+        r"|thinking (?:of|about)|not sure|undecided"
         r"|not decided|wonder\w*|likely|probably|one of the options|it may|may be)\b"
     ),
     "duty": re.compile(
@@ -51,7 +54,7 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"|['’]d (?:like|love)\b"
     ),
     "condition": re.compile(
-        r"\b(?:if|unless|provided|in case|as long as|in the event|subject to|otherwise|when)\b"
+        r"\b(?:if|unless|provided|in case|as long as|in the event|subject to|otherwise)\b"
     ),
     "all": re.compile(
         r"\b(?:all|every\w*|each|always|both|entire\w*|whole|any(?:one|body|thing)?|no one|nobody"
@@ -63,12 +66,16 @@ CUES: Mapping[str, re.Pattern[str]] = {
     "only": re.compile(r"\b(?:only|just|solely|exclusively|single|nothing but|alone)\b"),
     "least": re.compile(
         r"\b(?:at least|minimum|more than|over|or more|no (?:fewer|less) than|exceed\w*|above"
-        r"|not less than|after|ahead|from)\b"
+        r"|not less than|or longer|upwards)\b"
     ),
     "most": re.compile(
         r"\b(?:at most|maximum|up to|no more than|less than|under|or less|not more than|below"
-        r"|within|before|no later than|limited to|capped|behind|until|by)\b"
+        r"|within|no later than|limited to|capped|at the latest)\b"
     ),
+    "before": re.compile(r"\b(?:before|prior to|ahead of|until|by)\b"),
+    "after": re.compile(r"\b(?:after|behind|following|since|past)\b"),
+    "is": re.compile(r"\b(?:is|are|am|does|do|isn't|aren't|don't|doesn't|i'm|it's)\b"),
+    "was": re.compile(r"\b(?:was|were|did|had|wasn't|weren't|didn't)\b"),
     "passive": re.compile(
         r"\b(?:am|is|are|was|were|be|been|being|got|gets?)\b (?:\w+ly )?(?:not )?"
         r"(?:\w+ed|\w+en|sold|paid|bought|sent|lent|held|told|taught|hit|led|made|kept|left|put)\b"
@@ -90,6 +97,8 @@ _INDIRECT = re.compile(
     r"\b(?:wonder|know|ask\w*|check|tell me|sure|see|decide|examine|find out|disputed|question)"
     r"[^.;!?]{0,25}\b(?:whether|if)\b"
 )
+_END = re.compile(r"[.!?;:]")
+_NEAR = 25
 
 
 def denials(text: str) -> tuple[int, int]:
@@ -98,8 +107,15 @@ def denials(text: str) -> tuple[int, int]:
     return len(_DENIALS.findall(kept)), len(_REFUSALS.findall(kept))
 
 
-def asks(text: str, after: str) -> bool:
-    """Whether a text in lower case, or a sentence that ends right after it, asks."""
-    if "?" in text or after.lstrip(" '\"”’)").startswith("?"):
+def asks(text: str, after: str, opens: bool = True) -> bool:
+    """Whether a text in lower case asks.
+
+    Args:
+        text: the text.
+        after: what follows it; a question mark soon, and before the next full stop, counts.
+        opens: whether the text begins a sentence or clause.
+    """
+    end = _END.search(after)
+    if "?" in text or (end is not None and end[0] == "?" and end.start() <= _NEAR):
         return True
-    return _ASKS.match(text) is not None or _INDIRECT.search(text) is not None
+    return bool(opens and _ASKS.match(text)) or _INDIRECT.search(text) is not None
