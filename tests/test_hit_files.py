@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
+from slice_os.results import Extent
 from slice_os.rows import xlsx_file
 from slice_os.rows.table import collected
 
@@ -43,10 +44,12 @@ HIT = Hit(
 )
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org", "{=1}", "'=1")
 COLUMNS = [
-    "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "phrase",
-    "passage.start", "passage.end", "passage.text",
+    "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "reasons", "phrase",
+    "topic", "sentence.start", "sentence.end", "turn.start", "turn.end", "span.start", "span.end",
+    "count", "passage.start", "passage.end", "passage.text",
 ]  # fmt: skip
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
+extents = st.none() | st.builds(Extent, st.integers(0, 99), st.integers(0, 99))
 numbers = st.floats(-1, 1).map(lambda number: round(number, 6) + 0.0)
 scalars = st.one_of(texts, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(-1e6, 1e6))
 hits = st.builds(
@@ -62,6 +65,12 @@ hits = st.builds(
     metadata=st.dictionaries(texts, scalars, max_size=4),
     context=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
     probability=st.none() | numbers,
+    reasons=st.lists(texts, max_size=2).map(tuple),
+    topic=st.none() | texts,
+    sentence=extents,
+    turn=extents,
+    span=extents,
+    count=st.integers(1, 99),
 )
 
 
@@ -266,7 +275,7 @@ class TestCommands:
         out = tmp_path / "hits.csv"
         done = self.run("search", "end my plan", "--store", store, "-o", str(out))
         assert (done.returncode, done.stdout) == (0, "")
-        assert done.stderr == f"{out}: 1 hits\n"
+        assert done.stderr == f"{out}: 1 hit\n"
         out = tmp_path / "hits.xlsx"
         done = self.run("mine", "-p", "end my plan", "--store", store, "-o", str(out))
         assert done.returncode == 0
@@ -288,17 +297,22 @@ class TestCommands:
         assert "not both" in done.stderr
 
     def test_leave_nothing_after_ctrl_c(self, tmp_path: Path) -> None:
-        out = tmp_path / "hits.csv"
-        arguments = ["scan", "-", "--format", "jsonl", "-p", "end my plan", "-o", str(out)]
+        arguments = ["scan", "-", "--format", "jsonl", "-p", "end my plan", "-o", "hits.jsonl"]
         with subprocess.Popen(
-            [*COMMAND, *arguments], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT,
+            [*COMMAND, *arguments],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
             cwd=tmp_path,
-        ) as process:  # fmt: skip
+        ) as process:
             assert process.stdin is not None
             line = json.dumps({"id": "a", "text": "I want to cancel my plan today."})
             process.stdin.write((line + "\n").encode() * 200)
             process.stdin.flush()
-            time.sleep(2)
+            until = time.monotonic() + 300
+            while not list(tmp_path.iterdir()) and time.monotonic() < until:
+                time.sleep(0.05)
+            assert [path.name[0] for path in tmp_path.iterdir()] == ["."]
             os.kill(process.pid, signal.SIGINT)
-            assert process.wait(60) == 130
+            assert process.wait(300) == 130
         assert list(tmp_path.iterdir()) == []
