@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from slice_os import Claim, Corpus, Document, InputError, SpanEncoder, Verdict, scan
 from slice_os.results import Context, Hit
 from slice_os.verifier.claims import claim_of
+from slice_os.verifier.combined import COMBINATION
 
 PHRASE = "I want to cancel my subscription"
 TEXTS = [
@@ -189,6 +190,7 @@ def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
     assert claim.prior == 0.25
 
 
+@pytest.mark.skipif(not COMBINATION.is_file(), reason="no combination of verifiers is bundled")
 class TestBundledVerifier:
     def test_reads_what_the_cosine_cannot(self, store: Path, encoder: SpanEncoder) -> None:
         with Corpus(store, encoder) as corpus:
