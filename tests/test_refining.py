@@ -187,3 +187,18 @@ def test_a_claim_has_the_words_of_the_hit_in_whole_sentences(
     assert claim.text[claim.start : claim.end] == hit.text
     assert claim.text in text
     assert claim.prior == 0.25
+
+
+class TestBundledVerifier:
+    def test_reads_what_the_cosine_cannot(self, store: Path, encoder: SpanEncoder) -> None:
+        with Corpus(store, encoder) as corpus:
+            hits = {hit.doc_id: hit for hit in corpus.search(PHRASE, top_k=10, verify=True)}
+        assert (hits["01"].probability or 0) < (hits["00"].probability or 0)
+        assert hits["01"].reasons == ("negated here",)
+
+    def test_reads_where_the_probability_decides(self, store: Path, encoder: SpanEncoder) -> None:
+        with Corpus(store, encoder) as corpus:
+            verified = corpus.search(PHRASE, top_k=10, verify=True)
+            assert corpus.search(PHRASE, top_k=10) != verified
+            ordered = corpus.search(PHRASE, top_k=50, order="probability")
+            assert {hit.probability for hit in verified} <= {hit.probability for hit in ordered}

@@ -75,3 +75,10 @@ def test_an_answer_that_was_cut_may_pass() -> None:
     assert isinstance(told, UnavailableError)
     assert str(told) == "there: the answer cannot be read; is there a proxy in between?"
     assert isinstance(told, StoreError)
+
+
+def test_a_reason_without_words_of_its_own_is_that_below() -> None:
+    below = {"type": "search_phase_execution_exception", "reason": "missing shards [[calls][0]]"}
+    cause = {"type": "search_phase_execution_exception", "reason": "", "caused_by": below}
+    refused = exceptions.TransportError(503, "", {"error": {"root_cause": [], **cause}})
+    assert str(explain(refused, "there")) == "there: OpenSearch says missing shards [[calls][0]]"

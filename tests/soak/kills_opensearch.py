@@ -160,7 +160,6 @@ class IndexBench(Bench):
                     try:
                         assert ask(corpus) == expected, "an incomplete answer"
                     except StoreError as error:
-                        print(error, file=sys.stderr)  # noqa: T201
                         if "\n" in str(error):
                             raise AssertionError("an error of several lines") from error
                         ends["an error of one line"] += 1

@@ -86,6 +86,7 @@ class Mutant:
 
     module: str
     line: int
+    code: str
     before: str
     after: str
     source: str
@@ -93,6 +94,7 @@ class Mutant:
 
 def mutants(module: str, source: str) -> Iterator[Mutant]:
     """All changes of a module."""
+    lines = source.splitlines()
     number = 0
     while True:
         tree = ast.parse(source)
@@ -102,7 +104,8 @@ def mutants(module: str, source: str) -> Iterator[Mutant]:
         node, change = sites[number]
         before = ast.unparse(node)
         after = ast.unparse(change())
-        yield Mutant(module, node.lineno, before, after, ast.unparse(tree))
+        line, code = node.lineno, lines[node.lineno - 1].strip()
+        yield Mutant(module, line, code, before, after, ast.unparse(tree))
         number += 1
 
 
@@ -236,11 +239,10 @@ def main() -> None:
             ends[mutant.module][result] += 1
             print(mutant.module, mutant.line, result, file=sys.stderr, flush=True)  # noqa: T201
             if result == "survived":
-                told = f"{mutant.before} -> {mutant.after}"
-                why = reasons.get(f"{mutant.module}: {told}", "not known")
-                survivors.append(
-                    {"at": f"{mutant.module}:{mutant.line}", "change": told, "why": why}
-                )
+                change = f"{mutant.before} -> {mutant.after}"
+                why = reasons.get(f"{mutant.code}: {change}", "not known")
+                place = {"module": mutant.module, "line": mutant.line, "code": mutant.code}
+                survivors.append({**place, "change": change, "why": why})
                 print(survivors[-1], file=sys.stderr, flush=True)  # noqa: T201
         for module, counts in ends.items():
             if not counts["survived"] and survives(None, module, copy) != "survived":

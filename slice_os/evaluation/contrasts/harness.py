@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from slice_os.arrays import IntArray
 from slice_os.datasets.files import DataFile
 from slice_os.evaluation.contrasts.data import ContrastPair, MarkedSpan, read_pairs
 from slice_os.evaluation.encoders.base import TextEncoder
@@ -42,7 +43,7 @@ class PairScores:
         """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
         return (np.sign(self.says - self.contrast) + 1) / 2
 
-    def at(self, rows: Numbers) -> PairScores:
+    def at(self, rows: IntArray) -> PairScores:
         """The scores of some pairs."""
         return PairScores(self.says[rows], self.contrast[rows])
 

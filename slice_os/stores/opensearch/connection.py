@@ -239,7 +239,8 @@ def reason_of(cause: Mapping[str, Any]) -> str:
     for start in (cause, outer):
         while isinstance(deeper := start.get("caused_by"), dict):
             start = inner = deeper
-    told, bottom = str(outer.get("reason")), str(inner.get("reason"))
+    bottom = str(inner.get("reason"))
+    told = str(outer.get("reason")) or bottom
     return _line(told if bottom in told else f"{told} ({bottom})")
 
 

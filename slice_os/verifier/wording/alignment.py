@@ -47,8 +47,9 @@ class AlignmentWeights:
         """``(n,)`` log-odds of ``(n, n_features)``."""
         scaled = (features.astype(np.float64) - np.array(self.mean)) / np.array(self.scale)
         hidden, output = np.array(self.hidden), np.array(self.output)
-        inner = np.tanh(scaled @ hidden[:, :-1].T + hidden[:, -1])
-        odds: Float64Array = inner @ output[:-1] + output[-1]
+        # Sums, not matrix products, so that no row depends on how many there are.
+        inner = np.tanh((scaled[:, None] * hidden[:, :-1]).sum(axis=2) + hidden[:, -1])
+        odds: Float64Array = (inner * output[:-1]).sum(axis=1) + output[-1]
         return odds
 
     def save(self, path: Path) -> None:
