@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--store", required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--topics", type=int, nargs="+", default=[1, 20])
-    parser.add_argument("--phrases", type=int, default=25)
+    parser.add_argument("--phrases", type=int, default=32)
     parser.add_argument("--threshold", type=float, default=0.8)
     chosen = parser.parse_args()
     encoder = SpanEncoder()
@@ -69,6 +69,7 @@ def main() -> None:
                 }
             )
             print(json.dumps(rows[-1]), flush=True)
+    rows.sort(key=lambda row: row["topics"])
     result = {
         "vectors": vectors,
         "threshold": chosen.threshold,

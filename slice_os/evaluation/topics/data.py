@@ -48,7 +48,7 @@ class TopicSet:
         phrases: of each topic, the first ones of the training part.
         labelled: further texts of the training part, for labels.
         documents: the test part.
-        files: what it was read from.
+        files: what it was read from, the training part first; one file may hold both.
     """
 
     name: str

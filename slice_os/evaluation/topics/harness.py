@@ -132,15 +132,10 @@ def run(
                         **cells,
                     }
                 )
-    sets = (tested, *tuned)
     return Evaluation(
         "topics",
         tuple(rows),
-        tuple(
-            DataFile.of(file, len(one.documents) if one is tested else len(one.labelled))
-            for one in sets
-            for file in one.files
-        ),
+        data_files(tested, tuned),
         {
             "set": tested.name,
             "tuned_on": [one.name for one in tuned],
@@ -163,6 +158,17 @@ def run(
         keys=("labels",),
         main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),
     )
+
+
+def data_files(tested: TopicSet, tuned: Sequence[TopicSet]) -> tuple[DataFile, ...]:
+    """The files that figures come from; of sets that choose the threshold, the training part."""
+    rows: dict[Path, int] = {}
+    for one in (tested, *tuned):
+        train, test = one.files[0], one.files[-1]
+        rows[train] = sum(map(len, one.phrases)) + len(one.labelled)
+        if one is tested:
+            rows[test] = rows.get(test, 0) + len(one.documents)
+    return tuple(DataFile.of(file, count) for file, count in rows.items())
 
 
 def _after(
