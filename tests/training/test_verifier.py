@@ -170,7 +170,7 @@ class TestVerifier:
 
 class TestRecipe:
     def test_of_the_repository(self) -> None:
-        recipe = read_recipe(REPOSITORY / "recipes" / "slice-verify.toml")
+        recipe = read_recipe(REPOSITORY / "recipes" / "verifiers" / "slice-verify.toml")
         assert recipe.name == "slice-verify"
         assert recipe.rate(recipe.steps, 0) == 0
         assert recipe.rate(recipe.warmup, 0) == pytest.approx(recipe.learning_rate)
