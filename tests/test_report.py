@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from slice_os import Context, Hit, Hits, InputError, write_hits
+from slice_os import Context, Corpus, Document, Hit, Hits, InputError, write_hits
 from slice_os.report.digest import BINS, MOST_EXAMPLES, digest
 from slice_os.report.page import write_report
 
@@ -184,3 +184,14 @@ class TestCommand:
 def test_a_name_that_is_no_report_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.html"):
         write_hits([], tmp_path / "report.pdf")
+
+    def test_has_the_hits_of_mining_and_others_nearby(
+        self,
+        run: Run,  # noqa: F811
+    ) -> None:
+        with Corpus("s") as corpus:
+            corpus.add([Document("a", "It's 4471. I don't want a new one, I want my money back.")])
+            mined = corpus.mine("please give me a refund", threshold=0.3)
+        ask = ("mine", "-p", "please give me a refund", "--store", "s", "--threshold", "0.3")
+        done = run(*ask, "-o", "report.html")
+        assert done.err == f"report.html: {len(mined)} {'hit' if len(mined) == 1 else 'hits'}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,9 +39,6 @@ from slice_os.search_options import ORDERS
 
 if TYPE_CHECKING:
     from slice_os.results import Hit
-
-# How far below the threshold a near miss of a report is.
-NEAR = 0.05
 
 
 @click.command()
@@ -100,6 +98,7 @@ def mine(
     from slice_os.collapsing import collapse as collapsed
     from slice_os.corpus import Corpus
     from slice_os.refining import ordered
+    from slice_os.report.near_misses import with_near_misses
 
     if bool(phrases) == bool(topic_paths):
         raise click.UsageError("give --phrase or --topics")
@@ -116,17 +115,20 @@ def mine(
             )
             hits = new_hits(hits, corpus, state) if only_new or state else hits
         else:
-            near = NEAR if _has_near_misses(output, min_probability) else 0.0
-            threshold = corpus.encoder.card.threshold if near and threshold is None else threshold
-            hits = corpus.iter_mine(
+            mined = partial(
+                corpus.iter_mine,
                 phrases,
-                threshold=None if threshold is None else max(-1, threshold - near),
                 where=where,
                 exhaustive=not candidates,
                 verify=verify,
                 min_probability=min_probability,
                 unit=unit,
             )
+            if _has_near_misses(output, min_probability):
+                threshold = corpus.encoder.card.threshold if threshold is None else threshold
+                hits = with_near_misses(lambda least: mined(threshold=least), threshold)
+            else:
+                hits = mined(threshold=threshold)
         if counts:
             show_counts(hits, counts, date_field, as_json)
         else:
