@@ -149,6 +149,12 @@ def test_a_field_goes_with_its_last_document(encoder: SpanEncoder, tmp_path: Pat
             corpus.search("plan", where={"x": 1})
 
 
+def test_a_float_may_be_a_whole_number_beyond_64_bits(encoder: SpanEncoder, tmp_path: Path) -> None:
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        corpus.add([Document("huge", "Hello.", {"n": 1e300}), Document("small", "Hi.", {"n": 1})])
+        assert [hit.doc_id for hit in corpus.search("hello", where={"n": 1e300})] == ["huge"]
+
+
 def test_any_number_of_values(encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "store", encoder) as corpus:
         corpus.add(Document(f"doc {n}", TEXT, {"n": n, "half": n + 0.5}) for n in range(1_200))
