@@ -1,10 +1,10 @@
 """Train a verifier on contrasts, and export it as a verifier folder.
 
     python recipes/contrasts.py DATA contrasts.jsonl
-    python recipes/verifier.py recipes/verifiers/slice-verify.toml contrasts.jsonl OUT [--model FOLDER]
+    python recipes/verifier.py RECIPE contrasts.jsonl OUT [--model FOLDER]
 
-OUT/torch has the weights and the log, OUT/verifier the verifier. Needs
-pip install 'slice-os[export,train]'.
+RECIPE is recipes/verifiers/slice-verify.toml. OUT/torch has the weights and the log, OUT/verifier
+the verifier. Needs pip install 'slice-os[export,train]'.
 """
 
 from __future__ import annotations
