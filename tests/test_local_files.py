@@ -214,6 +214,13 @@ class TestCompaction:
         assert not (store.folder / "vectors.i8").exists()
 
 
+def test_the_size_of_a_store_is_that_of_its_files(store: LocalStore) -> None:
+    fill(store, documents(3))
+    with store.writer():
+        pass
+    assert store.info().size_bytes == sum(path.stat().st_size for path in store.folder.iterdir())
+
+
 class TestPermissions:
     def test_of_a_new_store_are_its_owners(self, store: LocalStore) -> None:
         fill(store, documents(3))
