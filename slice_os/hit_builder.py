@@ -119,15 +119,23 @@ class HitBuilder:
 
     def _clause(self, span: ScoredSpan) -> Extent:
         """From the last border of a clause before the span to the first one after it."""
-        borders, words = self._borders, self._passage.encoded.words
-        is_border = borders.scores >= CLAUSE_BORDER
-        is_border[1:-1] |= np.diff(borders.sentence) != 0
-        first, end = span.word, span.word + span.words
-        while not is_border[first]:
-            first -= 1
-        while not is_border[end]:
-            end += 1
+        words = self._passage.encoded.words
+        first, end = clause_words(self._borders, span.word, span.word + span.words)
         return Extent(int(words[first, 0]), int(words[end - 1, 1]))
+
+
+def clause_words(borders: Borders, first: int, end: int) -> tuple[int, int]:
+    """The words from the last border of a clause before a span to the first one after it.
+
+    Args:
+        borders: of the passage.
+        first: first word of the span.
+        end: one past the last.
+    """
+    is_border = borders.scores >= CLAUSE_BORDER
+    is_border[1:-1] |= np.diff(borders.sentence) != 0
+    found = np.flatnonzero(is_border)
+    return int(found[found <= first].max()), int(found[found >= end].min())
 
 
 def _probability(query: Query, row: int, cosine: float, words: int) -> float | None:

@@ -174,6 +174,11 @@ def _blank() -> Hit:
     return Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
 
 
+def overlap(one: Hit, other: Hit) -> bool:
+    """Whether two hits of a document share a character."""
+    return one.start < other.end and other.start < one.end
+
+
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
     """Hits, ordered by rank or by position.

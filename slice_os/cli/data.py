@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import orjson
 
 from slice_os.cli.options import report_option
+from slice_os.cli.render import wants_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def check(folder: Path, strict: bool, as_json: bool | None) -> None:
     from slice_os.datasets.catalog import State, check
 
     found = list(check(folder))
-    as_json = not sys.stdout.isatty() if as_json is None else as_json
+    as_json = wants_json(as_json)
     click.echo(_json(folder, found) if as_json else describe(found))
     faults = {State.DIFFERENT, State.MISSING} if strict else {State.DIFFERENT}
     if any(one.state in faults for one in found):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
 from slice_os.cli.options import encoder_options, optional_store_option, report_option
-from slice_os.cli.render import echo_json, printable, styled
+from slice_os.cli.render import echo_json, printable, styled, wants_json
 
 if TYPE_CHECKING:
     from slice_os.doctor import Check
@@ -39,7 +38,7 @@ def doctor(
     if store:
         checks += store_checks(store, model)
     usable = all(check.usable for check in checks)
-    if as_json if as_json is not None else not sys.stdout.isatty():
+    if wants_json(as_json):
         echo_json(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))
     else:
         for check in checks:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from slice_os.cli.options import COSINE, RenamedOption, report_option
-from slice_os.cli.render import echo_json
+from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
     from slice_os.export.parity import ParityReport
@@ -70,7 +69,7 @@ def export(
         force=force,
         progress=lambda step: click.echo(f"{step} …", err=True),
     )
-    if as_json if as_json is not None else not sys.stdout.isatty():
+    if wants_json(as_json):
         echo_json(report.to_json())
     else:
         click.echo(describe(report, out))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from slice_os.cli.options import COSINE, PROBABILITY, REPORT, HitFile
-from slice_os.cli.render import echo_json
+from slice_os.cli.render import echo_json, wants_json
 from slice_os.search_options import SPAN, UNITS
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
-    if as_json or (as_json is None and not sys.stdout.isatty()):
+    if wants_json(as_json):
         for hit in hits:
             echo_json(hit.to_json())
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import islice
@@ -12,7 +11,7 @@ import click
 import orjson
 
 from slice_os.cli.options import output_option, store_option
-from slice_os.cli.render import echo_json, printable, styled
+from slice_os.cli.render import echo_json, printable, styled, wants_json
 
 if TYPE_CHECKING:
     from slice_os.stores.base import DocumentEntry, SourceEntry
@@ -40,7 +39,7 @@ def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> Non
 
     with Corpus(store) as corpus:
         entries = corpus.documents() if wants_documents else corpus.sources()
-        if as_json or (as_json is None and not sys.stdout.isatty()):
+        if wants_json(as_json):
             for entry in entries:
                 echo_json(orjson.dumps(asdict(entry)))
         else:

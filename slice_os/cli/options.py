@@ -320,3 +320,13 @@ def _pair(option: str, text: str, form: str) -> tuple[str, str]:
     if not equals or not name:
         raise click.UsageError(f"{option} {text!r} is not of the form {form}")
     return name, value
+
+
+def loaded_encoder(
+    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+) -> SpanEncoder:
+    """The encoder that the options choose, for what has no store."""
+    from slice_os.encoder import SpanEncoder
+
+    encoder = chosen_encoder(model, engine, providers, threads)
+    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 import orjson
 
 from slice_os.cli.options import report_option
-from slice_os.cli.render import echo_json
+from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
     from slice_os.stores.opensearch.planning import IndexPlan
@@ -64,7 +63,7 @@ def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bo
     from slice_os.stores.opensearch.planning import plan_index
 
     found = plan_index(tokens, replicas=replicas, node_memory=round(node_memory * GIB), cores=cores)
-    if as_json or (as_json is None and not sys.stdout.isatty()):
+    if wants_json(as_json):
         echo_json(orjson.dumps(asdict(found)))
     else:
         click.echo(describe(found))

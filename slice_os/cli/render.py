@@ -115,6 +115,11 @@ def _cells(text: str) -> int:
     )
 
 
+def wants_json(as_json: bool | None) -> bool:
+    """Whether to print JSON: as the option says, and without it if the output is no terminal."""
+    return not sys.stdout.isatty() if as_json is None else as_json
+
+
 def echo_json(raw: bytes) -> None:
     """Print JSON; on a terminal, characters that it could obey are escaped."""
     text = raw.decode().rstrip("\n")

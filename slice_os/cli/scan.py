@@ -20,9 +20,9 @@ from slice_os.cli.hit_options import (
 )
 from slice_os.cli.options import (
     FORMATS_HELP,
-    chosen_encoder,
     encoder_options,
     format_option,
+    loaded_encoder,
     output_option,
 )
 from slice_os.cli.reading_options import reading_options
@@ -69,15 +69,12 @@ def scan(
     """
     from slice_os.cli.render import complaint, printable
     from slice_os.collapsing import collapse as collapsed
-    from slice_os.encoder import SpanEncoder
     from slice_os.ingest.readers import BadRecord, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.scanning import scan as scan_documents
 
-    encoder = chosen_encoder(model, engine, providers, threads)
-    if not isinstance(encoder, SpanEncoder):
-        encoder = SpanEncoder(encoder)
+    encoder = loaded_encoder(model, engine, providers, threads)
     sources = find_sources(paths, format_name)
     bad = 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from slice_os.cli.options import chosen_encoder
-from slice_os.cli.render import echo_json, printable
+from slice_os.cli.render import echo_json, printable, wants_json
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
-    from slice_os.encoder import SpanEncoder
     from slice_os.filters import Condition
     from slice_os.results import Hit
 
@@ -123,7 +120,7 @@ def show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | N
     from slice_os.topics.tallies import tally
 
     rows = tally(hits, by, date_field)
-    if as_json or (as_json is None and not sys.stdout.isatty()):
+    if wants_json(as_json):
         for row in rows:
             where = {by: row.place} if row.place else {}
             counts = {"hits": row.hits, "documents": row.documents}
@@ -132,13 +129,3 @@ def show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | N
     for row in rows:
         place = f"{printable(row.place)}  " if row.place else ""
         click.echo(f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}")
-
-
-def loaded_encoder(
-    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
-) -> SpanEncoder:
-    """The encoder that the options choose, for what has no store."""
-    from slice_os.encoder import SpanEncoder
-
-    encoder = chosen_encoder(model, engine, providers, threads)
-    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 import orjson
 
-from slice_os.cli.options import encoder_options, id_field_option, text_field_option
+from slice_os.cli.options import encoder_options, id_field_option, loaded_encoder, text_field_option
 from slice_os.cli.render import complaint, echo_json
-from slice_os.cli.topic_options import exclusive_option, loaded_encoder, topics_option
+from slice_os.cli.topic_options import exclusive_option, topics_option
 
 if TYPE_CHECKING:
     from slice_os.documents import Document

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -11,14 +10,15 @@ import orjson
 from slice_os.cli.options import (
     chosen_encoder,
     encoder_options,
+    loaded_encoder,
     optional_store_option,
     output_option,
     parse_filters,
     store_option,
     where_option,
 )
-from slice_os.cli.render import echo_json, printable, render, styled
-from slice_os.cli.topic_options import exclusive_option, loaded_encoder, topic_paths
+from slice_os.cli.render import echo_json, printable, render, styled, wants_json
+from slice_os.cli.topic_options import exclusive_option, topic_paths
 from slice_os.cli.topic_tag import tag
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test(
     for outcome in run_examples(found, loaded_encoder(model, engine, providers, threads)):
         right += outcome.right
         wrong += not outcome.right
-        if _wants_json(as_json):
+        if wants_json(as_json):
             shown = {"topic": outcome.topic, "example": outcome.example}
             verdict = {"wanted": outcome.wanted, "matched": outcome.matched}
             echo_json(orjson.dumps({**shown, **verdict, "why": outcome.why()}))
@@ -105,7 +105,7 @@ def lint(
         with Corpus(store, encoder) as corpus:
             problems = find_problems(paths, corpus.encoder, corpus)
     for problem in problems:
-        if _wants_json(as_json):
+        if wants_json(as_json):
             echo_json(orjson.dumps({"file": str(problem.path), "problem": problem.told}))
         else:
             click.echo(printable(f"{problem.path}: {problem.told}"))
@@ -151,7 +151,7 @@ def suggest(
         )
     for suggestion in suggestions:
         examples = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
-        if _wants_json(as_json):
+        if wants_json(as_json):
             told = {
                 "topic": suggestion.topic,
                 "text": suggestion.text,
@@ -195,7 +195,7 @@ def diff(
     with _corpus(store, model, engine, providers, threads) as corpus:
         for change in difference(corpus, before, after):
             counts[change.kind] += 1
-            if _wants_json(as_json):
+            if wants_json(as_json):
                 echo_json(orjson.dumps({"change": change.kind, **change.hit.to_dict()}))
             else:
                 click.echo(styled(f"{change.kind}  {change.hit.topic}", bold=True))
@@ -247,10 +247,6 @@ def learn(
         click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
         if not dry_run:
             write_learned(path, learned)
-
-
-def _wants_json(as_json: bool | None) -> bool:
-    return not sys.stdout.isatty() if as_json is None else as_json
 
 
 def _corpus(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
-from slice_os.results import Hit
+from slice_os.results import Hit, overlap
 
 # How far below the threshold a near miss is.
 NEAR = 0.05
@@ -27,5 +27,5 @@ def with_near_misses(mine: Callable[[float], Iterable[Hit]], threshold: float) -
         yield hit
     for hit in mine(max(-1.0, threshold - NEAR)):
         others = found[hit.phrase, hit.doc_id]
-        if all(hit.end <= other.start or other.end <= hit.start for other in others):
+        if not any(overlap(hit, other) for other in others):
             yield hit

@@ -12,7 +12,7 @@ from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata, field_text
 from slice_os.filters import matcher
 from slice_os.query import Where
-from slice_os.results import Extent, Hit
+from slice_os.results import Extent, Hit, overlap
 from slice_os.search_options import SPAN
 from slice_os.topics.topic import Cut, Topic
 from slice_os.topics.units import widened
@@ -83,11 +83,6 @@ def assign(
         left = _nearest_topic(judged) if exclusive else judged
         wide = [widened(hit, units[hit.topic]) for hit in left]
         yield from (hit for hit in wide if _apart(hit, wide))
-
-
-def overlap(one: Hit, other: Hit) -> bool:
-    """Whether two hits of a document share a character."""
-    return one.start < other.end and other.start < one.end
 
 
 def admits(where: Where, metadata: Metadata) -> bool:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Literal
 
 from slice_os.corpus import Corpus
-from slice_os.results import Hit
+from slice_os.results import Hit, overlap
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
@@ -56,4 +56,4 @@ def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> It
 
 
 def _among(hit: Hit, others: Sequence[Hit]) -> bool:
-    return any(hit.start < other.end and other.start < hit.end for other in others)
+    return any(overlap(hit, other) for other in others)

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from slice_os.borders import border_scores
-from slice_os.hit_builder import CLAUSE_BORDER
+from slice_os.hit_builder import clause_words
 from slice_os.places import passage_sentences
 from slice_os.results import Extent, Hit
 from slice_os.search_options import CLAUSE, SENTENCE, SPAN
+from slice_os.span_choice import Borders
 from slice_os.words import find_words, touched_words
 
 
@@ -43,9 +44,5 @@ def _clause(hit: Hit) -> Extent | None:
         passage_sentences(context.text, context.start), words[:, 0], side="right"
     )
     scores = border_scores().borders(context.text, words, context.start)
-    is_border = scores >= CLAUSE_BORDER
-    is_border[1:-1] |= np.diff(sentence) != 0
-    borders = np.flatnonzero(is_border)
-    first = int(borders[borders <= first].max())
-    end = int(borders[borders >= end].min())
+    first, end = clause_words(Borders(scores, sentence), first, end)
     return Extent(int(words[first, 0]), int(words[end - 1, 1]))
