@@ -52,9 +52,7 @@ class TestDocumentStore:
         one, other = Document(content="one thing"), Document(content="another")
         document_store.write_documents([one])
         for given in ([other, one], [other, other]):
-            with pytest.raises(
-                DuplicateDocumentError, match="1 of these documents are there"
-            ):
+            with pytest.raises(DuplicateDocumentError, match="1 of these documents are there"):
                 document_store.write_documents(given)
         assert document_store.write_documents([other, one], DuplicatePolicy.SKIP) == 1
         assert document_store.count_documents() == 2
