@@ -20,6 +20,7 @@ from slice_os.client.records import (
     MineOptions,
     NearMisses,
     SearchOptions,
+    StoreOptions,
     StoreRecord,
     Tagged,
     TopicTable,
@@ -164,7 +165,7 @@ class AsyncClient:
         phrases: Phrases = (),
         *,
         topics: Sequence[str] = (),
-        **options: Unpack[MineOptions],
+        **options: Unpack[StoreOptions],
     ) -> Highlights:
         """A document with all hits of phrases, or of topics, in it."""
         given = self._service.options(options)

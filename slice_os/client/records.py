@@ -28,25 +28,32 @@ class HitOptions(TypedDict, total=False):
     unit: str
 
 
-class MineOptions(HitOptions, total=False):
-    """Which hits count, and how many of them.
+class StoreOptions(HitOptions, total=False):
+    """Which hits count, and in which store.
 
     Attributes:
         store: its name; may be missing if the service has one store.
+    """
+
+    store: str | None
+
+
+class MineOptions(StoreOptions, total=False):
+    """Which hits count, and how many of them.
+
+    Attributes:
         where: conditions on metadata.
         limit: most hits; None for all of them.
     """
 
-    store: str | None
     where: Mapping[str, Any] | None
     limit: int | None
 
 
-class SearchOptions(HitOptions, total=False):
+class SearchOptions(StoreOptions, total=False):
     """Which hits count, and in which order they come; see `Corpus.search`.
 
     Attributes:
-        store: its name; may be missing if the service has one store.
         where: conditions on metadata.
         top_k: number of hits.
         offset: hits to skip.
@@ -56,7 +63,6 @@ class SearchOptions(HitOptions, total=False):
         collapse: show hits in the same words as one.
     """
 
-    store: str | None
     where: Mapping[str, Any] | None
     top_k: int
     offset: int
