@@ -109,7 +109,7 @@ def encode_documents(
                 pending.append((document, aligned, part, number == len(parts)))
                 yield PieceRange(aligned, *_pieces(part, aligned))
 
-    for vectors in encoder.encode(ranges()):
+    for vectors in encoder.encode_ranges(ranges()):
         document, aligned, part, last = pending.popleft()
         offset, _ = _pieces(part, aligned)
         encoded = []
