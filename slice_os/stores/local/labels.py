@@ -12,6 +12,7 @@ import numpy as np
 
 from slice_os.arrays import IntArray
 from slice_os.filters import (
+    DOCUMENT_ID,
     Condition,
     absent,
     comparable,
@@ -56,6 +57,9 @@ def admitted_rows(
         InputError: if no passage has such a field, or it has no values that the condition could
             compare.
     """
+    if condition.field == DOCUMENT_ID:
+        found = _passages_of(connection, condition.values)
+        return np.flatnonzero(np.isin(ids, found, invert=condition.operator == "ne"))
     if not _select(connection, _HAS_FIELD, condition.field):
         raise unknown_field(condition, _select(connection, _FIELDS), folder)
     labels = _matching(connection, condition)
@@ -68,6 +72,20 @@ def admitted_rows(
             f"SELECT passage FROM passage_labels WHERE label IN ({some})",  # noqa: S608
         )
     return np.flatnonzero(np.isin(ids, labelled, invert=condition.operator == "ne"))
+
+
+def _passages_of(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list[int]:
+    """Ids of the passages of documents."""
+    found: list[int] = []
+    for start in range(0, len(doc_ids), MOST_NAMED):
+        some = doc_ids[start : start + MOST_NAMED]
+        found += _select(
+            connection,
+            "SELECT passages.id FROM documents JOIN passages ON document = documents.id "
+            f"WHERE doc_id IN ({', '.join('?' * len(some))})",  # noqa: S608
+            *some,
+        )
+    return found
 
 
 def _matching(connection: sqlite3.Connection, condition: Condition) -> list[tuple[int, str]]:
