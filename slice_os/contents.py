@@ -59,9 +59,13 @@ class Contents(ABC):
         """Counts of the store, and its encoder."""
         return self.store.info()
 
-    def documents(self) -> Iterator[DocumentEntry]:
-        """The documents in the store, by id."""
-        return self.store.list_documents()
+    def documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents in the store, by id.
+
+        Args:
+            after: only those whose ids come after this one.
+        """
+        return self.store.list_documents(after)
 
     def sources(self) -> Iterator[SourceEntry]:
         """The sources that the documents came from, by name."""

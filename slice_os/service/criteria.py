@@ -10,7 +10,6 @@ from slice_os.filters import parse_where
 from slice_os.results import Hit
 from slice_os.service.models.search import PhraseHighlights, TopicHighlights
 from slice_os.service.services import Services
-from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
@@ -30,7 +29,8 @@ def mined(
         where: conditions on metadata.
 
     Raises:
-        InputError: if there is no such topic, or a filter or phrase cannot be used.
+        NoSuchTopicError: if there is no such topic.
+        InputError: if a filter or phrase cannot be used.
     """
     if isinstance(wanted, TopicHighlights):
         return mine_topics(
@@ -54,7 +54,6 @@ def named_topics(services: Services, names: Sequence[str]) -> list[Topic]:
     """The topics of these names, in the service's folder.
 
     Raises:
-        InputError: if there is none of a name.
+        NoSuchTopicError: if there is none of a name.
     """
-    folder = TopicsFolder(services.settings.topics)
-    return [folder.get(name).topic for name in dict.fromkeys(names)]
+    return [services.topics.get(name).topic for name in dict.fromkeys(names)]

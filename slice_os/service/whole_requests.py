@@ -82,7 +82,8 @@ def _replayed(body: bytes) -> Receive:
         if messages:
             return messages.pop()
         # Whether the sender goes away is looked at above.
-        return await asyncio.get_running_loop().create_future()
+        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        return await never
 
     return receive
 

@@ -42,14 +42,19 @@ class WorkPool:
         """Requests that are worked on, or wait for a thread."""
         return self._admitted
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
         """What a function returns that runs in one of the threads.
+
+        Args:
+            work: the function.
+            seconds: time that it has; None for that of the limits.
 
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
         """
         with self._place():
-            return await self._within(work, monotonic() + self._limits.seconds)
+            limit = self._limits.seconds if seconds is None else seconds
+            return await self._within(work, monotonic() + limit)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
         """What an iterator yields that runs in the threads, some items at a time.

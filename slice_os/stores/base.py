@@ -197,8 +197,8 @@ class Store(Protocol):
         """The signatures under which sources were last read; those never read are missing."""
         ...
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id."""
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id."""
         ...
 
     def list_sources(self) -> Iterator[SourceEntry]:

@@ -10,11 +10,12 @@ from slice_os.results import Hit
 from slice_os.rows.fields import type_hints
 from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
 from slice_os.service.models.base import Body, Filters, PhraseList, StoreName, Text
-from slice_os.service.models.documents import DocumentBody
+from slice_os.service.models.documents import DocumentAnswer, DocumentBody
 from slice_os.service.settings import MOST_HITS, MOST_PHRASES, MOST_TEXTS
 
 Cosine = Annotated[float, Field(ge=-1, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
+Unit = Literal["span", "clause", "sentence", "turn"]
 TopicNames = Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 
 
@@ -38,7 +39,7 @@ class Width(Body):
     """
 
     verify: bool | None = None
-    unit: Literal["span", "clause", "sentence", "turn"] = "span"
+    unit: Unit = "span"
 
 
 class Wanted(Width):
@@ -147,6 +148,10 @@ class HitsAnswer(BaseModel):
     """
 
     hits: list[HitAnswer]  # type: ignore[valid-type]
+
+
+class HighlightsAnswer(DocumentAnswer, HitsAnswer):
+    """A document and the hits in it."""
 
 
 class SearchAnswer(HitsAnswer):

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from itertools import islice
-from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request
-from starlette.responses import StreamingResponse
 
 from slice_os.results import Hit
 from slice_os.service.criteria import mined
+from slice_os.service.json_answers import JsonLines, json_line
 from slice_os.service.models.search import PhraseMining, TopicMining
 from slice_os.service.problems import error_body, problem_of
 from slice_os.service.services import Services, Shared
 
 router = APIRouter(tags=["search"])
 
-_LINES = "application/x-ndjson"
 
-
-@router.post("/mine", response_class=StreamingResponse)
-async def mine(
-    request: Request, services: Shared, body: PhraseMining | TopicMining
-) -> StreamingResponse:
+@router.post("/mine", response_class=JsonLines)
+async def mine(request: Request, services: Shared, body: PhraseMining | TopicMining) -> JsonLines:
     """Every hit in a store, line by line, as soon as it is found.
 
     A line has a `hit`; now and then `progress`, with the number of hits so far; and the last one
@@ -34,8 +28,7 @@ async def mine(
     batches = services.pool.stream(_hits(services, body))
     # What goes wrong before the first hit is an answer with a status.
     first = await anext(batches, None)
-    lines = _lines(batches, first, body.limit, request.state.request_id)
-    return StreamingResponse(lines, media_type=_LINES)
+    return JsonLines(_lines(batches, first, body.limit, request.state.request_id))
 
 
 def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], Iterator[Hit]]:
@@ -54,7 +47,7 @@ async def _lines(
     first: list[Hit] | None,
     limit: int | None,
     request_id: str,
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """The lines of the answer, some at a time."""
     done = 0
     complete = True
@@ -65,14 +58,10 @@ async def _lines(
                 if limit is not None and done + len(batch) > limit:
                     batch, complete = batch[: limit - done], False
                 done += len(batch)
-                lines = [_line({"hit": hit.to_dict()}) for hit in batch]
-                yield b"".join([*lines, _line({"progress": {"done": done, "of": None}})])
+                lines = [json_line({"hit": hit.to_dict()}) for hit in batch]
+                yield b"".join([*lines, json_line({"progress": {"done": done, "of": None}})])
                 batch = await anext(batches, None)
         except Exception as error:  # the status has been sent
-            yield _line(error_body(problem_of(error), request_id))
+            yield json_line(error_body(problem_of(error), request_id))
             return
-    yield _line({"summary": {"hits": done, "complete": complete, "exhaustive": True}})
-
-
-def _line(content: dict[str, Any]) -> bytes:
-    return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
+    yield json_line({"summary": {"hits": done, "complete": complete, "exhaustive": True}})

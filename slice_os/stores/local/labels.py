@@ -34,6 +34,9 @@ _LABELS = """
 SELECT id, value FROM labels
 WHERE field = ? AND EXISTS (SELECT 1 FROM passage_labels WHERE label = labels.id)
 """
+_OF_DOCUMENTS = """
+SELECT passages.id FROM documents JOIN passages ON document = documents.id WHERE doc_id IN ({})
+"""
 _VALUES = """
 SELECT value FROM labels JOIN passage_labels ON label = labels.id
 WHERE field = ? GROUP BY labels.id ORDER BY count(*) DESC, value LIMIT 1000
@@ -81,8 +84,7 @@ def _passages_of(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list
         some = doc_ids[start : start + MOST_NAMED]
         found += _select(
             connection,
-            "SELECT passages.id FROM documents JOIN passages ON document = documents.id "
-            f"WHERE doc_id IN ({', '.join('?' * len(some))})",  # noqa: S608
+            _OF_DOCUMENTS.format(", ".join("?" * len(some))),
             *some,
         )
     return found

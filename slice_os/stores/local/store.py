@@ -192,12 +192,12 @@ class LocalStore:
         with self._reading() as connection:
             return catalogue.source_signatures(connection, sources)
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id, read some at a time."""
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id, read some at a time."""
         page: list[DocumentEntry] | None = None
         while page is None or page:
             with self._reading() as connection:
-                page = catalogue.documents_after(connection, page[-1].id if page else "")
+                page = catalogue.documents_after(connection, page[-1].id if page else after)
             yield from page
 
     def list_sources(self) -> Iterator[SourceEntry]:

@@ -145,9 +145,9 @@ class OpenSearchStore:
         records = find_records(self.handle, [source_key(source) for source in sources])
         return {record["source"]: record["signature"] for record in records}
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id."""
-        return catalogue.documents(self.handle)
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id."""
+        return catalogue.documents(self.handle, after=after)
 
     def list_sources(self) -> Iterator[SourceEntry]:
         """All sources that have documents, by name."""
