@@ -13,6 +13,7 @@ from slice_os.service.request_frame import RequestFrame
 from slice_os.service.routes import (
     documents,
     encoding,
+    export,
     health,
     labels,
     mining,
@@ -28,7 +29,7 @@ from slice_os.service.whole_requests import WholeRequests
 from slice_os.version import __version__
 
 # A new group of requests is a file in routes/ and a name here.
-ROUTES = (health, stores, search, mining, encoding, documents, topics, labels, tag)
+ROUTES = (health, stores, search, mining, export, encoding, documents, topics, labels, tag)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:

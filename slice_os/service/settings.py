@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ class Limits:
     """
 
     body_bytes: int = 16 << 20
-    workers: int = 4
+    workers: int = field(default_factory=lambda: max(4, os.cpu_count() or 1))
     waiting: int = 64
     seconds: float = 30.0
     mine_seconds: float = 600.0
