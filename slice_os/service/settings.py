@@ -46,6 +46,8 @@ class ServiceSettings:
         host: address to listen on.
         port: port to listen on.
         keys: file of API keys; None to demand none, which only a loopback address may do.
+        reached_at: the address that people use, if it is another one than host and port; such as
+            that of a reverse proxy, or of the port that a container publishes.
         limits: of requests.
     """
 
@@ -55,4 +57,5 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Path | None = None
+    reached_at: str | None = None
     limits: Limits = field(default_factory=Limits)

@@ -19,7 +19,7 @@ from slice_os.service.app import create_app
 from slice_os.service.encoding import SharedEncoder
 from slice_os.service.settings import Limits, ServiceSettings
 
-from .conftest import in_thread
+from .conftest import asking, in_thread
 
 BODY = {"phrases": "cancel my plan"}
 
@@ -107,7 +107,7 @@ def test_sizes_have_bounds(client: TestClient, path: str, body: dict[str, Any]) 
 
 def test_bodies_have_bounds(settings: ServiceSettings) -> None:
     app = create_app(replace(settings, limits=Limits(body_bytes=1_000)))
-    with TestClient(app) as client:
+    with asking(app) as client:
         answer = client.post("/search", json={"phrases": "a" * 1_000})
         assert answer.status_code == 413
         assert answer.json()["error"]["code"] == "too_large"
