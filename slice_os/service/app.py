@@ -6,15 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
+from slice_os.service.access import allowed, check_reach
+from slice_os.service.metrics import Metrics, Observed
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
 from slice_os.service.routes import (
     documents,
     encoding,
+    export,
     health,
     labels,
+    metrics,
     mining,
     search,
     stores,
@@ -23,12 +27,26 @@ from slice_os.service.routes import (
 )
 from slice_os.service.services import Services
 from slice_os.service.settings import ServiceSettings
+from slice_os.service.tracing import Traced, otlp_provider
+from slice_os.service.tracing import wanted as tracing_wanted
 from slice_os.service.web_page import serve_page
 from slice_os.service.whole_requests import WholeRequests
 from slice_os.version import __version__
 
 # A new group of requests is a file in routes/ and a name here.
-ROUTES = (health, stores, search, mining, encoding, documents, topics, labels, tag)
+ROUTES = (
+    health,
+    metrics,
+    stores,
+    search,
+    mining,
+    export,
+    encoding,
+    documents,
+    topics,
+    labels,
+    tag,
+)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -36,13 +54,20 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 
     Args:
         settings: what it serves, and how much of it.
+
+    Raises:
+        InputError: if the keys cannot be read, or there are none and others than this machine
+            could reach the service.
     """
+    check_reach(settings)
     services = Services.of(settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         await asyncio.to_thread(services.close)
+        if tracer is not None:
+            await asyncio.to_thread(tracer.shutdown)
 
     app = FastAPI(
         title="SLICE-OS",
@@ -57,9 +82,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.services = services
     answer_errors(app)
     for group in ROUTES:
-        app.include_router(group.router)
+        app.include_router(group.router, dependencies=[Depends(allowed)])
     serve_page(app)
     # The last one added is the outermost.
     app.add_middleware(WholeRequests, limits=settings.limits)
+    app.state.metrics = counted = Metrics(services.pool)
+    tracer = otlp_provider() if tracing_wanted() else None
+    if tracer is not None:
+        app.add_middleware(Traced, provider=tracer)
     app.add_middleware(RequestFrame)
+    app.add_middleware(Observed, metrics=counted)
     return app

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +25,7 @@ from slice_os.client import (
 )
 from slice_os.topics.labels import Label
 
-from .conftest import DOCUMENTS, Server, served
+from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served
 
 PHRASE = "I want to cancel my subscription"
 TOPIC: TopicTable = {
@@ -176,3 +179,15 @@ def test_many_things_at_once(process: Server) -> None:
             return found
 
     assert asyncio.run(ask()) == [1, 2, 3]
+
+
+def test_the_examples_of_the_documentation_run(server: Server) -> None:
+    page = (REPOSITORY / "docs" / "clients.md").read_text("utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    assert len(programs) == 2
+    for program in programs:
+        asking = program.replace("http://127.0.0.1:8000", server.address)
+        command = [sys.executable, "-c", asking]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
