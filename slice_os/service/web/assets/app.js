@@ -5,6 +5,7 @@ import { keyDialog } from "./dialogs.js";
 import { byId, element } from "./dom.js";
 import { shortcuts } from "./keyboard.js";
 import { showError, showNotice } from "./notices.js";
+import { narrow } from "./reader-pane.js";
 import { searchView } from "./search-view.js";
 import { ask, whenKeyNeeded } from "./service.js";
 import { themeButton } from "./theme-button.js";
@@ -106,6 +107,7 @@ for (const page of ["search", "topics"]) {
     show();
   });
 }
+byId("filters").open = !narrow();
 byId("skip").addEventListener("click", () => byId("results").focus());
 byId("show-help").addEventListener("click", () => byId("help").showModal());
 addEventListener("popstate", () => {

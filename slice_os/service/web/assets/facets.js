@@ -82,6 +82,7 @@ export function facetPanel(root, changed) {
       const places = names.map((field) =>
         fields[field] === "number" ? between(field) : element("fieldset", { hidden: true }));
       root.replaceChildren(...places);
+      root.parentElement.hidden = !names.length;
       await Promise.all(names.map(async (field, index) => {
         if (fields[field] === "number") return;
         await fill(store, field, places[index], FIRST).catch(() => places[index].remove());

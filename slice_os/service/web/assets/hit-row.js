@@ -1,10 +1,10 @@
 /** One hit in its context, with its evidence and the buttons that answer it. */
 
 import { counted, element, isolated } from "./dom.js";
-import { around, head, tail } from "./text.js";
+import { around, dense, head, tail } from "./text.js";
 
-const BEFORE = 220;
-const AFTER = 320;
+const BEFORE = 180;
+const AFTER = 220;
 
 /**
  * @param {import("./scores.js").Hit} hit
@@ -26,7 +26,7 @@ export function hitRow(hit, several) {
     element(
       "p",
       { class: "passage", dir: "auto" },
-      tail(before, BEFORE), element("mark", {}, words), head(after, AFTER),
+      tail(dense(before).trimStart(), BEFORE), element("mark", {}, words), head(dense(after).trimEnd(), AFTER),
     ),
     evidence(hit, several),
     element(

@@ -46,16 +46,22 @@ export function queryForm(form, submitted) {
   };
 }
 
+function submitOnEnter(event) {
+  if (event.key !== "Enter" || event.isComposing) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+}
+
 function wordings(list, name, example) {
   function renumber() {
-    [...list.querySelectorAll("input")].forEach((input, index) => {
+    [...list.querySelectorAll("textarea")].forEach((input, index) => {
       input.setAttribute("aria-label", `${name} ${index + 1}`);
       input.nextElementSibling.setAttribute("aria-label", `Remove ${name.toLowerCase()} ${index + 1}`);
     });
   }
 
   function add(text) {
-    const input = element("input", { type: "text", maxlength: 1000, dir: "auto", placeholder: list.children.length ? "" : example });
+    const input = element("textarea", { rows: 1, maxlength: 1000, dir: "auto", enterkeyhint: "search", placeholder: list.children.length ? "" : example, keydown: submitOnEnter });
     input.value = text;
     const remove = element("button", { class: "plain", type: "button", click: () => {
       item.remove();
@@ -70,8 +76,9 @@ function wordings(list, name, example) {
 
   return {
     add,
-    first: () => list.querySelector("input"),
-    read: () => [...list.querySelectorAll("input")].map((input) => input.value.trim()).filter(Boolean),
+    first: () => list.querySelector("textarea"),
+    read: () => [...list.querySelectorAll("textarea")]
+      .map((input) => input.value.replace(/\s+/g, " ").trim()).filter(Boolean),
     fill(texts) {
       list.replaceChildren();
       texts.forEach(add);

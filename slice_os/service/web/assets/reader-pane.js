@@ -87,6 +87,7 @@ export function readerPane(current, change, queryBody, choose) {
   };
 }
 
-function narrow() {
+/** Whether there is one column. */
+export function narrow() {
   return matchMedia("(max-width: 60rem)").matches;
 }

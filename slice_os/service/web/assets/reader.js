@@ -18,36 +18,32 @@ const BLOCK = 2000;
 export function documentReader(parts, told) {
   /** @type {import("./scores.js").Hit[]} */
   let hits = [];
-  /** @type {HTMLElement[][]} */
+  /** @type {{element: HTMLElement, covering: number[], unit: number}[]} */
   let marks = [];
   let current = -1;
-  let length = 0;
   let reaches = (hit) => true;
   const map = minimap(parts.map, parts.text);
 
   function recolour() {
-    const visible = [];
-    marks.forEach((elements, number) => {
-      const inside = number === current || reaches(hits[number]);
-      if (inside) visible.push(number);
-      for (const mark of elements) {
-        mark.classList.toggle("under", !inside);
-        mark.classList.toggle("now", number === current);
-      }
-    });
+    const inside = hits.map((hit, number) => number === current || reaches(hit));
+    for (const { element: mark, covering } of marks) {
+      mark.classList.toggle("under", !covering.some((number) => inside[number]));
+      mark.classList.toggle("now", covering.includes(current));
+    }
+    const visible = hits.map((_, number) => number).filter((number) => inside[number]);
     parts.number.textContent = `${visible.indexOf(current) + 1} of ${visible.length}`;
-    map.draw(visible.map((number) => ({
-      share: length ? Number(marks[number][0]?.dataset.unit ?? 0) / length : 0,
-      now: number === current,
-    })));
+    map.draw(visible.map((number) => ({ unit: firstMark(number).unit, now: number === current })));
     return visible;
+  }
+
+  function firstMark(number) {
+    return marks.find(({ covering }) => covering.includes(number)) ?? { unit: 0, element: null };
   }
 
   function go(number) {
     current = number;
     recolour();
-    marks[number]?.[0]?.scrollIntoView({ block: "center" });
-    map.follow();
+    firstMark(number).element?.scrollIntoView({ block: "center" });
   }
 
   function step(by) {
@@ -78,17 +74,19 @@ export function documentReader(parts, told) {
       parts.text.replaceChildren(element("p", { class: "soft" }, "Opening …"));
       hits = [];
       marks = [];
+      map.about([]);
       map.draw([]);
     },
     /** Show a document at a hit, which is marked even if it is not among the others. */
     show(document_, hit) {
       const others = document_.hits.filter((other) => keyOf(other) !== keyOf(hit));
       hits = [...others, hit].sort((one, other) => one.start - other.start);
-      length = document_.text.length;
       parts.fields.replaceChildren(...Object.entries(document_.metadata).map(([name, value]) =>
         element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), shown(value))));
-      marks = hits.map(() => []);
-      parts.text.replaceChildren(...blocks(document_.text, hits, marks));
+      const made = blocks(document_.text, hits);
+      marks = made.marks;
+      map.about(made.blocks);
+      parts.text.replaceChildren(...made.blocks.map((block) => block.element));
       go(hits.indexOf(hit));
     },
     /** Go to a hit of the document that is shown; false if it is not among its marks. */
@@ -115,37 +113,37 @@ export function documentReader(parts, told) {
   };
 }
 
-function blocks(text, hits, marks) {
+function blocks(text, hits) {
   const made = [];
+  const marks = [];
   let block = element("div", { class: "block", dir: "auto" });
-  let size = 0;
-  const close = () => {
-    made.push(block);
+  let first = 0;
+  const close = (end) => {
+    made.push({ element: block, from: first, to: end });
     block = element("div", { class: "block", dir: "auto" });
-    size = 0;
+    first = end;
   };
   const add = (from, to, covering) => {
     const words = text.slice(from, to);
     if (covering.length) {
       // Of hits on the same words the nearest one answers a click.
       const number = covering.reduce((best, other) => (hits[other].cosine > hits[best].cosine ? other : best));
-      const mark = element("mark", { "data-number": number, "data-unit": from }, words);
-      for (const one of covering) marks[one].push(mark);
+      const mark = element("mark", { "data-number": number }, words);
+      marks.push({ element: mark, covering, unit: from });
       block.append(mark);
     } else block.append(words);
-    size += to - from;
   };
   for (const { from, to, covering } of pieces(text, hits)) {
     let begin = from;
     while (begin < to) {
-      const wanted = begin + Math.max(0, BLOCK - size);
+      const wanted = Math.max(begin, first + BLOCK);
       const line = wanted < to ? text.indexOf("\n", wanted) : -1;
       const end = line < 0 || line >= to ? to : line + 1;
       add(begin, end, covering);
-      if (end < to) close();
+      if (end < to) close(end);
       begin = end;
     }
   }
-  close();
-  return made;
+  close(text.length);
+  return { blocks: made, marks };
 }

@@ -6,7 +6,7 @@ import { hitList } from "./hit-list.js";
 import { labelBook } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
 import { queryForm } from "./query-form.js";
-import { readerPane } from "./reader-pane.js";
+import { narrow, readerPane } from "./reader-pane.js";
 import { initialLeast, keyOf, lowest, ordered, reached, reaches } from "./scores.js";
 import { ServiceError, ask, askLines } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
@@ -36,7 +36,7 @@ export function searchView(current, change, topics, topicsChanged) {
 
   const form = queryForm(byId("query"), () => {
     change({ ...form.read(), least: null, open: null }, true);
-    run();
+    run().then(() => narrow() && root.scrollIntoView());
   });
   const list = hitList(byId("hits"), byId("more"), {
     chosen: (hit) => reader.follow(hit),

@@ -44,7 +44,7 @@ export function around(passage, extent) {
 export function tail(text, most) {
   if (text.length <= most) return text;
   const end = text.slice(-most);
-  return `… ${end.slice(end.search(/\s/) + 1)}`;
+  return `… ${end.slice(end.search(/\s/) + 1).trimStart()}`;
 }
 
 /** The beginning of a text, up to a word, if it is long. */
@@ -52,7 +52,12 @@ export function head(text, most) {
   if (text.length <= most) return text;
   const begin = text.slice(0, most);
   const last = begin.search(/\s\S*$/);
-  return `${last > 0 ? begin.slice(0, last) : begin} …`;
+  return `${(last > 0 ? begin.slice(0, last) : begin).trimEnd()} …`;
+}
+
+/** A text without its empty lines. */
+export function dense(text) {
+  return text.replace(/[^\S\n]*\n\s*\n/g, "\n");
 }
 
 /**
