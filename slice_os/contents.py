@@ -9,8 +9,9 @@ from functools import cached_property
 from types import TracebackType
 from typing import TypeVar
 
+from slice_os.documents import Metadata
 from slice_os.errors import InputError
-from slice_os.stores.base import DocumentEntry, SourceEntry, Store, StoreInfo
+from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, Store, StoreInfo
 
 _Contents = TypeVar("_Contents", bound="Contents")
 
@@ -40,20 +41,54 @@ class Contents(ABC):
         """
         text = self.store.document_text(doc_id)
         if text is None:
-            raise InputError(f"{self._location}: no document {doc_id!r}")
+            raise self._unknown(doc_id)
         return text
+
+    def metadata(self, doc_id: str) -> Metadata:
+        """The metadata of a document.
+
+        Raises:
+            InputError: if the id is unknown.
+        """
+        metadata = self.store.document_metadata(doc_id)
+        if metadata is None:
+            raise self._unknown(doc_id)
+        return metadata
 
     def info(self) -> StoreInfo:
         """Counts of the store, and its encoder."""
         return self.store.info()
 
-    def documents(self) -> Iterator[DocumentEntry]:
-        """The documents in the store, by id."""
-        return self.store.list_documents()
+    def documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents in the store, by id.
+
+        Args:
+            after: only those whose ids come after this one.
+        """
+        return self.store.list_documents(after)
 
     def sources(self) -> Iterator[SourceEntry]:
         """The sources that the documents came from, by name."""
         return self.store.list_sources()
+
+    def _unknown(self, doc_id: str) -> InputError:
+        return InputError(f"{self._location}: no document {doc_id!r}")
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields that filters can name, each ``text`` or ``number``."""
+        return self.store.fields()
+
+    def field_values(self, field: str, limit: int = 100) -> list[FieldValue]:
+        """The most frequent values of a metadata field, each with its number of documents.
+
+        Args:
+            field: its name.
+            limit: number of values.
+
+        Raises:
+            InputError: if no passage has such a field.
+        """
+        return self.store.field_values(field, limit)
 
     def __len__(self) -> int:
         return self.info().documents

@@ -17,6 +17,7 @@ from slice_os.errors import (
     StoreError,
     UnavailableError,
 )
+from slice_os.topics.folder import NoSuchTopicError
 
 
 class Problem(SliceError):  # noqa: N818  what the answer calls it
@@ -40,6 +41,7 @@ class Problem(SliceError):  # noqa: N818  what the answer calls it
 
 # The first that fits counts.
 _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
+    (NoSuchTopicError, 404, "no_such_topic"),
     (InputError, 400, "bad_input"),
     (EncoderMismatchError, 409, "encoder_mismatch"),
     (UnavailableError, 503, "store_unavailable"),

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
-from slice_os.documents import Document
+from slice_os.documents import Document, Metadata
 from slice_os.model import ModelCard
 from slice_os.page import Page, PageRequest
 from slice_os.parts import WHOLE, Part
@@ -83,6 +83,19 @@ class SourceEntry:
     """
 
     name: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A value of a metadata field.
+
+    Attributes:
+        value: as a filter has it.
+        documents: how many have it, in any of their passages.
+    """
+
+    value: str
     documents: int
 
 
@@ -184,8 +197,8 @@ class Store(Protocol):
         """The signatures under which sources were last read; those never read are missing."""
         ...
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id."""
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id."""
         ...
 
     def list_sources(self) -> Iterator[SourceEntry]:
@@ -194,6 +207,26 @@ class Store(Protocol):
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
+        ...
+
+    def document_metadata(self, doc_id: str) -> Metadata | None:
+        """The metadata of a document, or None if the id is unknown."""
+        ...
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields that filters can name, each ``text`` or ``number``."""
+        ...
+
+    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+        """The most frequent values of a metadata field.
+
+        Args:
+            field: its name.
+            limit: number of values.
+
+        Raises:
+            InputError: if no passage has such a field.
+        """
         ...
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:

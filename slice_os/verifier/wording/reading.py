@@ -50,7 +50,7 @@ def read_claims(encoder: SpanEncoder, claims: Sequence[Claim]) -> list[Reading]:
     """Encode claims, each text once."""
     texts = list(dict.fromkeys(one for claim in claims for one in (claim.phrase, claim.text)))
     aligned = [encoder.align(text) for text in texts]
-    vectors = encoder.encode([PieceRange(one, 0, len(one.piece_ids)) for one in aligned])
+    vectors = encoder.encode_ranges([PieceRange(one, 0, len(one.piece_ids)) for one in aligned])
     encoded = dict(zip(texts, zip(aligned, vectors, strict=True), strict=True))
     readings = []
     for claim in claims:
