@@ -28,7 +28,7 @@ def test_csv_has_the_hits_that_are_shown(open_page: OpenPage, tmp_path: Path) ->
     path = saved(page, "CSV", tmp_path)
     assert path.name == "hits.csv"
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
-    assert [row["doc_id"] for row in rows] == page.locator(".hit .place .link").all_inner_texts()
+    assert [row["doc_id"] for row in rows] == page.locator(".hit .place .link").all_text_contents()
     assert rows[0]["text"] == page.locator(".hit mark").first.inner_text()
     assert {row["metadata.domain"] for row in rows} >= {"media"}
     assert rows[0]["passage.text"]

@@ -118,8 +118,9 @@ def test_everything_can_be_reached_and_seen_by_keyboard(open_page: OpenPage) -> 
             page.evaluate(
                 """() => {
                   const one = document.activeElement;
-                  const outlined = one.matches("input[name=measure]") ? one.nextElementSibling : one;
-                  return [one.id || one.textContent.trim(), getComputedStyle(outlined).outlineStyle];
+                  const shown = one.matches("input[name=measure]") ? one.nextElementSibling : one;
+                  const name = one === document.body ? "" : one.id || one.textContent.trim();
+                  return [name, getComputedStyle(shown).outlineStyle];
                 }"""
             )
         )

@@ -35,6 +35,7 @@ export function hitList(feed, end, told) {
   }
 
   function lay() {
+    feed.hidden = !hits.length;
     const wanted = hits.slice(0, limit).map(rowOf);
     const kept = new Set(wanted);
     for (const row of [...feed.children]) if (!kept.has(row)) row.remove();
@@ -104,6 +105,7 @@ export function hitList(feed, end, told) {
       several = manyPhrases;
       chosen = null;
       feed.replaceChildren();
+      feed.hidden = true;
     },
     /** Show these; rows that are there already stay. */
     show(shown) {

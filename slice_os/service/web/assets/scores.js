@@ -15,11 +15,11 @@
 export const BINS = 50;
 const EDGE = 1e-9;
 
-/** The least value that a scale for these hits begins at: a step of 0.05. */
-export function lowest(hits, measure) {
+/** Where a scale begins that has room for these hits and for a threshold: a step of 0.05. */
+export function lowest(hits, measure, least) {
   if (measure === "probability") return 0;
-  const least = hits.reduce((low, hit) => Math.min(low, hit.cosine), 1);
-  return Math.floor(Math.max(-1, least) * 20) / 20;
+  const low = hits.reduce((low, hit) => Math.min(low, hit.cosine), Math.min(least, 0.95));
+  return Math.floor(Math.max(-1, low) * 20 + EDGE) / 20;
 }
 
 /** The hits that reach a value; those without the score do not. */
@@ -48,7 +48,7 @@ export function bins(hits, measure, from) {
 export function initialLeast(hits, measure, usual) {
   const wanted = measure === "probability" ? 0.5 : usual;
   const some = hits.some((hit) => reaches(hit, measure, wanted));
-  return some ? wanted : lowest(hits, measure);
+  return some ? wanted : lowest(hits, measure, wanted);
 }
 
 /** Hits in another order; the service's own for "rank". */

@@ -7,7 +7,7 @@ import { labelBook } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
-import { initialLeast, keyOf, lowest, ordered, reached, reaches } from "./scores.js";
+import { initialLeast, keyOf, ordered, reached, reaches } from "./scores.js";
 import { ServiceError, ask, askLines } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
@@ -97,7 +97,7 @@ export function searchView(current, change, topics, topicsChanged) {
     const scored = found.some((hit) => hit.probability !== null);
     byId("measures").disabled = !scored;
     if (!scored) view.measure = "cosine";
-    view.least = Math.max(view.least ?? initialLeast(found, view.measure, usual), lowest(found, view.measure));
+    view.least ??= initialLeast(found, view.measure, usual);
     document.querySelector(`#measures [value=${view.measure}]`).checked = true;
     byId("order").value = view.order;
     byId("toolbar").hidden = !found.length;

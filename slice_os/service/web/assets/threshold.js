@@ -43,7 +43,7 @@ export function thresholdControl(parts, told) {
   return {
     /** Draw hits, with the slider at a value. */
     draw(hits, measure, least) {
-      from = lowest(hits, measure);
+      from = lowest(hits, measure, least);
       slider.min = String(from);
       slider.max = "1";
       slider.step = "0.01";
