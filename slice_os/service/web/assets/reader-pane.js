@@ -45,7 +45,8 @@ export function readerPane(current, change, queryBody, choose) {
     reader.expect(id);
     // Over a narrow screen the document is all there is.
     if (narrow()) byId("close-reader").focus();
-    const body = { ...queryBody(), threshold: FLOOR };
+    const { where, ...query } = queryBody();
+    const body = { ...query, threshold: FLOOR };
     try {
       const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
       reader.show(shown, hit);
