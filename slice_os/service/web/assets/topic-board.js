@@ -1,7 +1,7 @@
 /** The board of all topics. */
 
 import { sure } from "./dialogs.js";
-import { byId, element } from "./dom.js";
+import { byId, element, isolated } from "./dom.js";
 import { showError, showNotice, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
 import { topicCard } from "./topic-card.js";
@@ -48,10 +48,11 @@ export function topicBoard(form, told) {
     store = name;
     notice.hidden = true;
     try {
-      const { topics } = await ask("topics");
+      const { topics, problems = [] } = await ask("topics");
       const view = { store, by: by.value };
       const cards = topics.map((topic) => topicCard(topic, view, { search: told.search, edit, drop, changed: again }));
-      board.replaceChildren(...cards);
+      const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(problem)));
+      board.replaceChildren(...broken, ...cards);
       if (!topics.length) {
         const start = element("button", { class: "main", type: "button", click: () => byId("new-topic").click() }, "Make a topic");
         showNotice(notice, "No topics yet", "A topic is a set of phrases that mean the same. Search for one and choose “Save as topic”, or begin here.", start);
