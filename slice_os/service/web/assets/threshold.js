@@ -30,15 +30,20 @@ export function thresholdControl(parts, told) {
     slider.setAttribute("aria-valuetext", least.toFixed(2));
   }
 
+  function move() {
+    waiting = 0;
+    place(slider.valueAsNumber);
+    told.moved(slider.valueAsNumber);
+  }
+
   slider.addEventListener("input", () => {
-    if (waiting) return;
-    waiting = requestAnimationFrame(() => {
-      waiting = 0;
-      place(slider.valueAsNumber);
-      told.moved(slider.valueAsNumber);
-    });
+    waiting ||= requestAnimationFrame(move);
   });
-  slider.addEventListener("change", () => told.settled());
+  slider.addEventListener("change", () => {
+    cancelAnimationFrame(waiting);
+    move();
+    told.settled();
+  });
 
   return {
     /** Draw hits, with the slider at a value. */
