@@ -27,6 +27,7 @@ COMMANDS = {
     "review": "slice_os.cli.review:review",
     "report": "slice_os.cli.report:report",
     "serve": "slice_os.cli.serve:serve",
+    "mcp": "slice_os.cli.mcp_server:mcp",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",
