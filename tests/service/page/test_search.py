@@ -134,14 +134,14 @@ def test_a_link_reproduces_the_view(open_page: OpenPage) -> None:
     expect(page.locator(".hit").first).to_be_visible()
     page.locator("#facets").get_by_label("media").check()
     expect(page.locator("#total")).to_have_text("2")
-    slide(page, 0.35)
+    slide(page, 0.9)
     page.get_by_label("Order").select_option("place")
     page.locator(".hit", has_text="ben.txt").get_by_role("button", name="ben.txt").click()
     expect(page.locator("#reader mark.now").first).to_be_visible()
     again = open_page(page.url.partition("/")[2].partition("/")[2].partition("/")[2])
     expect(again.locator("#reader mark.now").first).to_be_visible()
     assert hit_texts(again) == hit_texts(page)
-    assert again.locator("#least").input_value() == "0.35"
+    assert again.locator("#least").input_value() == "0.9"
     assert again.get_by_label("Order").input_value() == "place"
     expect(again.locator("#facets").get_by_label("media")).to_be_checked()
     expect(again.locator("#reader-title")).to_have_text("calls/ben.txt")
