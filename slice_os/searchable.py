@@ -12,6 +12,7 @@ from slice_os.contents import Contents
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import make_query, mine, search
+from slice_os.notebook_bars import counted
 from slice_os.page import PageRequest
 from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
@@ -113,7 +114,8 @@ class Searchable(Contents):
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         query = make_query(self.encoder, phrases, parse_where(where), unit)
-        mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
+        found = mine(self.store, query, threshold=least, exhaustive=exhaustive)
+        mined = counted(found, "hits")
         hits = refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
         return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
 
