@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
 from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
+from slice_os.passages import word_vectors
 from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
 from slice_os.results import Context, Extent, Hit
@@ -84,6 +86,7 @@ class HitBuilder:
                 sentence=own_extent(self._places.sentences, start, end),
                 turn=own_extent(self._places.turns, start, end),
                 span=None if self._query.unit == SPAN else Extent(start, end),
+                word_vectors=self._word_vectors(span) if self._query.word_vectors else None,
             )
 
     @cached_property
@@ -102,6 +105,10 @@ class HitBuilder:
         sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
         hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
+
+    def _word_vectors(self, span: ScoredSpan) -> FloatArray:
+        words = self._passage.encoded.words[span.word : span.word + span.words, 2:]
+        return word_vectors(self._passage.encoded.vectors, words)
 
     def _shown(self, span: ScoredSpan) -> Extent:
         """The unit of the query around a span, as far as the passage goes."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
+from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata
 from slice_os.errors import InputError
 from slice_os.rows.fields import Column, columns_of, decoded, type_hints
@@ -70,6 +71,8 @@ class Hit:
         turn: the turn of the conversation around the span; None in other texts.
         span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
         count: how many hits it stands for, if near-identical ones are collapsed.
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span, for a verifier
+            that has not read the hit yet; otherwise None. Not part of rows and JSON.
     """
 
     phrase: str
@@ -89,6 +92,7 @@ class Hit:
     turn: Extent | None = None
     span: Extent | None = None
     count: int = 1
+    word_vectors: FloatArray | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""

@@ -14,7 +14,7 @@ from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.cues import asks, denials
 from slice_os.verifier.wording.pairs import converse, opposite
-from slice_os.verifier.wording.reading import read_claims
+from slice_os.verifier.wording.reading import ClaimReader
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_words_have_opposites_and_converses() -> None:
 def test_reasons_name_what_differs(
     encoder: SpanEncoder, phrase: str, text: str, reason: str
 ) -> None:
-    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text.rstrip("?")))])
+    (reading,) = ClaimReader(encoder).read([Claim(phrase, text, 0, len(text.rstrip("?")))])
     assert reason in compare_wording(reading).reasons
 
 
@@ -105,7 +105,7 @@ def test_reasons_name_what_differs(
     ],
 )
 def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, text: str) -> None:
-    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text))])
+    (reading,) = ClaimReader(encoder).read([Claim(phrase, text, 0, len(text))])
     compared = compare_wording(reading)
     assert compared.reasons == ()
     assert compared.features.shape == (len(FEATURES),)
@@ -113,7 +113,7 @@ def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, te
 
 def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:
     text = "Well, I would never go to another provider."
-    (reading,) = read_claims(encoder, [Claim("I will change provider", text, 19, 42)])
+    (reading,) = ClaimReader(encoder).read([Claim("I will change provider", text, 19, 42)])
     assert "negated here" in compare_wording(reading).reasons
 
 
