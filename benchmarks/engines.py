@@ -60,7 +60,9 @@ def main() -> None:
 
     def own(part: list[str]) -> None:
         aligned = map(encoder.align, part)
-        for _ in encoder.encode(PieceRange(text, 0, len(text.piece_ids)) for text in aligned):
+        for _ in encoder.encode_ranges(
+            PieceRange(text, 0, len(text.piece_ids)) for text in aligned
+        ):
             pass
 
     def torch(part: list[str]) -> None:

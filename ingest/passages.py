@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from slice_os.alignment import AlignedText
-from slice_os.arrays import IntArray
+from slice_os.arrays import BoolArray, IntArray
 from slice_os.documents import Document, Metadata
 from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.ingest.speaker_names import speaker_name_words
 from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.places import edges_within, passage_fields, sentence_edges, turn_edges
 from slice_os.sentences import sentence_ends
@@ -48,8 +49,9 @@ def cut_passages(
 ) -> list[PassageRange]:
     """Passages of as many whole sentences as fit, each within one speaker's turn.
 
-    Every word is in exactly one passage; only white space separates two passages. A sentence
-    that is too long is cut after a clause mark or, if there is none, between two words.
+    Every word is in exactly one passage, but for the names of speakers before their words, which
+    are in none; only white space and these separate two passages. A sentence that is too long is
+    cut after a clause mark or, if there is none, between two words.
 
     Args:
         document: the document.
@@ -62,7 +64,8 @@ def cut_passages(
     turns = turn_edges(document)
     ends = np.union1d(sentence_ends(document.text, document.language), turns).astype(np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
-    turn = _turns(document, words)
+    named = speaker_name_words(document, words)
+    turn = _turns(document, words, named)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
     bounds = [0]
     for unit_start, unit_end in itertools.pairwise([0, *units.tolist(), len(words)]):
@@ -81,6 +84,7 @@ def cut_passages(
             turns=tuple(edges_within(turns, passage.start, passage.end)),
         )
         for passage in passages
+        if not named[passage.first_word]
     ]
 
 
@@ -109,7 +113,7 @@ def encode_documents(
                 pending.append((document, aligned, part, number == len(parts)))
                 yield PieceRange(aligned, *_pieces(part, aligned))
 
-    for vectors in encoder.encode(ranges()):
+    for vectors in encoder.encode_ranges(ranges()):
         document, aligned, part, last = pending.popleft()
         offset, _ = _pieces(part, aligned)
         encoded = []
@@ -129,13 +133,17 @@ def encode_documents(
         yield DocumentPart(document, tuple(encoded), last)
 
 
-def _turns(document: Document, words: IntArray) -> IntArray:
-    """The number of each word's turn; consecutive segments of one speaker share it."""
+def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
+    """The number of each word's turn, in order; consecutive segments of one speaker share it.
+
+    The name of a speaker before a turn counts as one, too.
+    """
     segments = document.segments
     changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
     numbers = np.concatenate([[0], np.cumsum(changes)])
     starts = np.array([segment.start for segment in segments], dtype=np.int64)
-    return numbers[np.searchsorted(starts, words[:, 0], side="right")]
+    turns = numbers[np.searchsorted(starts, words[:, 0], side="right")]
+    return np.cumsum(np.diff(2 * turns + named, prepend=0) != 0)
 
 
 def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-LINKS = ("export", "ingest", "mappings")
+LINKS = ("demo", "export", "ingest", "mappings")
 
 
 def broken_links(package: Path) -> str | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TypeVar
 
+from slice_os.documents import Metadata
 from slice_os.errors import InputError
 from slice_os.stores.base import DocumentEntry, SourceEntry, Store, StoreInfo
 
@@ -40,8 +41,19 @@ class Contents(ABC):
         """
         text = self.store.document_text(doc_id)
         if text is None:
-            raise InputError(f"{self._location}: no document {doc_id!r}")
+            raise self._unknown(doc_id)
         return text
+
+    def metadata(self, doc_id: str) -> Metadata:
+        """The metadata of a document.
+
+        Raises:
+            InputError: if the id is unknown.
+        """
+        metadata = self.store.document_metadata(doc_id)
+        if metadata is None:
+            raise self._unknown(doc_id)
+        return metadata
 
     def info(self) -> StoreInfo:
         """Counts of the store, and its encoder."""
@@ -54,6 +66,9 @@ class Contents(ABC):
     def sources(self) -> Iterator[SourceEntry]:
         """The sources that the documents came from, by name."""
         return self.store.list_sources()
+
+    def _unknown(self, doc_id: str) -> InputError:
+        return InputError(f"{self._location}: no document {doc_id!r}")
 
     def __len__(self) -> int:
         return self.info().documents

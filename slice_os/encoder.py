@@ -18,6 +18,7 @@ from slice_os.documents import check_text
 from slice_os.errors import InputError
 from slice_os.projection import read_projection
 from slice_os.token_model import TokenModel, load_model
+from slice_os.words import touched_words
 
 POOL_PIECES = 8_192
 
@@ -89,7 +90,7 @@ class SpanEncoder:
         """Words and word pieces of a text; see `Aligner.align`."""
         return self._model.aligner.align(text)
 
-    def encode(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
+    def encode_ranges(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
         """Token vectors of piece ranges, in order, reading only a little ahead.
 
         The vectors of a range depend on its text alone, never on other ranges. The next ranges
@@ -118,8 +119,59 @@ class SpanEncoder:
     def encode_text(self, text: str) -> tuple[AlignedText, FloatArray]:
         """Align a whole text; also returns its ``(n_pieces, dimension)`` token vectors."""
         aligned = self.align(text)
-        (vectors,) = self.encode([PieceRange(aligned, 0, len(aligned.piece_ids))])
+        (vectors,) = self.encode_ranges([PieceRange(aligned, 0, len(aligned.piece_ids))])
         return aligned, vectors
+
+    def encode(self, texts: str | Sequence[str]) -> FloatArray:
+        """Unit vectors of texts, as sentence-transformers returns them.
+
+        Args:
+            texts: one text, or several. Each is read as a phrase; see `encode_phrases`.
+
+        Returns:
+            ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
+
+        Raises:
+            InputError: if a text has no word, or has a lone surrogate.
+        """
+        if isinstance(texts, str):
+            return self.encode_phrases([texts]).reshape(-1)
+        return self.encode_phrases(texts)
+
+    def encode_spans(self, text: str, spans: Iterable[tuple[int, int]]) -> FloatArray:
+        """Unit vectors of spans, each seen in its text: what searches compare phrases with.
+
+        The product with the vector of a phrase is the cosine that a hit of these words has, but
+        for the int8 in which stores keep vectors; see `similarity`.
+
+        Args:
+            text: any length.
+            spans: code points ``start, end`` of the text. Words that a span touches only in part
+                belong to it as a whole.
+
+        Returns:
+            ``(n_spans, dimension)`` float32.
+
+        Raises:
+            InputError: if a span goes beyond the text or has no word, or the text has a lone
+                surrogate.
+        """
+        aligned, vectors = self.encode_text(text)
+        ranges = [_pieces(aligned, start, end) for start, end in spans]
+        return self._units([vectors[first:last].mean(axis=0) for first, last in ranges])
+
+    @staticmethod
+    def similarity(one: FloatArray, other: FloatArray) -> FloatArray:
+        """Cosines of vectors with vectors, as sentence-transformers returns them.
+
+        Args:
+            one: ``(n, dimension)``, or ``(dimension,)``.
+            other: ``(m, dimension)``, or ``(dimension,)``.
+
+        Returns:
+            ``(n, m)`` float32; 0 for a vector that is zero.
+        """
+        return unit_rows(np.atleast_2d(one)) @ unit_rows(np.atleast_2d(other)).T
 
     def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
         """Unit vectors of phrases: the mean of the token vectors of each, normalised.
@@ -139,11 +191,12 @@ class SpanEncoder:
             if not len(text.words):
                 raise InputError(f"the phrase {phrase!r} has no word to search for")
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
-        means = [vectors.mean(axis=0) for vectors in self.encode(ranges)]
-        matrix = np.array(means, dtype=np.float32).reshape(-1, self.card.dimension)
-        lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-        units: FloatArray = (matrix / lengths).astype(np.float32)
-        return units
+        means = [vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)]
+        return self._units(means)
+
+    def _units(self, means: Sequence[FloatArray]) -> FloatArray:
+        """``(n, dimension)`` unit vectors."""
+        return unit_rows(np.array(means, dtype=np.float32).reshape(-1, self.card.dimension))
 
     def _start(
         self, pool: list[PieceRange], executor: ThreadPoolExecutor
@@ -183,14 +236,34 @@ class SpanEncoder:
         return wait
 
 
+def unit_rows(matrix: FloatArray) -> FloatArray:
+    """Rows of length 1, float32; a row of zeros stays one."""
+    lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    units: FloatArray = (matrix / lengths).astype(np.float32)
+    return units
+
+
+def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:
+    """The first piece of the words that ``start:end`` touches, and one past the last."""
+    if not 0 <= start < end <= len(aligned.text):
+        raise InputError(
+            f"span {start}..{end}: give a start and a greater end within the text, which has "
+            f"{len(aligned.text)} characters"
+        )
+    first, last = touched_words(aligned.words, start, end)
+    if first == last:
+        raise InputError(f"span {start}..{end}: {aligned.text[start:end]!r:.50} has no word")
+    return int(aligned.words[first, 2]), int(aligned.words[last - 1, 3])
+
+
 def _pools(ranges: Iterable[PieceRange], least: int) -> Iterator[list[PieceRange]]:
     pool: list[PieceRange] = []
     pieces = 0
     for piece_range in ranges:
         if not isinstance(piece_range, PieceRange):
             raise InputError(
-                f"encode takes piece ranges, not {type(piece_range).__name__}; use encode_text for "
-                "the token vectors of a text, or encode_phrases for the vectors of phrases"
+                f"encode_ranges takes piece ranges, not {type(piece_range).__name__}; use "
+                "encode_text for the token vectors of a text, or encode for the vectors of texts"
             )
         pool.append(piece_range)
         pieces += piece_range.end - piece_range.start

@@ -106,6 +106,11 @@ class TestHits:
             assert {hit.doc_id for hit in best} == {"call"}
 
 
+def test_a_document_has_the_metadata_that_it_was_given(corpus: Corpus) -> None:
+    assert corpus.metadata("call") == {"queue": "retention"}
+    assert corpus.metadata("other") == {}
+
+
 class TestWrongUse:
     def test_of_a_search(self, corpus: Corpus) -> None:
         for wrong in ({"fusion": "best"}, {"top_k": -1}, {"offset": -1}):
@@ -123,8 +128,9 @@ class TestWrongUse:
         assert not (tmp_path / "none").exists()
 
     def test_of_text_by_an_unknown_id(self, corpus: Corpus) -> None:
-        with pytest.raises(InputError, match="no document 'nothing'"):
-            corpus.text("nothing")
+        for read in (corpus.text, corpus.metadata):
+            with pytest.raises(InputError, match="no document 'nothing'"):
+                read("nothing")
 
 
 def test_documents_are_deleted_by_one_id_or_several(encoder: SpanEncoder, tmp_path: Path) -> None:

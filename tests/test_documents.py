@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,19 @@ from slice_os.ingest.formats import format_of
 from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives, extracted
 
-from .many_formats import OTHER, SAYING, columnar, docx, eml, pdf, tarred, write_many, xlsx, zipped
+from .many_formats import (
+    OTHER,
+    SAYING,
+    columnar,
+    docx,
+    eml,
+    pdf,
+    saved,
+    tarred,
+    write_many,
+    xlsx,
+    zipped,
+)
 
 Found = list[Document | BadRecord]
 
@@ -182,7 +196,66 @@ def test_sheets_are_tables_with_turns_too() -> None:
 
 
 def test_mail_names_its_attachments() -> None:
-    (document,) = read("eml", eml())
+    document, skipped = read("eml", eml())
     assert isinstance(document, Document)
     assert document.text == f"My plan\n{SAYING}"
     assert document.metadata["attachments"] == "a.png"
+    assert isinstance(skipped, SkippedFile)
+    assert skipped.kind == ".png in s"
+
+
+def test_what_is_attached_to_a_mail_is_read() -> None:
+    forwarded = message_from_bytes(eml(), policy=policy.default)
+    mail = EmailMessage()
+    mail["Subject"] = "Fwd"
+    mail.set_content("See below")
+    mail.add_attachment(forwarded)
+    for text in (OTHER, SAYING):
+        mail.add_attachment(text.encode(), maintype="text", subtype="plain", filename="a b.txt")
+    found = read("eml", mail.as_bytes())
+    texts = {one.id: one.text for one in found if isinstance(one, Document)}
+    assert texts == {
+        "s": "Fwd\nSee below",
+        "s/attachment.eml": f"My plan\n{SAYING}",
+        "s/a b.txt": OTHER,
+        "s/a b-2.txt": SAYING,
+    }
+    assert [one.source for one in found if isinstance(one, SkippedFile)] == [
+        "s/attachment.eml/a.png"
+    ]
+    assert found[0].metadata["attachments"] == "attachment.eml, a b.txt, a b-2.txt"
+
+
+@pytest.mark.parametrize(
+    "paragraphs",
+    [
+        ["Weekly\nJune 1", f"\nAnn Lee   0:03\n{SAYING}", f"\nBo Ek   1:02:05\n{OTHER}"],
+        ["Weekly\nJune 1", "Ann Lee   0:03", SAYING, "Bo Ek  1:02:05 ", OTHER],
+        [
+            "Weekly\nJune 1",
+            f"0:0:3.0 --> 0:0:5.20\nAnn Lee\n{SAYING}",
+            f"1:2:5.0 --> 1:2:9.5\nBo Ek\n{OTHER}",
+        ],
+    ],
+)
+def test_a_meeting_that_teams_saved_has_speakers_and_times(paragraphs: list[str]) -> None:
+    book = pytest.importorskip("docx").Document()
+    for paragraph in paragraphs:
+        book.add_paragraph(paragraph)
+    (document,) = read("docx", saved(book.save))
+    assert isinstance(document, Document)
+    title, *turns = document.segments
+    assert title.speaker is None
+    assert [(one.speaker, one.start_time, document.text[one.start : one.end]) for one in turns] == [
+        ("Ann Lee", 3, SAYING),
+        ("Bo Ek", 3725, OTHER),
+    ]
+
+
+def test_a_document_with_times_in_it_is_no_meeting() -> None:
+    book = pytest.importorskip("docx").Document()
+    for paragraph in ("Plan", "Lunch   12:30", "We meet at ten.", "We stay.", "We go."):
+        book.add_paragraph(paragraph)
+    (document,) = read("docx", saved(book.save))
+    assert isinstance(document, Document)
+    assert all(one.speaker is None for one in document.segments)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slice_os import EngineError, InputError, ModelError, SpanEncoder
+from slice_os import Corpus, Document, EngineError, InputError, ModelError, SpanEncoder, scan
 from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.batching import plan_batches
@@ -36,7 +36,7 @@ TEXTS = [
 
 def encode(encoder: SpanEncoder, texts: list[str]) -> list[FloatArray]:
     aligned = [encoder.align(text) for text in texts]
-    return list(encoder.encode(PieceRange(text, 0, len(text.piece_ids)) for text in aligned))
+    return list(encoder.encode_ranges(PieceRange(text, 0, len(text.piece_ids)) for text in aligned))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ class TestVectors:
         assert n_pieces > encoder.card.max_length
         start = data.draw(st.integers(0, n_pieces))
         end = data.draw(st.integers(start, n_pieces))
-        (vectors,) = encoder.encode([PieceRange(aligned, start, end)])
+        (vectors,) = encoder.encode_ranges([PieceRange(aligned, start, end)])
         np.testing.assert_array_equal(vectors, alone[0][start:end])
 
     @settings(max_examples=40)
@@ -90,7 +90,7 @@ class TestVectors:
     ) -> None:
         monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 1_000)
         aligned = encoder.align(TEXTS[0])
-        stream = encoder.encode(PieceRange(aligned, 0, 400) for _ in range(1_000))
+        stream = encoder.encode_ranges(PieceRange(aligned, 0, 400) for _ in range(1_000))
         next(stream)
         stream.close()
         assert not [t for t in threading.enumerate() if t.name.startswith("encode")]
@@ -101,13 +101,13 @@ class TestVectors:
             raise InputError("no more")
 
         with pytest.raises(InputError, match="no more"):
-            list(encoder.encode(ranges()))  # type: ignore[arg-type]
+            list(encoder.encode_ranges(ranges()))  # type: ignore[arg-type]
 
 
 class TestPhrases:
     def test_wrong_arguments_say_what_to_pass(self, encoder: SpanEncoder) -> None:
         with pytest.raises(InputError, match="takes piece ranges, not str; use encode_text"):
-            list(encoder.encode(["text"]))  # type: ignore[list-item]
+            list(encoder.encode_ranges(["text"]))  # type: ignore[list-item]
         with pytest.raises(InputError, match="phrases 'text': give a list of strings"):
             encoder.encode_phrases("text")
 
@@ -130,6 +130,64 @@ class TestPhrases:
     def test_must_have_no_lone_surrogate(self, encoder: SpanEncoder) -> None:
         with pytest.raises(InputError, match=r"phrase .*lone surrogate"):
             encoder.encode_phrases(["caf\udce9"])
+
+
+class TestAsSentenceTransformers:
+    def test_texts_have_unit_vectors(self, encoder: SpanEncoder) -> None:
+        vectors = encoder.encode(["end my plan", "the weather is fine"])
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+        np.testing.assert_array_equal(encoder.encode("end my plan"), vectors[0])
+        assert encoder.encode([]).shape == (0, 384)
+
+    def test_cosines_of_any_vectors(self, encoder: SpanEncoder) -> None:
+        one, other = encoder.encode(["end my plan", "stop my subscription"])
+        cosines = encoder.similarity(3 * one, np.stack([one, other, 0 * one]))
+        np.testing.assert_allclose(cosines, [[1, one @ other, 0]], atol=1e-6)
+
+    @settings(max_examples=40)
+    @given(text=hard_texts(), phrase=st.sampled_from(["end my plan", "two", "не"]))
+    def test_a_span_has_the_cosine_of_its_hit(
+        self, encoder: SpanEncoder, text: str, phrase: str
+    ) -> None:
+        hits = list(scan([Document("a", text)], phrase, encoder=encoder, threshold=-1))
+        vectors = encoder.encode_spans(text, [(hit.start, hit.end) for hit in hits])
+        cosines = encoder.similarity(vectors, encoder.encode(phrase))[:, 0]
+        np.testing.assert_allclose(cosines, [hit.cosine for hit in hits], atol=1e-4)
+
+    def test_a_stored_span_has_it_but_for_int8(self, encoder: SpanEncoder, tmp_path: Path) -> None:
+        text = TEXTS[-1] + TEXTS[2]
+        with Corpus(tmp_path / "store", encoder) as corpus:
+            corpus.add([Document("a", text)])
+            hits = corpus.mine(["deliver it in time", "stop the payments"], threshold=0.2)
+        assert len(hits) > 3
+        vectors = encoder.encode_spans(text, [(hit.start, hit.end) for hit in hits])
+        phrases = encoder.encode([hit.phrase for hit in hits])
+        # The largest error that the README gives is 0.0012.
+        np.testing.assert_allclose(
+            np.diag(encoder.similarity(vectors, phrases)), [hit.cosine for hit in hits], atol=0.003
+        )
+
+    def test_words_that_a_span_touches_belong_to_it(self, encoder: SpanEncoder) -> None:
+        text = "Please end my plan."
+        touched, whole, word = encoder.encode_spans(text, [(8, 13), (7, 13), (7, 10)])
+        np.testing.assert_array_equal(touched, whole)
+        assert not np.array_equal(whole, word)
+
+    @pytest.mark.parametrize(
+        ("span", "message"),
+        [
+            ((-1, 3), r"span -1\.\.3: give a start and a greater end within the text, .* 8 char"),
+            ((3, 3), r"span 3\.\.3: give a start and a greater end"),
+            ((2, 9), r"span 2\.\.9: .* which has 8 characters"),
+            ((3, 5), r"span 3\.\.5: '\.\.' has no word"),
+        ],
+    )
+    def test_a_span_that_is_none_is_refused(
+        self, encoder: SpanEncoder, span: tuple[int, int], message: str
+    ) -> None:
+        with pytest.raises(InputError, match=message):
+            encoder.encode_spans("end..now", [(0, 3), span])
 
 
 @given(st.lists(st.integers(1, 600), max_size=60), st.integers(1, 4_000))
@@ -326,7 +384,7 @@ def test_encoding_continues_while_the_caller_works(encoder: SpanEncoder) -> None
     """A slow caller gets the same vectors as a fast one."""
     aligned = encoder.align("end my plan")
     slow = []
-    for vectors in encoder.encode(PieceRange(aligned, 0, 3) for _ in range(20)):
+    for vectors in encoder.encode_ranges(PieceRange(aligned, 0, 3) for _ in range(20)):
         time.sleep(0.001)
         slow.append(vectors)
     for vectors in slow:

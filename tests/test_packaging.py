@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).parents[1]
 MEGABYTE = 1_000_000
-FOLDERS = ["export", "ingest", "mappings"]
+FOLDERS = ["demo", "export", "ingest", "mappings"]
 
 
 def run_build(source: Path, out: Path, target: str) -> subprocess.CompletedProcess[str]:
@@ -99,7 +99,7 @@ def checkout(tmp_path: Path) -> Path:
 
 REPAIR = (
     "git config core.symlinks true && "
-    "git checkout -- slice_os/export slice_os/ingest slice_os/mappings"
+    "git checkout -- slice_os/demo slice_os/export slice_os/ingest slice_os/mappings"
 )
 
 
@@ -108,7 +108,7 @@ def test_a_checkout_without_links_is_not_built(checkout: Path, tmp_path: Path, t
     refused = run_build(checkout, tmp_path / "out", target)
     assert refused.returncode == 1
     assert refused.stderr.count("\n") == 1
-    assert "export, ingest, mappings in" in refused.stderr
+    assert "demo, export, ingest, mappings in" in refused.stderr
     assert REPAIR in refused.stderr
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
 
@@ -126,7 +126,9 @@ def test_a_checkout_without_links_is_not_imported_until_repaired(checkout: Path)
     refused = import_in(checkout)
     assert refused.returncode == 1
     line = refused.stderr.splitlines()[-1]
-    assert line.startswith("ImportError: slice_os cannot be imported: export, ingest, mappings in")
+    assert line.startswith(
+        "ImportError: slice_os cannot be imported: demo, export, ingest, mappings in"
+    )
     assert REPAIR in line
     subprocess.run(REPAIR, shell=True, cwd=checkout, check=True, capture_output=True)
     assert import_in(checkout).returncode == 0
@@ -202,7 +204,7 @@ def test_the_base_install_is_small_and_adds_one_name(environment: Path) -> None:
     folder = site_packages(environment)
     names = {path.name for path in folder.iterdir()}
     assert "slice_os" in names
-    assert not names & {"torch", "tests", "docs", "demo", *FOLDERS}
+    assert not names & {"torch", "tests", "docs", *FOLDERS}
     # What every environment begins with is not ours.
     ours = [path for path in folder.iterdir() if path.name not in ("pip", "setuptools")]
     files = [path for top in ours for path in (top, *top.rglob("*")) if path.is_file()]

@@ -180,3 +180,31 @@ def test_documents_that_cannot_be_stored_are_refused(
     with pytest.raises(InputError, match=message) as caught:
         Document(**{"id": "d", "text": "text", **fields})  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("turns", "passages"),
+    [
+        (
+            [("Ann: ", "Hello there."), ("Bo: ", "I am fine."), ("Bo: ", "And you?")],
+            ["Hello there.", "I am fine.", "And you?"],
+        ),
+        (
+            [("Call 7\n[00:12] Ann: ", "Hello there."), ("Bo:\n", "I am fine.")],
+            ["Call 7", "Hello there.", "I am fine."],
+        ),
+        ([("Dear Ann, ", "hello there.")], ["Dear Ann,", "hello there."]),
+    ],
+)
+def test_names_before_words_are_in_no_passage(
+    encoder: SpanEncoder, turns: list[tuple[str, str]], passages: list[str]
+) -> None:
+    text, segments = "", []
+    for before, said in turns:
+        text += before
+        segments.append(
+            Segment(len(text), len(text) + len(said), "Bo" if "Bo" in before else "Ann")
+        )
+        text += f"{said}\n"
+    (part,) = encode_documents([Document("d", text, segments=tuple(segments))], encoder)
+    assert [text[one.start : one.end] for one in part.passages] == passages

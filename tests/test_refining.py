@@ -216,13 +216,13 @@ class TestBundledVerifier:
             unread = corpus.search(PHRASE, top_k=10, verify=False)
             corpus.search(PHRASE, top_k=1)
             calls: list[list[PieceRange]] = []
-            encode = encoder.encode
+            encode = encoder.encode_ranges
 
             def counted(ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
                 calls.append([*ranges])
                 return encode(calls[-1])
 
-            monkeypatch.setattr(encoder, "encode", counted)
+            monkeypatch.setattr(encoder, "encode_ranges", counted)
             hits = corpus.search(PHRASE, top_k=10)
             assert len(calls) == 1  # the phrase, to search with
             assert all(hit.word_vectors is None for hit in hits)

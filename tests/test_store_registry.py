@@ -13,6 +13,7 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, ModelCard, SpanEncoder, StoreError
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.documents import Metadata
 from slice_os.parts import WHOLE, Part
 from slice_os.passages import DocumentPart
 from slice_os.query import Query
@@ -120,6 +121,9 @@ class ToyStore:
 
     def document_text(self, doc_id: str) -> str | None:
         return self.parts[doc_id][0].document.text if doc_id in self.parts else None
+
+    def document_metadata(self, doc_id: str) -> Metadata | None:
+        return self.parts[doc_id][0].document.metadata if doc_id in self.parts else None
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         passages = list(self.passages())

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
 from email.message import Message
-from typing import BinaryIO
+from mimetypes import guess_extension
+from pathlib import PurePosixPath
+from typing import BinaryIO, TypeAlias
 
 from slice_os.documents import Document, Scalar
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
+from slice_os.ingest.readers.base import BadRecord, PackedFile, ReadOptions, Turn
 from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
 from slice_os.ingest.readers.markup import html_sections
 
 _HEADERS = ("subject", "from", "to", "date")
 _LONGEST_HEADER = 2_000
+_BY_TYPE = {"message/rfc822": ".eml", "text/plain": ".txt", "text/html": ".html"}
 _OLD = {"WordDocument": ".docx", "Workbook": ".xlsx", "PowerPoint Document": ".pptx"}
 
+Attachment: TypeAlias = tuple[str, bytes]
+"""Name and content."""
 
-def read_eml(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """One document of a message's subject and text; attachments are named in its metadata."""
+
+def read_eml(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[Document | BadRecord | PackedFile]:
+    """One document of a message's subject and text, then the files that are attached."""
     del options  # a message has no fields
     metadata: dict[str, Scalar] = {}
+    attached: list[Attachment] = []
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         message = message_from_binary_file(content, policy=policy.default)
         headers = _headers(message)
-        names = [part.get_filename() or "" for part in message.iter_attachments()]
-        metadata.update(_described(headers, names))
         if not headers:
             raise InputError("not an e-mail: it has no subject, sender or date")
+        attached.extend(_named(_attachment(part) for part in message.iter_attachments()))
+        metadata.update(_described(headers, attached))
         yield Turn(headers.get("subject", ""))
         body = message.get_body(("plain", "html"))
         if body is not None:
@@ -41,28 +50,35 @@ def read_eml(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
             else:
                 yield Turn(text.strip())
 
-    return extracted(source, stream, sections, metadata=metadata)
+    yield from extracted(source, stream, sections, metadata=metadata)
+    yield from _packed(source, attached)
 
 
-def read_msg(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """One document of an Outlook message's subject and text."""
+def read_msg(
+    source: str, stream: BinaryIO, options: ReadOptions
+) -> Iterator[Document | BadRecord | PackedFile]:
+    """One document of an Outlook message's subject and text, then the files that are attached."""
     del options  # a message has no fields
     metadata: dict[str, Scalar] = {}
+    attached: list[Attachment] = []
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         raw = content.read()
         _check_kind(raw)
         message = needs("oxmsg").Message.load(io.BytesIO(raw))
         headers = {"subject": message.subject or "", "from": message.sender or ""}
-        names = [one.file_name or "" for one in message.attachments]
-        metadata.update(_described(headers, names))
+        attached.extend(
+            _named((one.file_name or "", one.file_bytes) for one in message.attachments)
+        )
+        metadata.update(_described(headers, attached))
         yield Turn(headers["subject"])
         if message.body:
             yield Turn(message.body.strip())
         elif message.html_body:
             yield from html_sections(message.html_body.encode(), "utf-8")
 
-    return extracted(source, stream, sections, metadata=metadata)
+    yield from extracted(source, stream, sections, metadata=metadata)
+    yield from _packed(source, attached)
 
 
 def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
@@ -94,13 +110,42 @@ def _headers(message: Message) -> dict[str, str]:
     return {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
 
 
-def _described(headers: dict[str, str], attachments: list[str]) -> dict[str, Scalar]:
+def _described(headers: dict[str, str], attached: Sequence[Attachment]) -> dict[str, Scalar]:
     described: dict[str, Scalar] = {
         name: " ".join(value.split()) for name, value in headers.items() if value
     }
-    if attachments:
-        described["attachments"] = ", ".join(filter(None, attachments)) or len(attachments)
+    if attached:
+        described["attachments"] = ", ".join(name for name, _ in attached)
     return described
+
+
+def _attachment(part: Message) -> Attachment:
+    """An attached file, or the message that is forwarded as one."""
+    kind = part.get_content_type()
+    content = part.get_payload(decode=True)
+    if not isinstance(content, bytes):
+        inner = part.get_payload()
+        whole = inner[0] if isinstance(inner, list) and len(inner) == 1 else part
+        content = whole.as_bytes() if isinstance(whole, Message) else b""
+    name = part.get_filename() or f"attachment{_BY_TYPE.get(kind) or guess_extension(kind) or ''}"
+    return name, content
+
+
+def _named(attachments: Iterator[Attachment]) -> Iterator[Attachment]:
+    """Attachments with names that tell them apart."""
+    taken: set[str] = set()
+    for given, content in attachments:
+        name = PurePosixPath(" ".join(given.split()) or "attachment")
+        unique, number = str(name), 2
+        while unique in taken:
+            unique, number = str(name.with_stem(f"{name.stem}-{number}")), number + 1
+        taken.add(unique)
+        yield unique, content
+
+
+def _packed(source: str, attached: Sequence[Attachment]) -> Iterator[PackedFile]:
+    for name, content in attached:
+        yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))
 
 
 def _check_kind(raw: bytes) -> None:

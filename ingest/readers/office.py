@@ -12,15 +12,19 @@ from typing import Any, BinaryIO
 from slice_os.documents import Document
 from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
 from slice_os.ingest.readers.extracted import extracted, needs
+from slice_os.ingest.readers.meetings import meeting_turns
 from slice_os.ingest.readers.records import Record, documents_of
 
 
 def read_docx(
     source: str, stream: BinaryIO, options: ReadOptions
 ) -> Iterator[Document | BadRecord]:
-    """One document of a Word file's paragraphs and tables, with the heading above each."""
+    """One document of a Word file's paragraphs and tables, with the heading above each.
+
+    A transcript of a meeting that Teams saved is one of turns.
+    """
     del options  # a document has no fields
-    return extracted(source, stream, _docx)
+    return extracted(source, stream, lambda content: meeting_turns(list(_docx(content))))
 
 
 def read_pptx(

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
-from slice_os.documents import Document
+from slice_os.documents import Document, Metadata
 from slice_os.model import ModelCard
 from slice_os.page import Page, PageRequest
 from slice_os.parts import WHOLE, Part
@@ -194,6 +194,10 @@ class Store(Protocol):
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
+        ...
+
+    def document_metadata(self, doc_id: str) -> Metadata | None:
+        """The metadata of a document, or None if the id is unknown."""
         ...
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os import Corpus, Document, Hit, Hits, SpanEncoder, StoreError
+from slice_os import Corpus, Document, Hit, Hits, InputError, SpanEncoder, StoreError
 from slice_os.documents import field_text
 from slice_os.ingest import passages as cutting
 from slice_os.ingest.passages import encode_documents
@@ -96,6 +96,16 @@ def test_texts_and_offsets_hold(stores: tuple[Corpus, Corpus]) -> None:
         assert text == local.text(hit.doc_id)
         assert text[hit.start : hit.end] == hit.text
         assert text[hit.context.start : hit.context.end] == hit.context.text
+
+
+def test_metadata_of_documents_are_those_of_a_local_store(stores: tuple[Corpus, Corpus]) -> None:
+    local, remote = stores
+    for entry in local.documents():
+        given, found = local.metadata(entry.id), remote.metadata(entry.id)
+        assert given.items() <= found.items()
+        assert found.keys() - given.keys() <= {"speaker"}
+    with pytest.raises(InputError, match="no document 'nothing'"):
+        remote.metadata("nothing")
 
 
 @pytest.mark.parametrize("threshold", [0.45, 0.6])

@@ -77,7 +77,7 @@ class SpanTextEncoder:
         """See `TextEncoder.tokens`."""
         aligned = [self.spans.align(text) for text in texts]
         ranges = [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
-        yield from zip(aligned, self._timed(self.spans.encode(ranges)), strict=True)
+        yield from zip(aligned, self._timed(self.spans.encode_ranges(ranges)), strict=True)
 
     def _timed(self, items: Iterable[T]) -> Iterator[T]:
         """The same items; the time that they take to arrive is added to the cost."""

@@ -12,9 +12,11 @@ from pathlib import Path
 from threading import Lock
 
 import numpy as np
+import orjson
 from filelock import FileLock, Timeout
 
 from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.documents import Metadata
 from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.parts import WHOLE, Part
@@ -208,6 +210,11 @@ class LocalStore:
         """The text of a document exactly as given, or None if the id is unknown."""
         rows = self._select("SELECT text FROM documents WHERE doc_id = ?", doc_id)
         return rows[0][0] if rows else None
+
+    def document_metadata(self, doc_id: str) -> Metadata | None:
+        """The metadata of a document exactly as given, or None if the id is unknown."""
+        rows = self._select("SELECT metadata FROM documents WHERE doc_id = ?", doc_id)
+        return orjson.loads(rows[0][0]) if rows else None
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """Score every passage that ``query.where`` admits: this store is exhaustive.

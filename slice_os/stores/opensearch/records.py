@@ -62,7 +62,7 @@ def passage_source(
         document: that it belongs to.
         ordinal: its number in the document, from 0.
         passage: the passage.
-        gap: white space between the previous passage and this one; with it, the text of the
+        gap: what is between the previous passage and this one; with it, the text of the
             document can be restored.
         settings: of the index.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -10,11 +10,13 @@ from opensearchpy import OpenSearch
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
+from slice_os.documents import Metadata
 from slice_os.encoder import SpanEncoder
 from slice_os.model import ModelCard
 from slice_os.page import Page, PageRequest
 from slice_os.parts import WHOLE, Part
 from slice_os.passages import DEFAULT_MAX_PIECES
+from slice_os.places import PLACES
 from slice_os.query import Query
 from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
 from slice_os.stores.opensearch import catalogue, hybrid
@@ -156,19 +158,24 @@ class OpenSearchStore:
         record = self._record(document_key(doc_id))
         if record is None:
             return None
-        terms = [{"term": {"kind": "passage"}}, {"term": {"doc_id": doc_id}}]
-        body = {
-            "size": WALK_RECORDS,
-            "query": {"bool": {"filter": terms}},
-            "sort": [{"ordinal": "asc"}],
-            "_source": ["gap", "text"],
+        passages = self._passages(doc_id, ["gap", "text"])
+        return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
+
+    def document_metadata(self, doc_id: str) -> Metadata | None:
+        """What the metadata of all passages of a document have in common.
+
+        These are its own fields and, if it is all by one speaker or on one page, this field, too.
+        A document without a word has none.
+        """
+        if self._record(document_key(doc_id)) is None:
+            return None
+        fields = [one.get("metadata", {}) for one in self._passages(doc_id, ["metadata"])]
+        first = fields[0] if fields else {}
+        return {
+            name: value
+            for name, value in first.items()
+            if name != PLACES and all(other.get(name) == value for other in fields)
         }
-        texts = [
-            hit["_source"]["gap"] + hit["_source"]["text"]
-            for page in pages(self.handle, body)
-            for hit in page
-        ]
-        return "".join(texts) + str(record["gap"])
 
     def page(self, query: Query, wanted: PageRequest) -> Page | None:
         """One page of a search, scored by the server; None if the server cannot."""
@@ -202,6 +209,19 @@ class OpenSearchStore:
     def close(self) -> None:
         """Close the client."""
         self.handle.client.close()
+
+    def _passages(self, doc_id: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Some of what the records of a document's passages have, in order."""
+        terms = [{"term": {"kind": "passage"}}, {"term": {"doc_id": doc_id}}]
+        body = {
+            "size": WALK_RECORDS,
+            "query": {"bool": {"filter": terms}},
+            "sort": [{"ordinal": "asc"}],
+            "_source": list(wanted),
+        }
+        for page in pages(self.handle, body):
+            for hit in page:
+                yield hit["_source"]
 
     def _record(self, key: str) -> dict[str, Any] | None:
         """A record by its id, refreshed or not; None if there is none."""

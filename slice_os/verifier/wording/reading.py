@@ -111,7 +111,9 @@ class ClaimReader:
     def _encoded(self, texts: Sequence[str]) -> dict[str, _Text]:
         unique = list(dict.fromkeys(texts))
         aligned = [self._encoder.align(text) for text in unique]
-        vectors = self._encoder.encode([PieceRange(one, 0, len(one.piece_ids)) for one in aligned])
+        vectors = self._encoder.encode_ranges(
+            [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
+        )
         return {
             text: _Text(one.words, pieces)
             for text, one, pieces in zip(unique, aligned, vectors, strict=True)

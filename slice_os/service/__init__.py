@@ -1,0 +1,1 @@
+"""The service: stores over HTTP, and the page that people work with."""

@@ -1,0 +1,1 @@
+"""The requests that a service answers, a file for each group."""

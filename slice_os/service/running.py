@@ -1,0 +1,52 @@
+"""Running the service until it is told to stop."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+
+from slice_os.errors import InputError
+from slice_os.service.app import create_app
+from slice_os.service.settings import ServiceSettings
+
+
+def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests that run may then end.
+
+    Args:
+        settings: what to serve, and where.
+        started: called with the address of the page as soon as the service listens.
+
+    Raises:
+        InputError: if the host or port cannot be listened on.
+    """
+    listener = _listening(settings.host, settings.port)
+    config = uvicorn.Config(
+        create_app(settings),
+        # Their lines would have what people search for.
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        timeout_graceful_shutdown=round(settings.limits.stop_seconds),
+    )
+    port = listener.getsockname()[1]
+    shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+    # Connections wait until the app has started.
+    started(f"http://{shown}:{port}/")
+    # The server ends gracefully, then raises the signal that stopped it again.
+    with listener, suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run([listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise InputError(
+            f"{host}:{port}: cannot listen there ({error.strerror}); choose another --host or "
+            "--port"
+        ) from None

@@ -1,0 +1,55 @@
+"""What a service is started with; light to import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one request, and all of them together, may take.
+
+    Attributes:
+        body_bytes: size of a request's body.
+        phrases: phrases of a request, and as many counter-phrases.
+        texts: documents or texts of a request.
+        workers: requests that are worked on at the same time.
+        waiting: requests that wait for a worker; more are refused with status 429.
+        seconds: time for an answer; mining has `mine_seconds`.
+        mine_seconds: time for mining, which streams its answer.
+        stop_seconds: time that running requests have to end when the service stops.
+    """
+
+    body_bytes: int = 16 << 20
+    phrases: int = 100
+    texts: int = 1_000
+    workers: int = 4
+    waiting: int = 64
+    seconds: float = 30.0
+    mine_seconds: float = 600.0
+    stop_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What a service is started with.
+
+    Attributes:
+        stores: locations of stores by the names that requests use.
+        topics: folder of topic files; made when the first topic is saved.
+        labels: file of labels; made with the first one.
+        host: address to listen on.
+        port: port to listen on.
+        keys: file of API keys; None to demand none, which only a loopback address may do.
+        limits: of requests.
+    """
+
+    stores: Mapping[str, str]
+    topics: Path = Path("topics")
+    labels: Path = Path("labels.jsonl")
+    host: str = "127.0.0.1"
+    port: int = 8000
+    keys: Path | None = None
+    limits: Limits = field(default_factory=Limits)

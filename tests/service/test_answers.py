@@ -1,0 +1,85 @@
+"""The service answers what the library finds, and every error in one shape."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from slice_os import Corpus, Hit
+
+from .conftest import DOCUMENTS, Server
+
+PHRASE = "I want to cancel my subscription"
+
+
+def test_a_search_finds_what_the_library_finds(client: TestClient, store_folder: str) -> None:
+    answer = client.post("/search", json={"phrases": PHRASE, "top_k": 3}).json()
+    with Corpus(store_folder) as corpus:
+        expected = corpus.search(PHRASE, top_k=3)
+    assert [Hit.from_dict(hit).text for hit in answer["hits"]] == [hit.text for hit in expected]
+    assert answer["hits"] == [hit.to_dict() for hit in expected]
+    assert answer["exhaustive"] is True
+    assert answer["threshold"] is None
+
+
+def test_a_search_filters_and_cuts(client: TestClient) -> None:
+    body = {"phrases": [PHRASE, "end my plan"], "where": {"csat": {"lt": 3}}, "threshold": 0.5}
+    (hit,) = client.post("/search", json=body).json()["hits"]
+    assert hit["doc_id"] == "calls/ü 1.txt"
+    assert hit["metadata"]["csat"] == 2
+
+
+def test_health_readiness_and_stores(client: TestClient) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/ready").json() == {"status": "ready", "stores": {"calls": "ok"}}
+    (store,) = client.get("/stores").json()["stores"]
+    assert store["name"] == "calls"
+    assert store["kind"] == "local"
+    assert store["documents"] == len(DOCUMENTS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
+def test_a_document_is_as_it_was_given(client: TestClient, document: object) -> None:
+    (given,) = (one for one in DOCUMENTS if one is document)
+    answer = client.get(f"/documents/{given.id}").json()
+    assert answer["id"] == given.id
+    assert answer["text"] == given.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        ("POST", "/search", {"phrases": "..."}, 400, "bad_input"),
+        ("POST", "/search", {"phrases": "a", "store": "b"}, 404, "no_such_store"),
+        ("POST", "/search", {"phrases": 3}, 422, "invalid_request"),
+        ("POST", "/search", {"phrases": "a", "colour": "b"}, 422, "invalid_request"),
+        ("GET", "/documents/none", None, 404, "no_such_document"),
+        ("GET", "/nothing", None, 404, "not_found"),
+        ("DELETE", "/search", None, 405, "method_not_allowed"),
+    ],
+)
+def test_errors_have_one_shape(
+    client: TestClient, method: str, path: str, body: object, status: int, code: str
+) -> None:
+    answer = client.request(method, path, json=body, headers={"X-Request-Id": "abc-1"})
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert error["code"] == code
+    assert error["request_id"] == answer.headers["X-Request-Id"] == "abc-1"
+    assert "\n" not in error["message"]
+
+
+def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
+    answer = client.get("/")
+    assert answer.headers["Content-Type"].startswith("text/html")
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert client.get("/assets/../app.py").status_code == 404
+
+
+def test_a_process_serves_until_it_is_told_to_stop(server: Server) -> None:
+    assert httpx.get(f"{server.address}/health").json() == {"status": "ok"}
+    hits = httpx.post(f"{server.address}/search", json={"phrases": PHRASE}, timeout=60).json()
+    assert hits["hits"]
+    server.process.terminate()
+    assert server.process.wait(60) == 0
