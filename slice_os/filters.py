@@ -215,7 +215,7 @@ def _condition(field: str, name: str, value: object) -> Condition:
 def _text(value: object, field: str) -> str:
     if isinstance(value, date):
         return value.isoformat()
-    number = isinstance(value, (int, float)) and isfinite(value) and _fits(value)
+    number = isinstance(value, (int, float)) and _fits(value) and isfinite(value)
     if not number and not isinstance(value, str):
         raise InputError(
             f"filter on {field!r}: {reprlib.repr(value)} is no value of a field; give a string, "

@@ -15,6 +15,7 @@ import pytest
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.cli import main
 from slice_os.topics import read_topic
+from slice_os.topics.labels import read_labels
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 DEMO = Path(__file__).parents[1] / "demo"
@@ -172,13 +173,13 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     command = ("review", "topics", "--store", store, "--margin", "0.6", "--labels", "l.jsonl")
     first = run(*command, typed="y\nu\nn\ns\nq\n")
     assert "1 labels added to l.jsonl" in first.err
-    (label,) = map(orjson.loads, Path("l.jsonl").read_bytes().splitlines())
-    assert label["label"] is False
-    assert label["text"] in label["passage"]["text"]
+    (label,) = read_labels("l.jsonl")
+    assert not label.right
+    assert label.context is not None
+    assert label.text in label.context.text
     again = run(*command, typed="y")
     assert "1 labels so far" in again.err
-    labels = [orjson.loads(line) for line in Path("l.jsonl").read_bytes().splitlines()]
-    assert [row["label"] for row in labels] == [False, True]
+    assert [label.right for label in read_labels("l.jsonl")] == [False, True]
     shown = run("topics", "learn", "topics", "--labels", "l.jsonl", "--dry-run")
     assert "[learned]" in shown.out
     assert "[learned]" not in Path("topics/cancel.toml").read_text()

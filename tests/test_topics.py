@@ -275,6 +275,9 @@ class TestMining:
             ("cancel", "2026-01-01", 1),
             ("cancel", "2026-01-02", 1),
         ]
+        values = [(row.topic, row.place, row.hits) for row in tally(hits, "date")]
+        assert values == days
+        assert {row.place for row in tally(hits, "speaker")} == {"-"}
 
     @pytest.mark.parametrize("topics", [[], [CANCEL, CANCEL], [replace(CANCEL, phrases=())]])
     def test_refuses_what_it_cannot_mine(self, calls: Corpus, topics: list[Topic]) -> None:

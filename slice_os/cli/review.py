@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +18,7 @@ from slice_os.cli.render import printable, render, styled
 from slice_os.cli.topic_options import topic_paths
 
 if TYPE_CHECKING:
+    from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label
 
 KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
@@ -64,13 +63,14 @@ def review(
     """
     from slice_os.corpus import Corpus
     from slice_os.topics.files import read_topics
-    from slice_os.topics.labels import Label, read_labels
+    from slice_os.topics.journal import LabelJournal
+    from slice_os.topics.labels import Label
     from slice_os.topics.near_misses import near_misses
     from slice_os.topics.review import to_review
 
     found = read_topics(paths)
-    path = Path(labels_file)
-    labels = read_labels(path) if path.exists() else []
+    journal = LabelJournal(labels_file)
+    labels = [answer.label for answer in journal.read()]
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         cuts = {topic.name: topic.cut(corpus.encoder.card.threshold) for topic in found}
         hits = near_misses(
@@ -78,7 +78,7 @@ def review(
         )
         waiting = to_review(hits, labels, cuts)
     click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
-    answers: list[int | None] = []  # for each hit shown: where its label begins, if it has one
+    answers: list[Label | None] = []  # for each hit shown
     while len(answers) < len(waiting):
         hit = waiting[len(answers)]
         click.echo(f"{styled(printable(hit.topic or ''), bold=True)}: {printable(hit.phrase)}")
@@ -87,13 +87,15 @@ def review(
         if key == "q":
             break
         if key == "u":
-            _take_back(path, answers)
+            _take_back(journal, answers)
         elif key == "s":
             answers.append(None)
         else:
-            answers.append(_add(path, Label.of(hit, key == "y")))
+            label = Label.of(hit, key == "y")
+            journal.add([label])
+            answers.append(label)
     given = sum(answer is not None for answer in answers)
-    click.echo(f"{given} labels added to {printable(str(path))}", err=True)
+    click.echo(f"{given} labels added to {printable(labels_file)}", err=True)
 
 
 def _ask() -> str:
@@ -106,21 +108,11 @@ def _ask() -> str:
             return key.lower()
 
 
-def _add(path: Path, label: Label) -> int:
-    """Add a label to the file; returns where it begins."""
-    with path.open("a+b") as file:
-        began = file.seek(0, os.SEEK_END)
-        if began and os.pread(file.fileno(), 1, began - 1) != b"\n":
-            file.write(b"\n")
-        file.write(label.to_json())
-    return began
-
-
-def _take_back(path: Path, answers: list[int | None]) -> None:
+def _take_back(journal: LabelJournal, answers: list[Label | None]) -> None:
     """Forget the last answer, and its label."""
     if not answers:
         click.echo("nothing to take back", err=True)
         return
-    began = answers.pop()
-    if began is not None:
-        os.truncate(path, began)
+    label = answers.pop()
+    if label is not None:
+        journal.take_back(label.key)

@@ -231,9 +231,10 @@ def learn(
     What was learned becomes the [learned] table of the topic's file. To undo it, delete the
     table.
     """
-    from slice_os.topics.files import learned_table, read_topic, topic_files, write_learned
+    from slice_os.topics.files import read_topic, topic_files, write_learned
     from slice_os.topics.labels import of_topic, read_labels
     from slice_os.topics.learning import learn as learn_topic
+    from slice_os.topics.writing import learned_table
 
     labels = read_labels(labels_file)
     encoder = loaded_encoder(model, engine, providers, threads)

@@ -10,14 +10,14 @@ from fastapi import FastAPI
 
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
-from slice_os.service.routes import documents, health, search, stores
+from slice_os.service.routes import documents, health, labels, search, stores, tag, topics
 from slice_os.service.services import Services
 from slice_os.service.settings import ServiceSettings
 from slice_os.service.web_page import serve_page
 from slice_os.version import __version__
 
 # A new group of requests is a file in routes/ and a name here.
-ROUTES = (health, stores, search, documents)
+ROUTES = (health, stores, search, documents, topics, labels, tag)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:

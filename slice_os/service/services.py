@@ -11,6 +11,8 @@ from slice_os.service.encoding import Encoders
 from slice_os.service.settings import ServiceSettings
 from slice_os.service.stores import ServedStores
 from slice_os.service.work import WorkPool
+from slice_os.topics.folder import TopicsFolder
+from slice_os.topics.journal import LabelJournal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +24,24 @@ class Services:
         encoders: of its stores.
         stores: by name.
         pool: threads for blocking work.
+        topics: the folder of topics.
+        labels: the file of labels.
     """
 
     settings: ServiceSettings
     encoders: Encoders
     stores: ServedStores
     pool: WorkPool
+    topics: TopicsFolder
+    labels: LabelJournal
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Services:
         """Those of a service with these settings; nothing is opened or loaded yet."""
         encoders = Encoders()
         stores = ServedStores(settings.stores, encoders)
-        return cls(settings, encoders, stores, WorkPool(settings.limits))
+        topics, labels = TopicsFolder(settings.topics), LabelJournal(settings.labels)
+        return cls(settings, encoders, stores, WorkPool(settings.limits), topics, labels)
 
     def close(self) -> None:
         """Close the stores and end the threads."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from slice_os.errors import InputError
 from slice_os.results import Context, Extent, Hit
+
+LabelKey: TypeAlias = tuple[str, str, int, int, str]
+"""What a label is about: topic, document, first code point, one past the last, words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Label:
     context: Context | None = None
 
     @property
-    def key(self) -> tuple[str, str, int, int, str]:
+    def key(self) -> LabelKey:
         """What it is a label of."""
         return self.topic, self.doc_id, self.start, self.end, self.text
 
@@ -65,11 +68,34 @@ class Label:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A label that counts, and where it was given.
+
+    Attributes:
+        number: of its line in the file, from 1.
+        label: the label.
+    """
+
+    number: int
+    label: Label
+
+
 def read_labels(path: str | Path) -> list[Label]:
     """Labels from JSON lines; of several about the same words the last one counts.
 
     A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
-    ``start``, ``end`` and ``passage``, as hits have them.
+    ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes
+    back the last answer about these words.
+
+    Raises:
+        InputError: naming file and line.
+    """
+    return [answer.label for answer in read_answers(path)]
+
+
+def read_answers(path: str | Path) -> list[Answer]:
+    """The labels of `read_labels` with the numbers of their lines.
 
     Raises:
         InputError: naming file and line.
@@ -78,12 +104,19 @@ def read_labels(path: str | Path) -> list[Label]:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
         raise InputError(f"{path}: no labels ({error.strerror})") from None
-    found: dict[tuple[str, str, int, int, str], Label] = {}
+    given: dict[LabelKey, list[Answer]] = {}
     for number, line in enumerate(lines, start=1):
-        if line.strip():
-            label = _label(line, f"{path}:{number}")
-            found[label.key] = label
-    return list(found.values())
+        if not line.strip():
+            continue
+        row = _row(line, f"{path}:{number}")
+        taken_back = row.get("label", False) is None
+        label = label_of({**row, "label": False} if taken_back else row, f"{path}:{number}")
+        answers = given.setdefault(label.key, [])
+        if not taken_back:
+            answers.append(Answer(number, label))
+        elif answers:
+            answers.pop()
+    return [answers[-1] for answers in given.values() if answers]
 
 
 def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
@@ -91,13 +124,16 @@ def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
     return [label for label in labels if label.topic == name]
 
 
-def _label(line: bytes, where: str) -> Label:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: not valid JSON ({error})") from None
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: no JSON object")
+def label_of(row: Mapping[str, Any], where: str) -> Label:
+    """The label that a JSON object is.
+
+    Args:
+        row: as `Label.to_json` writes it.
+        where: its place, for messages.
+
+    Raises:
+        InputError: on a missing field, or one of another type.
+    """
     for name in ("topic", "text"):
         if not isinstance(row.get(name), str) or not row[name].strip():
             raise InputError(f"{where}: field {name!r} is missing or no text")
@@ -113,6 +149,16 @@ def _label(line: bytes, where: str) -> Label:
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
     return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
+
+
+def _row(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{where}: not valid JSON ({error})") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: no JSON object")
+    return row
 
 
 def _context(passage: Any, where: str) -> Context:

@@ -1,4 +1,4 @@
-"""Counts of hits: by topic, by document and by day."""
+"""Counts of hits: by topic, by document, by day and by the values of a field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Tally:
 
     Attributes:
         topic: its name.
-        place: the document or the day; empty for all of them.
+        place: the document, the day or the value of a field; empty for all of them.
         hits: number of hits.
         documents: number of documents that have one.
     """
@@ -33,24 +33,35 @@ def tally(hits: Iterable[Hit], by: str, date_field: str = "date") -> list[Tally]
 
     Args:
         hits: of topics.
-        by: ``topic``; ``document`` or ``day``, for each topic.
-        date_field: metadata field of the day; hits without a date in it count for no day, ``-``.
+        by: ``topic``; or for each topic ``document``, ``day``, or the name of a metadata field.
+        date_field: metadata field of the day. Hits without a date in it, or without the field
+            that they are counted by, count for ``-``.
 
     Returns:
-        By topic; documents by falling number of hits, days in order.
+        By topic; documents and values by falling number of hits, days in order.
     """
     counts: Counter[tuple[str, str]] = Counter()
     documents: dict[tuple[str, str], set[str]] = {}
     for hit in hits:
-        place = {"document": hit.doc_id, "day": _day(hit, date_field)}.get(by, "")
-        key = (hit.topic or "", place)
+        key = (hit.topic or "", _place(hit, by, date_field))
         counts[key] += 1
         documents.setdefault(key, set()).add(hit.doc_id)
 
     def order(key: tuple[str, str]) -> tuple[str, int, str]:
-        return key[0], -counts[key] if by == "document" else 0, key[1]
+        return key[0], 0 if by == "day" else -counts[key], key[1]
 
     return [Tally(*key, counts[key], len(documents[key])) for key in sorted(counts, key=order)]
+
+
+def _place(hit: Hit, by: str, date_field: str) -> str:
+    if by == "topic":
+        return ""
+    if by == "document":
+        return hit.doc_id
+    if by == "day":
+        return _day(hit, date_field)
+    value = hit.metadata.get(by)
+    return "-" if value is None else field_text(value)
 
 
 def _day(hit: Hit, field: str) -> str:

@@ -1,0 +1,68 @@
+"""The topics of texts that are not stored."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from fastapi import APIRouter
+
+from slice_os.documents import Document
+from slice_os.results import Hit
+from slice_os.service.encoding import SharedEncoder
+from slice_os.service.json_answers import JsonAnswer
+from slice_os.service.models.tag import TagAnswer, TagRequest
+from slice_os.service.problems import Problem
+from slice_os.service.services import Services, Shared
+from slice_os.topics.tagging import TopicTagger
+from slice_os.topics.topic import Topic
+
+router = APIRouter(tags=["tag"])
+
+
+@router.post("/tag", response_model=TagAnswer)
+async def tag(services: Shared, body: TagRequest) -> JsonAnswer:
+    """The topics of texts, and their hits; nothing is stored."""
+    topics = await asyncio.to_thread(_topics, services, body.topics)
+    return JsonAnswer(await services.pool.run(lambda: _tagged(services, body, topics)))
+
+
+def _topics(services: Services, names: list[str] | None) -> tuple[Topic, ...]:
+    stored, _ = services.topics.read()
+    there = {each.topic.name: each.topic for each in stored}
+    if names is None:
+        return tuple(there.values())
+    for name in names:
+        if name not in there:
+            raise Problem(404, "no_such_topic", f"no topic {name!r}; add it first")
+    return tuple(there[name] for name in dict.fromkeys(names))
+
+
+def _tagged(services: Services, body: TagRequest, topics: tuple[Topic, ...]) -> dict[str, Any]:
+    documents = [
+        Document(str(number), given.text, given.metadata)
+        for number, given in enumerate(body.documents)
+    ]
+    hits: list[list[Hit]] = [[] for _ in documents]
+    if topics:
+        tagger = _tagger(services.encoders.default(), topics, body.exclusive, body.verify)
+        for hit in tagger.scan(documents):
+            hits[int(hit.doc_id)].append(hit)
+    tagged = [
+        {
+            "id": given.id,
+            "topics": sorted({hit.topic for hit in found if hit.topic}),
+            "hits": [replace(hit, doc_id=given.id or "").to_dict() for hit in found],
+        }
+        for given, found in zip(body.documents, hits, strict=True)
+    ]
+    return {"documents": tagged}
+
+
+@lru_cache(8)  # so that phrases are not encoded again for every request
+def _tagger(
+    encoder: SharedEncoder, topics: tuple[Topic, ...], exclusive: bool, verify: bool | None
+) -> TopicTagger:
+    return TopicTagger(topics, encoder, exclusive, verify)

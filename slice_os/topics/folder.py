@@ -1,0 +1,201 @@
+"""A folder of topics that several people change at the same time."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from slice_os.errors import InputError
+from slice_os.rows.replacing import replacing
+from slice_os.topics.files import files_in, parse_topic, with_learned
+from slice_os.topics.topic import Learned, Topic
+from slice_os.topics.writing import topic_text
+
+_LOCK = ".lock"
+
+
+class NoSuchTopicError(InputError):
+    """A folder has no topic of that name."""
+
+
+class TopicExistsError(InputError):
+    """A folder has a topic of that name already."""
+
+
+class TopicChangedError(InputError):
+    """A topic is another one than the caller has read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTopic:
+    """A topic in a folder.
+
+    Attributes:
+        topic: as its file has it.
+        etag: tells this content of the file from every other.
+        path: of the file.
+    """
+
+    topic: Topic
+    etag: str
+    path: Path
+
+
+class TopicsFolder:
+    """Topic files, each read, written and deleted as a whole.
+
+    A change names the ``etag`` of the topic that it replaces. If somebody else has changed the
+    topic since, it is refused, so that nobody's work is lost. This also holds among processes.
+
+    Args:
+        folder: of the files; it need not exist before the first topic is added.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def read(self) -> tuple[list[StoredTopic], list[str]]:
+        """The topics by name, and one line for each file that cannot be used."""
+        found: dict[str, StoredTopic] = {}
+        problems = []
+        for path in files_in(self.folder):
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:  # somebody has just deleted it
+                continue
+            except OSError as error:
+                problems.append(f"{self._place(path)}: {error.strerror}")
+                continue
+            topic, wrong = parse_topic(content, path.stem)
+            if topic is not None and not wrong and topic.name in found:
+                other = self._place(found[topic.name].path)
+                wrong.append(f"{other} also has topic {topic.name!r}")
+            if topic is None or wrong:
+                problems.append(f"{self._place(path)}: {wrong[0]}")
+            else:
+                found[topic.name] = StoredTopic(topic, _etag(content), path)
+        return sorted(found.values(), key=lambda stored: stored.topic.name), problems
+
+    def get(self, name: str) -> StoredTopic:
+        """A topic by its name.
+
+        Raises:
+            NoSuchTopicError: if there is none.
+        """
+        topics, _ = self.read()
+        for stored in topics:
+            if stored.topic.name == name:
+                return stored
+        raise NoSuchTopicError(f"no topic {name!r}; add it first")
+
+    def add(self, topic: Topic) -> StoredTopic:
+        """Store a new topic, in a file of its name.
+
+        Raises:
+            InputError: if the topic is none that a file can have.
+            TopicExistsError: if there is one of that name.
+        """
+        content = _content(topic)
+        with self._locked():
+            path = self.folder / f"{topic.name}.toml"
+            topics, _ = self.read()
+            if path.exists() or any(stored.topic.name == topic.name for stored in topics):
+                raise TopicExistsError(f"topic {topic.name!r} exists; replace it, naming its etag")
+            return _written(topic, content, path)
+
+    def replace(self, topic: Topic, etag: str | None) -> StoredTopic:
+        """Replace the topic of that name; its file stays as it is if it says the same already.
+
+        Args:
+            topic: the new one.
+            etag: of the topic that it replaces; None for any.
+
+        Raises:
+            InputError: if the topic is none that a file can have.
+            NoSuchTopicError: if there is none of that name.
+            TopicChangedError: if the one that is there has another ``etag``.
+        """
+        content = _content(topic)
+        with self._locked():
+            stored = self._unchanged(topic.name, etag)
+            return stored if stored.topic == topic else _written(topic, content, stored.path)
+
+    def write_learned(self, name: str, learned: Learned, etag: str | None) -> StoredTopic:
+        """Replace what a topic has learned; all else in its file stays, comments included.
+
+        Raises:
+            InputError: if its table of what it learned cannot be replaced.
+            NoSuchTopicError: as `replace`.
+            TopicChangedError: as `replace`.
+        """
+        with self._locked():
+            stored = self._unchanged(name, etag)
+            text = stored.path.read_bytes().decode("utf-8")
+            content = with_learned(text, learned).encode()
+            return _written(
+                dataclasses.replace(stored.topic, learned=learned), content, stored.path
+            )
+
+    def delete(self, name: str, etag: str | None) -> None:
+        """Delete a topic and its file.
+
+        Raises:
+            NoSuchTopicError: as `replace`.
+            TopicChangedError: as `replace`.
+        """
+        with self._locked():
+            self._unchanged(name, etag).path.unlink()
+
+    def _unchanged(self, name: str, etag: str | None) -> StoredTopic:
+        stored = self.get(name)
+        if etag not in (None, stored.etag):
+            raise TopicChangedError(
+                f"topic {name!r} has changed since you read it; read it again, then change that"
+            )
+        return stored
+
+    def _place(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / _LOCK):
+                yield
+        except OSError as error:
+            raise InputError(f"{self.folder}: cannot be written ({error.strerror})") from None
+
+
+def _content(topic: Topic) -> bytes:
+    """A topic as a file has it.
+
+    Raises:
+        InputError: if it would be read as another one, or not at all.
+    """
+    content = topic_text(topic).encode()
+    same, problems = parse_topic(content, topic.name)
+    if problems:
+        raise InputError(f"topic {topic.name!r}: {problems[0]}")
+    if same != topic:
+        raise InputError(f"topic {topic.name!r}: cannot be kept in a file as it is")
+    return content
+
+
+def _written(topic: Topic, content: bytes, path: Path) -> StoredTopic:
+    with replacing(path) as part, part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    return StoredTopic(topic, _etag(content), path)
+
+
+def _etag(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

@@ -1,0 +1,120 @@
+"""A file of labels that several people and programs add to at the same time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from io import FileIO
+from pathlib import Path
+
+import orjson
+from filelock import FileLock
+
+from slice_os.errors import InputError
+from slice_os.topics.labels import Answer, Label, LabelKey, read_answers
+
+# How a line of `Label.to_json` begins.
+_BEGIN = b'{"topic":'
+
+
+class LabelJournal:
+    """JSON lines to which every answer is added; what was answered is on the disk.
+
+    Nothing in the file ever changes. Taking an answer back adds a line, too.
+
+    Args:
+        path: the file; it need not exist before the first label. `read_labels` reads it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def read(self) -> list[Answer]:
+        """The labels that count, in the order in which they were given.
+
+        Raises:
+            InputError: if a line is none.
+        """
+        if not self.path.exists():
+            return []
+        with self._opened():
+            answers = read_answers(self.path)
+        return sorted(answers, key=lambda answer: answer.number)
+
+    def add(self, labels: Sequence[Label]) -> None:
+        """Add labels; when this returns, they outlast a loss of power.
+
+        Raises:
+            InputError: if the file cannot be written; then none is added.
+        """
+        with self._opened() as file:
+            _append(file, b"".join(label.to_json() for label in labels))
+
+    def take_back(self, key: LabelKey) -> Label | None:
+        """Take back the last answer about some words; the one before it counts again.
+
+        Returns:
+            What was taken back; None if there was no answer.
+
+        Raises:
+            InputError: if the file cannot be read or written.
+        """
+        if not self.path.exists():
+            return None
+        with self._opened() as file:
+            given = [each.label for each in read_answers(self.path) if each.label.key == key]
+            if not given:
+                return None
+            row = orjson.loads(replace(given[0], context=None).to_json())
+            row["label"] = None
+            _append(file, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        return given[0]
+
+    @contextmanager
+    def _opened(self) -> Iterator[FileIO]:
+        """The file, for nobody else, with an end of its last line."""
+        try:
+            with FileLock(f"{self.path}.lock"), FileIO(self.path, "a+") as file:
+                _end_last_line(file)
+                yield file
+        except OSError as error:
+            raise InputError(f"{self.path}: labels cannot be added ({error.strerror})") from None
+
+
+def _append(file: FileIO, lines: bytes) -> None:
+    """All of the lines, on the disk; or none of them."""
+    began = file.seek(0, os.SEEK_END)
+    left = memoryview(lines)
+    try:
+        while left:
+            left = left[file.write(left) or 0 :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(began)
+        raise
+
+
+def _end_last_line(file: FileIO) -> None:
+    """Write the missing end of the last line, or cut off what a killed writer left of one."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read() in (b"", b"\n"):
+        return
+    file.seek(0)
+    content = file.read()
+    whole = content.rfind(b"\n") + 1
+    last = content[whole:]
+    if _is_json(last) or not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
+        _append(file, b"\n")
+    else:
+        file.truncate(whole)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,201 @@
+"""Topics as tables: the keys that TOML files and JSON share, and what their values may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from datetime import date
+from difflib import get_close_matches
+from typing import Any
+
+from slice_os.comparing import parse_number
+from slice_os.documents import Scalar, check_text, field_text
+from slice_os.errors import InputError
+from slice_os.filters import IN, Condition, parse_where
+from slice_os.search_options import UNITS
+from slice_os.topics.topic import Learned, Topic
+
+_HEAVIEST = 1e6
+CUTS = ("threshold", "min_probability", "precision")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+Table = Mapping[str, Any]
+
+
+def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
+    """A topic as far as its table can be used, and everything that is wrong with the table.
+
+    Args:
+        table: keys and values, as in a topic file.
+        name: of the topic, if the table has none.
+    """
+    problems: list[str] = []
+    values = _checked(table, _KEYS, "", problems)
+    given = [name for name in CUTS if name in values]
+    if len(given) > 1:
+        problems.append(f"{' and '.join(given)}: give one of them")
+    if isinstance(learned := table.get("learned"), dict):
+        values["learned"] = Learned(**_checked(learned, _LEARNED_KEYS, "learned.", problems))
+    values.setdefault("name", name)
+    if not _NAME.fullmatch(values["name"]):
+        problems.append(f"name {values['name']!r}: give letters, digits, - and _ only")
+    if not values.get("phrases") and not any(text.startswith("phrases") for text in problems):
+        problems.append("phrases is empty; give at least one")
+    return Topic(phrases=values.pop("phrases", ()), **values), problems
+
+
+def topic_table(topic: Topic) -> dict[str, Any]:
+    """The keys and values of a topic that are not the usual ones, as plain JSON types.
+
+    Raises:
+        InputError: if its conditions are none that a table can have.
+    """
+    table = _unusual(topic, Topic("", ()))
+    if topic.where:
+        table["where"] = _where_table(topic.where)
+    if topic.learned != Learned():
+        table["learned"] = _unusual(topic.learned, Learned())
+    return table
+
+
+def _unusual(record: Topic | Learned, usual: Topic | Learned) -> dict[str, Any]:
+    """The fields that differ from the usual ones; tuples are lists."""
+    found = {}
+    for name in (each.name for each in fields(record)):
+        value = getattr(record, name)
+        if value != getattr(usual, name):
+            found[name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _where_table(where: Iterable[Condition]) -> dict[str, Any]:
+    table: dict[str, dict[str, Any]] = {}
+    for condition in where:
+        operators = table.setdefault(condition.field, {})
+        # A table gives the operator `eq` as `eq` and as `in`.
+        name = IN if condition.operator == "eq" and "eq" in operators else condition.operator
+        if name in operators:
+            raise InputError(f"where: {condition.field} has {name} twice; a topic file cannot")
+        values = [_scalar(value) for value in condition.values]
+        operators[name] = values[0] if len(values) == 1 else values
+    return {
+        field: operators["eq"] if list(operators) == ["eq"] else operators
+        for field, operators in table.items()
+    }
+
+
+def _scalar(text: str) -> Scalar:
+    """The value that a filter has as this text; a number or a boolean if it is written so."""
+    if text in ("true", "false"):
+        return text == "true"
+    number = parse_number(text)
+    return number if number is not None and _written(number) == text else text
+
+
+def _written(number: int | float) -> str:
+    whole = isinstance(number, int)
+    return field_text(number) if not whole or -(2**63) <= number < 2**63 else ""
+
+
+def _checked(
+    table: Table, keys: Mapping[str, Callable[[Any], Any]], prefix: str, problems: list[str]
+) -> dict[str, Any]:
+    """The values of a table that can be used."""
+    values = {}
+    for name, value in table.items():
+        if name not in keys:
+            close = get_close_matches(name, keys, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
+            problems.append(f"unknown key {prefix}{name}; {hint}")
+            continue
+        try:
+            values[name] = keys[name](value)
+        except InputError as error:
+            problems.append(f"{prefix}{name}: {error}")
+    return values
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{value!r} is no string; put it between quotation marks")
+    check_text(value, "text")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError(f"{value!r} is no list; put it between brackets")
+    for item in value:
+        if not _text(item).strip():
+            raise InputError("one of the texts is empty; write it or delete it")
+    return tuple(value)
+
+
+def _number(least: float, most: float) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise InputError(f"{value!r}: give a number from {least:g} to {most:g}")
+        return float(value)
+
+    return check
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise InputError(f"{value!r}: give a whole number")
+    return value
+
+
+def _weight(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) <= _HEAVIEST:
+        raise InputError(f"{value!r}: give a number")
+    return float(value)
+
+
+def _unit(value: Any) -> str:
+    if value not in UNITS:
+        raise InputError(f"{value!r}: give {', '.join(UNITS[:-1])} or {UNITS[-1]}")
+    return str(value)
+
+
+def _where(value: Any) -> tuple[Condition, ...]:
+    if not isinstance(value, dict):
+        raise InputError(f'{value!r}: give fields and their values, as where = {{domain = "bank"}}')
+    return parse_where(value)
+
+
+def _day(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else _text(value)
+
+
+def _table(value: Any) -> Learned:
+    if not isinstance(value, dict):
+        raise InputError(f"{value!r} is no table; write [learned]")
+    return Learned()
+
+
+_KEYS: dict[str, Callable[[Any], Any]] = {
+    "name": _text,
+    "description": _text,
+    "phrases": _texts,
+    "counter_phrases": _texts,
+    "where": _where,
+    "threshold": _number(-1, 1),
+    "min_probability": _number(0, 1),
+    "precision": _number(0, 1),
+    "unit": _unit,
+    "must_match": _texts,
+    "must_not_match": _texts,
+    "learned": _table,
+}
+_LEARNED_KEYS: dict[str, Callable[[Any], Any]] = {
+    "threshold": _number(-1, 1),
+    "phrases": _texts,
+    "counter_phrases": _texts,
+    "offset": _weight,
+    "scale": _weight,
+    "labels": _count,
+    "right": _count,
+    "date": _day,
+}

@@ -1,0 +1,186 @@
+"""Topics over HTTP: several people change them, and learn from what they labelled."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from slice_os import Corpus
+from slice_os.service.settings import ServiceSettings
+from slice_os.topics import mine_topics, read_topic
+from slice_os.topics.topic import Topic
+
+CANCEL: dict[str, Any] = {
+    "name": "cancel",
+    "description": "How <customers> leave",
+    "phrases": ["I want to cancel my subscription", "end my plan"],
+    "counter_phrases": ["please cancel my flight"],
+    "threshold": 0.6,
+    "where": {"domain": ["media"], "csat": {"lte": 4}},
+    "must_match": ["please end my plan"],
+    "must_not_match": ["the weather is nice"],
+}
+
+
+@pytest.fixture
+def etag(client: TestClient) -> str:
+    """Of the topic `CANCEL`, which is there."""
+    answer = client.post("/topics", json=CANCEL)
+    assert answer.status_code == 201
+    return str(answer.headers["ETag"])
+
+
+def test_a_topic_is_kept_as_a_file(client: TestClient, settings: ServiceSettings) -> None:
+    assert client.get("/topics").json() == {"topics": [], "problems": []}
+    answer = client.post("/topics", json=CANCEL)
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == "topics/cancel"
+    topic = answer.json()
+    assert answer.headers["ETag"] == f'"{topic["etag"]}"'
+    assert {key: topic[key] for key in CANCEL} == CANCEL | {
+        "where": {"domain": "media", "csat": {"lte": 4}}
+    }
+    assert client.get("/topics").json() == {"topics": [topic], "problems": []}
+    assert client.get("/topics/cancel").json() == topic
+    assert read_topic(settings.topics / "cancel.toml").phrases == tuple(CANCEL["phrases"])
+
+
+def test_what_was_read_can_be_sent_back(client: TestClient, etag: str) -> None:
+    topic = client.get("/topics/cancel").json()
+    del topic["etag"]
+    answer = client.put("/topics/cancel", json=topic, headers={"If-Match": etag})
+    assert (answer.status_code, answer.headers["ETag"]) == (200, etag)
+
+
+def test_of_two_changes_at_once_one_is_refused(client: TestClient, etag: str) -> None:
+    def change(number: int) -> int:
+        changed = CANCEL | {"description": f"by {number}"}
+        headers = {"If-Match": etag}
+        return client.put("/topics/cancel", json=changed, headers=headers).status_code
+
+    with ThreadPoolExecutor(4) as threads:
+        statuses = list(threads.map(change, range(4)))
+    assert sorted(statuses) == [200, 412, 412, 412]
+    kept = client.get("/topics/cancel").json()["description"]
+    assert kept == f"by {statuses.index(200)}"
+    answer = client.delete("/topics/cancel", headers={"If-Match": etag})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (412, "topic_changed")
+
+
+def test_put_adds_and_replaces(client: TestClient) -> None:
+    body = {key: value for key, value in CANCEL.items() if key != "name"}
+    assert client.put("/topics/cancel", json=body).status_code == 201
+    again = client.put("/topics/cancel", json=body)
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "topic_exists")
+    whatever = client.put(
+        "/topics/cancel", json={"phrases": ["end it"]}, headers={"If-Match": "*"}
+    ).json()
+    assert {**whatever, "etag": ""} == {"name": "cancel", "phrases": ["end it"], "etag": ""}
+    assert client.delete("/topics/cancel").status_code == 204
+    gone = client.get("/topics/cancel")
+    assert (gone.status_code, gone.json()["error"]["code"]) == (404, "no_such_topic")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/topics", {"name": "../x", "phrases": ["a"]}, 422),
+        ("POST", "/topics", {"name": "x", "phrases": []}, 422),
+        ("POST", "/topics", {"name": "x", "phrases": [" "]}, 422),
+        ("POST", "/topics", {"name": "x", "phrases": ["a"], "phrase": "b"}, 422),
+        ("POST", "/topics", {"name": "x", "phrases": ["a"], "where": {"a": {"is": 3}}}, 400),
+        ("POST", "/topics", {"name": "x", "phrases": ["a"], "threshold": 1, "precision": 1}, 400),
+        ("PUT", "/topics/x", {"name": "y", "phrases": ["a"]}, 400),
+        ("PUT", "/topics/..%2Fx", {"phrases": ["a"]}, 404),
+        ("PUT", "/topics/.x", {"phrases": ["a"]}, 422),
+        ("DELETE", "/topics/none", None, 404),
+        ("POST", "/topics/none/test", None, 404),
+        ("POST", "/topics/none/learn", None, 404),
+        ("GET", "/topics/none/counts", None, 404),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    client: TestClient, settings: ServiceSettings, method: str, path: str, body: Any, status: int
+) -> None:
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == status, answer.text
+    assert "\n" not in answer.json()["error"]["message"]
+    assert not list(settings.topics.parent.rglob("*.toml"))
+
+
+def test_one_broken_file_does_not_hide_the_others(
+    client: TestClient, settings: ServiceSettings, etag: str
+) -> None:
+    settings.topics.joinpath("broken.toml").write_text("phrases = 3")
+    answer = client.get("/topics").json()
+    assert [topic["name"] for topic in answer["topics"]] == ["cancel"]
+    (problem,) = answer["problems"]
+    assert problem.startswith("broken.toml: phrases: 3 is no list")
+
+
+def test_examples_are_tried(client: TestClient, etag: str) -> None:
+    answer = client.post("/topics/cancel/test").json()
+    assert answer["passed"] is True
+    assert [(case["expected"], case["passed"]) for case in answer["cases"]] == [
+        (True, True),
+        (False, True),
+    ]
+    assert "end my plan" in answer["cases"][0]["hit"]["text"]
+    assert "needs 0.6" in answer["cases"][1]["why"]
+
+
+def test_near_misses_are_suggested(client: TestClient, etag: str) -> None:
+    strict = CANCEL | {"threshold": 0.99, "where": {}}
+    client.put("/topics/cancel", json=strict, headers={"If-Match": etag})
+    body = {"margin": 0.9, "limit": 2}
+    suggestions = client.post("/topics/cancel/suggest", json=body).json()["suggestions"]
+    assert 0 < len(suggestions) <= 2
+    assert all(each["hits"][0]["topic"] == "cancel" for each in suggestions)
+
+
+def test_a_topic_learns_from_labels(
+    client: TestClient, settings: ServiceSettings, etag: str
+) -> None:
+    nothing = client.post("/topics/cancel/learn")
+    assert nothing.status_code == 400
+    path = settings.topics / "cancel.toml"
+    path.write_text(f"# ours\n{path.read_text()}")
+    labels = [
+        {"topic": "cancel", "text": "shut down my account", "label": True},
+        {"topic": "cancel", "text": "cancel my order", "label": False},
+    ]
+    client.post("/labels", json={"labels": labels})
+    topic = client.post("/topics/cancel/learn").json()
+    assert topic["learned"]["labels"] == 2
+    assert "shut down my account" in topic["learned"]["phrases"]
+    assert topic["etag"] not in etag
+    assert client.get("/topics/cancel").json() == topic
+    assert path.read_text().startswith("# ours\n")
+    stale = client.post("/topics/cancel/learn", headers={"If-Match": etag})
+    assert stale.status_code == 412
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("day", ["2026-06-01", "2026-06-02"]),
+        ("document", ["calls/<b>2</b>.txt", "calls/ü 1.txt"]),
+        ("csat", ["2", "4"]),
+        ("agent", ["-", "<i>Ann</i>"]),
+    ],
+)
+def test_hits_are_counted(
+    client: TestClient, store_folder: Path, etag: str, by: str, keys: list[str]
+) -> None:
+    answer = client.get("/topics/cancel/counts", params={"by": by, "date_field": "day"}).json()
+    assert [count["key"] for count in answer["counts"]] == keys
+    topic = client.get("/topics/cancel").json()
+    with Corpus(store_folder) as corpus:
+        given = Topic("cancel", tuple(topic["phrases"]), threshold=topic["threshold"])
+        hits = [hit for hit in mine_topics(corpus, [given]) if hit.metadata["domain"] == "media"]
+    assert answer["total"] == len(hits) == sum(count["hits"] for count in answer["counts"])
+    assert answer["documents"] == 2

@@ -1,0 +1,140 @@
+"""The file of labels: several programs add to it, and what was answered stays."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import InputError
+from slice_os.topics.journal import LabelJournal
+from slice_os.topics.labels import Label, read_labels
+
+ADDING = """
+import sys
+from slice_os.topics.journal import LabelJournal
+from slice_os.topics.labels import Label
+
+journal = LabelJournal(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    journal.add([Label("cancel", "end my plan " * 400, True, sys.argv[2], number, number + 1)])
+    print(number, flush=True)
+"""
+
+
+def label(name: str, right: bool = True) -> Label:
+    return Label("cancel", "end my plan", right, name, 0, 11)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> LabelJournal:
+    return LabelJournal(tmp_path / "labels.jsonl")
+
+
+def test_the_last_answer_counts_and_can_be_taken_back(journal: LabelJournal) -> None:
+    assert journal.read() == []
+    assert journal.take_back(label("a").key) is None
+    journal.add([label("a"), label("b")])
+    journal.add([label("a", right=False)])
+    assert [(each.number, each.label) for each in journal.read()] == [
+        (2, label("b")),
+        (3, label("a", right=False)),
+    ]
+    before = journal.path.read_bytes()
+    assert journal.take_back(label("a").key) == label("a", right=False)
+    assert [each.label for each in journal.read()] == [label("a"), label("b")]
+    assert journal.take_back(label("a").key) == label("a")
+    assert journal.take_back(label("a").key) is None
+    assert read_labels(journal.path) == [label("b")]
+    assert journal.path.read_bytes().startswith(before)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([True, False, None]))))
+def test_it_is_a_stack_for_each_place(
+    tmp_path_factory: pytest.TempPathFactory, answers: list[tuple[str, bool | None]]
+) -> None:
+    journal = LabelJournal(tmp_path_factory.mktemp("labels") / "l.jsonl")
+    given_: dict[str, list[Label]] = {}
+    for name, right in answers:
+        stack = given_.setdefault(name, [])
+        if right is None:
+            assert journal.take_back(label(name).key) == (stack.pop() if stack else None)
+        else:
+            stack.append(label(name, right))
+            journal.add([stack[-1]])
+    expected = [stack[-1] for stack in given_.values() if stack]
+    found = [each.label for each in journal.read()]
+    assert sorted(found, key=lambda each: each.doc_id) == sorted(
+        expected, key=lambda each: each.doc_id
+    )
+
+
+def test_several_programs_lose_nothing(journal: LabelJournal) -> None:
+    command = [sys.executable, "-c", ADDING, str(journal.path)]
+    programs = [subprocess.Popen([*command, str(number), "25"]) for number in range(3)]
+    assert [program.wait() for program in programs] == [0, 0, 0]
+    found = {(each.label.doc_id, each.label.start) for each in journal.read()}
+    assert found == {(str(number), row) for number in range(3) for row in range(25)}
+
+
+def test_a_killed_program_loses_no_answered_label(journal: LabelJournal) -> None:
+    command = [sys.executable, "-c", ADDING, str(journal.path), "killed", "100000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        answered = [int(program.stdout.readline()) for _ in range(20)]
+        program.kill()
+        answered += [int(line) for line in program.stdout]
+    journal.add([label("later")])
+    found = journal.read()
+    assert set(answered) <= {each.label.start for each in found}
+    assert found[-1].label == label("later")
+
+
+@pytest.mark.parametrize("length", [1, 5, 9, 30, 80])
+def test_what_a_killed_writer_left_unfinished_is_cut_off(
+    journal: LabelJournal, length: int
+) -> None:
+    journal.add([label("a")])
+    with journal.path.open("ab") as file:
+        file.write(label("torn").to_json()[:length])
+    assert [each.label for each in journal.read()] == [label("a")]
+    journal.add([label("b")])
+    assert read_labels(journal.path) == [label("a"), label("b")]
+
+
+def test_what_a_person_wrote_is_never_cut_off(journal: LabelJournal) -> None:
+    journal.path.write_text('{"topic": "cancel", "text": "x", "label": true}')
+    journal.add([label("b")])
+    assert len(journal.read()) == 2
+    written = journal.path.read_text() + "not JSON"
+    journal.path.write_text(written)
+    with pytest.raises(InputError, match=":3: not valid JSON"):
+        journal.read()
+    assert journal.path.read_text() == f"{written}\n"
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(
+    journal: LabelJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal.add([label("a")])
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(InputError, match="No space left"):
+            journal.add([label("b"), label("c")])
+    assert read_labels(journal.path) == [label("a")]
+
+
+def test_a_place_that_cannot_be_is_told(tmp_path: Path) -> None:
+    tmp_path.joinpath("file").write_text("")
+    with pytest.raises(InputError, match="labels cannot be added"):
+        LabelJournal(tmp_path / "file" / "labels.jsonl").add([label("a")])

@@ -1,0 +1,212 @@
+"""Topics as a folder that several people change: what is written is read again, nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slice_os import InputError
+from slice_os.filters import parse_where
+from slice_os.search_options import UNITS
+from slice_os.topics import Learned, Topic, read_topic
+from slice_os.topics.files import parse_topic
+from slice_os.topics.folder import (
+    NoSuchTopicError,
+    TopicChangedError,
+    TopicExistsError,
+    TopicsFolder,
+)
+from slice_os.topics.table import read_table, topic_table
+from slice_os.topics.writing import topic_text
+
+from .strategies import hard_texts
+
+CANCEL = Topic("cancel", ("end my plan",), threshold=0.7)
+FILLED = hard_texts(6).filter(str.strip)
+TEXTS = st.lists(FILLED, max_size=3).map(tuple)
+SCALARS = hard_texts(3) | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(-1e9, 1e9)
+NUMBERS = st.integers(-9, 9) | st.floats(-9, 9) | st.just("2026-06-01")
+OPERATORS = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("eq", "in", "ne"), st.lists(SCALARS, max_size=2) | SCALARS),
+        **dict.fromkeys(("lt", "lte", "gt", "gte"), NUMBERS),
+    },
+)
+COSINES, SHARES = st.floats(-1, 1), st.floats(0, 1)
+LEARNED = st.builds(
+    Learned,
+    st.none() | COSINES,
+    TEXTS,
+    TEXTS,
+    st.floats(-1e6, 1e6),
+    st.floats(-1e6, 1e6),
+    st.integers(0, 10**9),
+    st.integers(0, 10**9),
+    st.dates().map(str) | hard_texts(2),
+)
+CUTS = st.fixed_dictionaries({}) | st.one_of(
+    st.fixed_dictionaries({"threshold": COSINES}),
+    st.fixed_dictionaries({"min_probability": SHARES}),
+    st.fixed_dictionaries({"precision": SHARES}),
+)
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> Topic:
+    """Anything that a topic can be."""
+    where = draw(st.dictionaries(hard_texts(2), SCALARS | OPERATORS, max_size=3))
+    return Topic(
+        name=draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", fullmatch=True)),
+        phrases=tuple(draw(st.lists(FILLED, min_size=1, max_size=3))),
+        description=draw(hard_texts(6)),
+        counter_phrases=draw(TEXTS),
+        where=parse_where(where),  # type: ignore[arg-type]
+        unit=draw(st.sampled_from(("", *UNITS))),
+        must_match=draw(TEXTS),
+        must_not_match=draw(TEXTS),
+        learned=draw(LEARNED),
+        **draw(CUTS),
+    )
+
+
+class TestWriting:
+    @given(topics())
+    def test_what_is_written_is_read_as_the_same(self, topic: Topic) -> None:
+        content = topic_text(topic).encode()
+        assert parse_topic(content, "another") == (topic, [])
+        table = json.loads(json.dumps(topic_table(topic)))
+        assert read_table(table, "another") == (topic, [])
+
+    def test_a_file_is_one_that_people_would_write(self) -> None:
+        where = {"csat": {"lt": 3}, "domain": ["bank", "airline"], "open": True, "a b": "x"}
+        topic = replace(CANCEL, where=parse_where(where), learned=Learned(0.6, date="2026-11-22"))
+        assert topic_text(topic) == (
+            'name = "cancel"\n'
+            "phrases = [\n"
+            '  "end my plan",\n'
+            "]\n"
+            "where = "
+            '{ csat = { lt = 3 }, domain = ["bank", "airline"], open = true, "a b" = "x" }\n'
+            "threshold = 0.7\n"
+            "\n"
+            "[learned]\n"
+            "threshold = 0.6\n"
+            "date = 2026-11-22\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("table", "told"),
+        [
+            ({"phrases": ["a"], "phrase": 1}, "unknown key phrase; did you mean phrases?"),
+            ({"phrases": ["\ud800"]}, "phrases: text: lone surrogate U+D800"),
+            ({"phrases": ["a"], "name": "../a"}, "name '../a': give letters"),
+            ({"phrases": ["a"], "where": {"n": 10**400}}, "where: filter on 'n'"),
+            ({"phrases": ["a"], "learned": {"offset": 10**400}}, "learned.offset: 1"),
+            ({"phrases": ["a"], "threshold": float("nan")}, "threshold: nan"),
+        ],
+    )
+    def test_tables_say_what_is_wrong(self, table: dict[str, object], told: str) -> None:
+        _, problems = read_table(table, "t")
+        assert problems[0].startswith(told)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TopicsFolder:
+    return TopicsFolder(tmp_path / "topics")
+
+
+class TestFolder:
+    def test_adds_replaces_and_deletes(self, folder: TopicsFolder) -> None:
+        assert folder.read() == ([], [])
+        added = folder.add(CANCEL)
+        assert folder.get("cancel") == added
+        assert read_topic(folder.folder / "cancel.toml") == CANCEL
+        changed = folder.replace(replace(CANCEL, threshold=0.8), added.etag)
+        assert changed.etag != added.etag
+        assert folder.get("cancel") == changed
+        folder.delete("cancel", changed.etag)
+        assert folder.read() == ([], [])
+        with pytest.raises(NoSuchTopicError, match="no topic 'cancel'"):
+            folder.get("cancel")
+
+    def test_loses_nobodys_work(self, folder: TopicsFolder) -> None:
+        first = folder.add(CANCEL)
+        with pytest.raises(TopicExistsError):
+            folder.add(CANCEL)
+        folder.replace(replace(CANCEL, threshold=0.8), first.etag)
+        theirs = folder.folder.joinpath("cancel.toml").read_bytes()
+        for change in (
+            lambda: folder.replace(replace(CANCEL, threshold=0.9), first.etag),
+            lambda: folder.write_learned("cancel", Learned(0.5), first.etag),
+            lambda: folder.delete("cancel", first.etag),
+        ):
+            with pytest.raises(TopicChangedError, match="has changed since you read it"):
+                change()
+        assert folder.folder.joinpath("cancel.toml").read_bytes() == theirs
+        folder.delete("cancel", None)
+
+    def test_one_of_many_who_change_the_same_wins(self, folder: TopicsFolder) -> None:
+        etag = folder.add(CANCEL).etag
+        won, lost = [], []
+
+        def change(number: int) -> None:
+            topic = replace(CANCEL, description=str(number))
+            try:
+                # Every program has an object of its own.
+                won.append(TopicsFolder(folder.folder).replace(topic, etag).topic)
+            except TopicChangedError:
+                lost.append(number)
+
+        threads = [threading.Thread(target=change, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(lost) == 7
+        assert [folder.get("cancel").topic] == won
+
+    def test_keeps_comments_if_only_the_learned_table_changes(self, folder: TopicsFolder) -> None:
+        folder.folder.mkdir()
+        path = folder.folder / "deep" / "mine.toml"
+        path.parent.mkdir()
+        path.write_text('# by hand\nname = "cancel"\nphrases = ["end my plan"] # one\n')
+        etag = folder.get("cancel").etag
+        learned = folder.write_learned("cancel", Learned(0.6, labels=3), etag)
+        assert folder.get("cancel") == learned
+        assert learned.topic.learned == Learned(0.6, labels=3)
+        text = path.read_text()
+        assert "# by hand" in text
+        assert "# one" in text
+        same = folder.replace(learned.topic, learned.etag)
+        assert same == learned
+        assert path.read_text() == text
+
+    def test_one_broken_file_does_not_hide_the_others(self, folder: TopicsFolder) -> None:
+        folder.add(CANCEL)
+        folder.folder.joinpath("broken.toml").write_text("phrases = [")
+        folder.folder.joinpath("twice.toml").write_text('name = "cancel"\nphrases = ["x"]')
+        folder.folder.joinpath(".half-written.toml").write_text("phra")
+        topics, problems = folder.read()
+        assert [stored.topic for stored in topics] == [CANCEL]
+        assert [line.split(":")[0] for line in problems] == ["broken.toml", "twice.toml"]
+        assert problems[1] == "twice.toml: cancel.toml also has topic 'cancel'"
+
+    @pytest.mark.parametrize("name", ["../out", "a/b", "", ".", "a\0", "C:\\x", "x" * 101, "ä"])
+    def test_no_name_leads_out_of_it(self, folder: TopicsFolder, name: str) -> None:
+        for store in (folder.add, lambda topic: folder.replace(topic, None)):
+            with pytest.raises(InputError, match="name"):
+                store(replace(CANCEL, name=name))
+        with pytest.raises(NoSuchTopicError):
+            folder.delete(name, None)
+
+    def test_says_where_it_cannot_write(self, tmp_path: Path) -> None:
+        tmp_path.joinpath("file").write_text("")
+        with pytest.raises(InputError, match="file/topics: cannot be written"):
+            TopicsFolder(tmp_path / "file" / "topics").add(CANCEL)
