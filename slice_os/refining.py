@@ -11,7 +11,7 @@ from slice_os.errors import InputError
 from slice_os.mining import check_page
 from slice_os.model import CALIBRATION_FILE
 from slice_os.page import PageRequest
-from slice_os.results import Hit, Hits
+from slice_os.results import Hit, Hits, UnreadHit
 from slice_os.search_options import (
     BY_PROBABILITY,
     LOW_THRESHOLD,
@@ -146,12 +146,10 @@ def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
     while batch := list(islice(rest, _BATCH)):
         verdicts = verifier.check([claim_of(hit) for hit in batch])
         for hit, verdict in zip(batch, verdicts, strict=True):
-            yield replace(
-                hit,
-                probability=verdict.probability,
-                reasons=verdict.reasons,
-                word_vectors=None,
-            )
+            if isinstance(hit, UnreadHit):
+                yield hit.read(verdict.probability, verdict.reasons)
+            else:
+                yield replace(hit, probability=verdict.probability, reasons=verdict.reasons)
 
 
 def ordered(hits: Iterable[Hit], order: str) -> list[Hit]:

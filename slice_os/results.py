@@ -71,8 +71,6 @@ class Hit:
         turn: the turn of the conversation around the span; None in other texts.
         span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
         count: how many hits it stands for, if near-identical ones are collapsed.
-        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span, for a verifier
-            that has not read the hit yet; otherwise None. Not part of rows and JSON.
     """
 
     phrase: str
@@ -92,7 +90,6 @@ class Hit:
     turn: Extent | None = None
     span: Extent | None = None
     count: int = 1
-    word_vectors: FloatArray | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
@@ -165,6 +162,28 @@ class Hit:
         hints = {json_name: hint for _, json_name, hint in _hit_fields()}
         named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
         return tuple(columns_of(named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadHit(Hit):
+    """A hit on its way to a verifier.
+
+    Attributes:
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span.
+    """
+
+    word_vectors: FloatArray = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, hit: Hit, word_vectors: FloatArray) -> UnreadHit:
+        """A hit with the vectors of its words."""
+        kept = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+        return cls(**kept, word_vectors=word_vectors)
+
+    def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
+        """The hit with what the verifier says, without the vectors."""
+        kept = {one.name: getattr(self, one.name) for one in fields(Hit)}
+        return Hit(**{**kept, "probability": probability, "reasons": reasons})
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from slice_os.arrays import FloatArray
-from slice_os.results import Hit
+from slice_os.results import Hit, UnreadHit
 from slice_os.sentences import sentence_ends
 
 
@@ -68,7 +68,8 @@ def claim_of(hit: Hit) -> Claim:
         begin = within.start
         text = context.text[begin - context.start : within.end - context.start]
         claim = Claim(hit.phrase, text, span.start - begin, span.end - begin, hit.probability)
-    return replace(claim, cosine=hit.cosine, word_vectors=hit.word_vectors)
+    vectors = hit.word_vectors if isinstance(hit, UnreadHit) else None
+    return replace(claim, cosine=hit.cosine, word_vectors=vectors)
 
 
 def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None = None) -> Claim:
