@@ -134,8 +134,8 @@ class AsyncCorpus:
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
-        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability, order)
+        store, query = await self._query(phrases, where, unit, refine)
         hits = await _scored(store, query, refine.scored_page(wanted), collapse)
         return await asyncio.to_thread(refine.page, hits, wanted)
 
@@ -167,8 +167,8 @@ class AsyncCorpus:
                 async for hit in hits:
                     yield hit
             return
-        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability)
+        store, query = await self._query(phrases, where, unit, refine)
         least = refine.threshold(threshold, store.index.settings.encoder.threshold)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
@@ -194,10 +194,12 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None, unit: str
+        self, phrases: str | Sequence[str], where: Filter | None, unit: str, refine: Refinement
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
+        query = await asyncio.to_thread(
+            make_query, encoder, phrases, parse_where(where), unit, refine.verifies
+        )
         return store, query
 
     async def _refinement(

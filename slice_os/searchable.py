@@ -60,7 +60,7 @@ class Searchable(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
-            verify: whether the verifier reads the hits; None to do so if the probability decides.
+            verify: whether the verifier reads the hits; None to do so if it knows this model.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
@@ -72,9 +72,9 @@ class Searchable(Contents):
             InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
                 with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
-        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
+        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
 
@@ -113,10 +113,9 @@ class Searchable(Contents):
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
-        found = mine(self.store, query, threshold=least, exhaustive=exhaustive)
-        mined = counted(found, "hits")
-        hits = refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
+        mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
+        hits = refine.all(counted(mined, "hits"), least, exhaustive or self.store.exhaustive)
         return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
 
     def iter_mine(
@@ -132,6 +131,6 @@ class Searchable(Contents):
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         refine = refinement(self.encoder, self._verifier, verify, min_probability)
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))
