@@ -29,8 +29,8 @@ TOLERANCE = 0.02
 def corpus(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     corpus = Corpus(tmp_path_factory.mktemp("counters") / "store", encoder)
     corpus.add(
-        Document(f"d{number:02}", " ".join((SENTENCES * 2)[number % 7 :][:3]))
-        for number in range(28)
+        Document(f"d{number:02}", " ".join((SENTENCES * 2)[number % 7 :][: 1 + number // 7]))
+        for number in range(21)
     )
     return corpus
 
@@ -78,13 +78,17 @@ def test_mining_leaves_out_what_is_nearer_to_a_counter_phrase(
 
 
 def test_a_page_is_full_of_hits_that_count(corpus: Corpus) -> None:
+    counters = [KEEP, "my order"]
     plain = corpus.search(CANCEL, top_k=40, verify=False)
-    assert any("keep" in hit.text.lower() for hit in plain)
-    left = corpus.search(CANCEL, counter_phrases=[KEEP], top_k=8, verify=False)
+    margins = [margin(hit, corpus.encoder, [CANCEL], counters) for hit in plain]
+    right = [hit for hit, near in zip(plain, margins, strict=True) if near > TOLERANCE]
+    assert 8 <= len(right) < len(plain)
+    assert min(margins) < -TOLERANCE
+    left = corpus.search(CANCEL, counter_phrases=counters, top_k=8, verify=False)
     assert len(left) == 8
-    assert not any("keep" in hit.text.lower() for hit in left)
+    assert min(margin(hit, corpus.encoder, [CANCEL], counters) for hit in left) > -TOLERANCE
     pages = [
-        corpus.search(CANCEL, counter_phrases=[KEEP], top_k=4, offset=offset, verify=False)
+        corpus.search(CANCEL, counter_phrases=counters, top_k=4, offset=offset, verify=False)
         for offset in (0, 4)
     ]
     assert places([*pages[0], *pages[1]]) == places(left)
@@ -122,16 +126,15 @@ def test_the_command_line_has_them(
     from slice_os.cli import main
 
     store = corpus.info().location
-    for arguments in (
-        ["search", CANCEL, "--not", KEEP, "--store", store, "--json"],
-        ["mine", "-p", CANCEL, "--not", KEEP, "--store", store, "--threshold", "0.5", "--json"],
-    ):
+
+    def found(*arguments: str) -> int:
         with pytest.raises(SystemExit) as ended:
-            main(arguments)
+            main([*arguments, "--store", store, "--threshold", "0.5", "--no-verify", "--json"])
         assert not ended.value.code
-        out = capfd.readouterr().out
-        assert "cancel" in out
-        assert '"text":"I want to keep my order' not in out
+        return capfd.readouterr().out.count("\n")
+
+    for command in (["search", CANCEL, "-k", "40"], ["mine", "-p", CANCEL]):
+        assert 0 < found(*command, "--not", KEEP, "--not", "my order") < found(*command)
     with pytest.raises(SystemExit) as ended:
         main(["mine", "--topics", "examples/topics", "--not", KEEP, "--store", store])
     assert ended.value.code == 2

@@ -20,8 +20,8 @@ def _whole(number: object) -> object:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
-"""A whole number; in JSON, 3.0 is one, too."""
+WHOLE = BeforeValidator(_whole)
+"""For whole numbers; in JSON, 3.0 is one, too."""
 
 Filters = Annotated[
     Mapping[str, Any] | None,
