@@ -128,7 +128,8 @@ async def learn_topic(
     learned = await services.pool.run(
         lambda: learn(
             stored.topic, labels, _encoder(services, wanted.store), exclusive=wanted.exclusive
-        )
+        ),
+        services.settings.limits.mine_seconds,
     )
     return _answer(await in_folder(services.topics.write_learned, name, learned, etag))
 
