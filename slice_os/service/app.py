@@ -13,6 +13,7 @@ from slice_os.service.metrics import Metrics, Observed
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
 from slice_os.service.routes import (
+    counts,
     documents,
     encoding,
     export,
@@ -44,6 +45,7 @@ ROUTES = (
     encoding,
     documents,
     topics,
+    counts,
     labels,
     tag,
 )
