@@ -15,7 +15,6 @@ from slice_os.service.problems import Problem
 from slice_os.service.services import Shared
 from slice_os.service.settings import ServiceSettings
 
-_OPEN = {"/health", "/ready"}
 # Other requests than GET that change nothing.
 _READING = {
     "/search",
@@ -59,53 +58,49 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def allowed(
+def from_here(request: Request, services: Shared) -> None:
+    """Refuse what pages from elsewhere send in a browser.
+
+    Raises:
+        Problem: 421 for a foreign host, 403 for a foreign origin.
+    """
+    host = request.url.hostname or ""
+    known = services.settings.reached_at and urlsplit(services.settings.reached_at).hostname
+    # A name that a foreign page may have given to this machine; keys protect from it, too.
+    if services.keys is None and not is_loopback(host) and host != known:
+        message = f"the host {host!r} is not served here; ask 127.0.0.1 or localhost"
+        raise Problem(421, "unknown_host", message)
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+        raise Problem(403, "foreign_origin", f"pages of {origin} may not use this service")
+
+
+def with_key(
     request: Request,
     services: Shared,
     sent: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> None:
-    """Refuse requests that may not be answered.
+    """Refuse requests without a key that allows them.
 
     Raises:
-        Problem: 401 without a key, 403 with one that does not allow this, 421 for another host.
+        Problem: 401 without a key, 403 with one that does not allow this.
     """
-    _check_host(request, services.settings)
-    _check_origin(request)
-    scope = _scope(request.method, request.scope["route"].path)
-    if services.keys is None or scope is None:
-        return
-    key = None if sent is None else services.keys.find(sent.credentials)
+    key = None
+    if services.keys is not None and sent is not None:
+        key = services.keys.find(sent.credentials)
     if key is None:
         message = "send a key as `Authorization: Bearer KEY`"
         raise Problem(401, "no_key", message, {"WWW-Authenticate": "Bearer"})
     request.state.key = key.name
+    scope = _scope(request.method, request.scope["route"].path)
     if scope not in key.scopes:
         raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {scope!r}")
 
 
-def _scope(method: str, path: str) -> str | None:
-    """What a key must allow for a request; None for nothing."""
-    if path in _OPEN:
-        return None
+def _scope(method: str, path: str) -> str:
+    """What a key must allow for a request."""
     if path == "/metrics":
         return METRICS
     if method in ("GET", "HEAD") or path in _READING:
         return READ
     return WRITE if path.startswith("/documents") else CURATE
-
-
-def _check_host(request: Request, settings: ServiceSettings) -> None:
-    """Refuse names that a foreign page may have given to this machine, if there are no keys."""
-    host = request.url.hostname or ""
-    known = settings.reached_at and urlsplit(settings.reached_at).hostname
-    if settings.keys is None and not is_loopback(host) and host != known:
-        message = f"the host {host!r} is not served here; ask 127.0.0.1 or localhost"
-        raise Problem(421, "unknown_host", message)
-
-
-def _check_origin(request: Request) -> None:
-    """Refuse requests that a page from elsewhere makes in a browser."""
-    origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
-        message = f"pages of {origin} may not use this service"
-        raise Problem(403, "foreign_origin", message)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from slice_os.service.access import allowed, check_reach
+from slice_os.service.access import check_reach, from_here, with_key
 from slice_os.service.metrics import Metrics, Observed
+from slice_os.service.models.errors import ERRORS, describe_errors
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
 from slice_os.service.routes import (
@@ -34,9 +37,8 @@ from slice_os.service.web_page import serve_page
 from slice_os.service.whole_requests import WholeRequests
 from slice_os.version import __version__
 
-# A new group of requests is a file in routes/ and a name here.
+# A new group of requests is a file in routes/ and a name here. `health` needs no key.
 ROUTES = (
-    health,
     metrics,
     stores,
     search,
@@ -82,9 +84,16 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.services = services
+    groups = (health, *ROUTES)
+    app.state.routes = [route for group in groups for route in group.router.routes]
     answer_errors(app)
+    guards = [Depends(from_here)]
+    app.include_router(health.router, dependencies=guards)
+    if services.keys is not None:
+        guards.append(Depends(with_key))
     for group in ROUTES:
-        app.include_router(group.router, dependencies=[Depends(allowed)])
+        app.include_router(group.router, dependencies=guards, responses=ERRORS)
+    app.openapi = partial(_description, app)  # type: ignore[method-assign]
     serve_page(app)
     # The last one added is the outermost.
     app.add_middleware(WholeRequests, limits=settings.limits)
@@ -95,3 +104,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.add_middleware(RequestFrame)
     app.add_middleware(Observed, metrics=counted)
     return app
+
+
+def _description(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI description, with the shape of errors."""
+    description = FastAPI.openapi(app)
+    describe_errors(description["components"]["schemas"])
+    return description

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from typing import Literal
 
 from fastapi import APIRouter
+from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
 from slice_os.errors import SliceError
@@ -15,13 +17,31 @@ logger = logging.getLogger("slice_os.service")
 router = APIRouter(tags=["health"])
 
 
-@router.get("/health")
+class HealthAnswer(BaseModel):
+    """That the process lives."""
+
+    status: Literal["ok"]
+
+
+class ReadyAnswer(BaseModel):
+    """Whether the service can answer.
+
+    Attributes:
+        status: whether all stores can be used.
+        stores: the state of each by its name.
+    """
+
+    status: Literal["ready", "not ready"]
+    stores: dict[str, Literal["ok", "unavailable"]]
+
+
+@router.get("/health", response_model=HealthAnswer)
 async def health() -> dict[str, str]:
     """Whether the process lives."""
     return {"status": "ok"}
 
 
-@router.get("/ready")
+@router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
 async def ready(services: Shared) -> Response:
     """Whether every store can be read, and its encoder is loaded."""
     states = await services.pool.run(lambda: _states(services))
