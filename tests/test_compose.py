@@ -170,6 +170,7 @@ def test_dockerignore_lets_through_what_the_image_copies() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1_800)  # it downloads what the image has
 def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
     """Its two pip steps, in fresh environments, on the files that the image gets."""
     source, wheels = tmp_path / "src", tmp_path / "wheels"

@@ -15,6 +15,7 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder, scan
 from slice_os.client import (
+    AccessError,
     AsyncClient,
     BadRequestError,
     Client,
@@ -23,6 +24,7 @@ from slice_os.client import (
     ServiceUnavailableError,
     TopicTable,
 )
+from slice_os.service.keys import new_key
 from slice_os.topics.labels import Label
 
 from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served
@@ -139,6 +141,7 @@ def test_topics_are_curated(service: Client, corpus: Corpus) -> None:
     assert {hit.topic for hit in hits} == {"cancel"}
     counts = service.counts("cancel", by="domain")
     assert [(row.topic, row.place) for row in counts] == [("cancel", "media")]
+    assert service.counts(by="domain") == counts
     assert service.suggest("cancel", limit=3) is not None
 
     labels = [Label.of(hit, right=True) for hit in hits]
@@ -163,6 +166,18 @@ def test_faults_are_those_of_the_library(service: Client) -> None:
         service.mine(PHRASE, threshold=7)
     with Client("http://127.0.0.1:9", retries=0) as nobody, pytest.raises(ServiceUnavailableError):
         nobody.stores()
+
+
+def test_a_key_allows_what_it_is_for(process: Server, home: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.jsonl"
+    key = new_key(keys, "ann", ["read"])
+    with served(str(home / "calls"), "--keys", str(keys)) as server:
+        with Client(server.address, api_key=key) as reader:
+            assert reader.search(PHRASE)
+            with pytest.raises(AccessError, match="curate"):
+                reader.save_topic(TOPIC)
+        with Client(server.address) as nobody, pytest.raises(AccessError, match="Bearer"):
+            nobody.search(PHRASE)
 
 
 def test_many_things_at_once(process: Server) -> None:
