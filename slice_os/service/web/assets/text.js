@@ -4,6 +4,9 @@
 
 /** @typedef {{start: number, end: number}} Extent code points of a text */
 
+// Of a conversation, or a text with short lines: the line of the hit, and two on each side.
+const LINES = 3;
+
 /**
  * Where code points are in a string.
  *
@@ -40,19 +43,20 @@ export function around(passage, extent) {
   return [passage.text.slice(0, from), passage.text.slice(from, to), passage.text.slice(to)];
 }
 
-/** The end of a text, from a word on, if it is long. */
+/** The last lines of a text, from a word on, if it is long. */
 export function tail(text, most) {
-  if (text.length <= most) return text;
-  const end = text.slice(-most);
-  return `… ${end.slice(end.search(/\s/) + 1).trimStart()}`;
+  const lines = text.split("\n").slice(-LINES).join("\n");
+  const end = lines.slice(-most);
+  const words = end.length < lines.length ? end.slice(end.search(/\s/) + 1) : end;
+  return words.length < text.length ? `… ${words.trimStart()}` : text;
 }
 
-/** The beginning of a text, up to a word, if it is long. */
+/** The first lines of a text, up to a word, if it is long. */
 export function head(text, most) {
-  if (text.length <= most) return text;
-  const begin = text.slice(0, most);
-  const last = begin.search(/\s\S*$/);
-  return `${(last > 0 ? begin.slice(0, last) : begin).trimEnd()} …`;
+  const lines = text.split("\n").slice(0, LINES).join("\n");
+  const begin = lines.slice(0, most);
+  const words = begin.length < lines.length ? begin.replace(/\s\S*$/, "") : begin;
+  return words.length < text.length ? `${words.trimEnd()} …` : text;
 }
 
 /** A text without its empty lines. */
