@@ -20,6 +20,7 @@ AROUND = 90
 _MARK = "background:rgba(46,160,110,.3);color:inherit;border-radius:2px;padding:0 1px"
 _SOFT = "opacity:.7"
 _NUMBER = "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+_TABLE = "color:inherit"
 _TEXT = "text-align:left;overflow-wrap:anywhere"
 
 
@@ -43,7 +44,11 @@ def hits_html(hits: Hits) -> str:
     rows = "".join(_row(hit, likely, several) for hit in hits[:SHOWN_HITS])
     more = len(hits) - SHOWN_HITS
     rest = f'<p style="{_SOFT}">and {more:,} more</p>' if more > 0 else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if hits else ""
+    table = (
+        f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        if hits
+        else ""
+    )
     return f'<div><p style="{_SOFT}">{_count(hits)}</p>{table}{rest}</div>'
 
 
@@ -67,7 +72,8 @@ def corpus_html(name: str, info: StoreInfo) -> str:
         f'<td style="{_NUMBER}">{escape(value)}</td></tr>'
         for label, value in facts.items()
     )
-    return f"<div><code>{escape(name)}</code><table><tbody>{rows}</tbody></table></div>"
+    table = f'<table style="{_TABLE}"><tbody>{rows}</tbody></table>'
+    return f"<div><code>{escape(name)}</code>{table}</div>"
 
 
 def _count(hits: Hits) -> str:
