@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from slice_os.documents import Metadata
 from slice_os.errors import InputError
-from slice_os.stores.base import DocumentEntry, SourceEntry, Store, StoreInfo
+from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, Store, StoreInfo
 
 _Contents = TypeVar("_Contents", bound="Contents")
 
@@ -59,9 +59,13 @@ class Contents(ABC):
         """Counts of the store, and its encoder."""
         return self.store.info()
 
-    def documents(self) -> Iterator[DocumentEntry]:
-        """The documents in the store, by id."""
-        return self.store.list_documents()
+    def documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents in the store, by id.
+
+        Args:
+            after: only those whose ids come after this one.
+        """
+        return self.store.list_documents(after)
 
     def sources(self) -> Iterator[SourceEntry]:
         """The sources that the documents came from, by name."""
@@ -69,6 +73,22 @@ class Contents(ABC):
 
     def _unknown(self, doc_id: str) -> InputError:
         return InputError(f"{self._location}: no document {doc_id!r}")
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields that filters can name, each ``text`` or ``number``."""
+        return self.store.fields()
+
+    def field_values(self, field: str, limit: int = 100) -> list[FieldValue]:
+        """The most frequent values of a metadata field, each with its number of documents.
+
+        Args:
+            field: its name.
+            limit: number of values.
+
+        Raises:
+            InputError: if no passage has such a field.
+        """
+        return self.store.field_values(field, limit)
 
     def __len__(self) -> int:
         return self.info().documents

@@ -41,6 +41,8 @@ SYMBOLS: Mapping[Operator, str] = {
     "gte": ">=",
 }
 IN = "in"
+# In place of a metadata field: the id of the document, exactly.
+DOCUMENT_ID = "_id"
 _OPERATORS = (*get_args(Operator), IN)
 _LISTED = 10
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
@@ -55,7 +57,7 @@ class Condition:
     field.
 
     Attributes:
-        field: of the metadata.
+        field: of the metadata; or ``_id`` for the id of the document, which is compared exactly.
         operator: how to compare.
         values: as text; for ``eq`` the field has one of them, for ``ne`` none of them. The others
             have one value.
@@ -76,6 +78,8 @@ class Condition:
             check_text(text, "filter")
         if not self.ordering or self.kind:
             return
+        if self.field == DOCUMENT_ID:
+            raise InputError(f"filter {self}: ids of documents have no order; use = or !=")
         (value,) = self.values
         number = parse_number(value)
         if number is not None and not _fits(number):

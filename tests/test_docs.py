@@ -96,7 +96,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(command: str | list[str], folder: Path) -> str:
     binaries = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "HAYSTACK_TELEMETRY_ENABLED": "False"}
     shell = isinstance(command, str)
     done = subprocess.run(
         command, shell=shell, cwd=folder, env=environment, capture_output=True, text=True
@@ -183,6 +184,22 @@ def test_the_tutorial_runs(folder: Path) -> None:
         assert run([sys.executable, "-c", program], folder)
     lines = (folder / "hits.jsonl").read_text("utf-8")
     assert len(hits(lines, folder)) == 51
+
+
+@pytest.mark.slow
+def test_the_examples_of_frameworks_answer(folder: Path) -> None:
+    for name in ("langchain_core", "haystack", "llama_index.core"):
+        pytest.importorskip(name, reason=f"{name} is not installed; `make test` installs it")
+    page = REPOSITORY / "docs" / "frameworks.md"
+    (ingest,) = (line for line in "".join(fences(page, "sh")).splitlines() if "ingest" in line)
+    run(ingest, folder)
+    answers = [run([sys.executable, "-c", program], folder) for program in fences(page, "python")]
+    searches = [answer for answer in answers if not answer.startswith("[[")]
+    assert [len(printed_hits(answer)) for answer in searches] == [3, 3, 3, 3]
+    (promised,) = fences(page, "text")
+    assert [hit[1:] for hit in printed_hits(searches[0])] == [
+        hit[1:] for hit in printed_hits(promised)
+    ]
 
 
 @pytest.mark.slow

@@ -46,6 +46,10 @@ def admitted(calls: Corpus) -> Admitted:
 @pytest.mark.parametrize(
     ("where", "ids"),
     [
+        ({"_id": "a"}, "a"),
+        ({"_id": "A"}, ""),
+        ({"_id": ["a", "c", "z"]}, "ac"),
+        ({"_id": {"ne": "a"}}, "bcde"),
         ({"domain": "FINANCE"}, "a"),
         ({"domain": ["airline", "finance"]}, "abc"),
         ({"domain": {"in": ["airline", "finance"]}}, "abc"),
@@ -249,3 +253,19 @@ def test_spans_of_time(text: str, start: str, end: str) -> None:
 def test_what_is_no_time(text: str) -> None:
     assert parse_time_span(text) is None
     assert parse_date(text) is None
+
+
+def test_ids_of_documents_have_no_order(calls: Corpus) -> None:
+    with pytest.raises(InputError, match="no order"):
+        calls.search("plan", where={"_id": {"lt": "b"}})
+
+
+def test_fields_have_kinds_and_values(calls: Corpus) -> None:
+    kinds = {"csat": "number", "date": "text", "domain": "text", "ok": "text", "price": "text"}
+    assert calls.fields() == kinds
+    counted = [(one.value, one.documents) for one in calls.field_values("csat")]
+    assert counted == [("3", 1), ("3.0", 1), ("4.5", 1), ("5", 1)]
+    (first,) = calls.field_values("domain", limit=1)
+    assert (first.value, first.documents) == ("Airline", 1)
+    with pytest.raises(InputError, match="did you mean 'domain'"):
+        calls.field_values("domains")

@@ -28,6 +28,7 @@ COMMANDS = {
     "report": "slice_os.cli.report:report",
     "cut": "slice_os.cli.cut:cut",
     "serve": "slice_os.cli.serve:serve",
+    "mcp": "slice_os.cli.mcp_server:mcp",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",
     "delete": "slice_os.cli.store:delete",

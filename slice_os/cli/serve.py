@@ -6,19 +6,13 @@ from pathlib import Path
 
 import click
 
+from slice_os.cli.store_names import name_option, named_stores
 from slice_os.errors import MissingExtraError
 
 
 @click.command()
 @click.argument("stores", nargs=-1, metavar="[STORE]...")
-@click.option(
-    "--name",
-    "named",
-    multiple=True,
-    metavar="NAME=STORE",
-    help="A store, and the name that requests use; repeatable. Without one, a STORE has the "
-    "name of its folder or index.",
-)
+@name_option
 @click.option("--demo", is_flag=True, help="Serve a store of demo documents, made on first use.")
 @click.option(
     "--topics",
@@ -62,7 +56,7 @@ def serve(
         if error.name not in ("fastapi", "uvicorn", "prometheus_client"):
             raise
         raise MissingExtraError("The service", "serve") from None
-    served = _named_stores(stores, named)
+    served = named_stores(stores, named)
     if demo:
         served = {NAME: str(_demo_store()), **served}
         home = demo_folder()
@@ -79,24 +73,6 @@ def serve(
             click.launch(address)
 
     run_service(settings, started)
-
-
-def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:
-    """The locations by name.
-
-    Raises:
-        click.UsageError: if a name is missing, or given twice.
-    """
-    pairs = [(store.rstrip("/").rpartition("/")[2], store) for store in stores]
-    for text in named:
-        name, separator, store = text.partition("=")
-        if not (name and separator and store):
-            raise click.UsageError(f"--name {text!r}: give NAME=STORE")
-        pairs.append((name, store))
-    names = [name for name, _ in pairs]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise click.UsageError(f"two stores are called {twice!r}; use --name to tell them apart")
-    return dict(pairs)
 
 
 def _demo_store() -> Path:

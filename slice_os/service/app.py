@@ -10,14 +10,25 @@ from fastapi import FastAPI
 
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
-from slice_os.service.routes import documents, health, labels, search, stores, tag, topics
+from slice_os.service.routes import (
+    documents,
+    encoding,
+    health,
+    labels,
+    mining,
+    search,
+    stores,
+    tag,
+    topics,
+)
 from slice_os.service.services import Services
 from slice_os.service.settings import ServiceSettings
 from slice_os.service.web_page import serve_page
+from slice_os.service.whole_requests import WholeRequests
 from slice_os.version import __version__
 
 # A new group of requests is a file in routes/ and a name here.
-ROUTES = (health, stores, search, documents, topics, labels, tag)
+ROUTES = (health, stores, search, mining, encoding, documents, topics, labels, tag)
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -48,5 +59,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     for group in ROUTES:
         app.include_router(group.router)
     serve_page(app)
+    # The last one added is the outermost.
+    app.add_middleware(WholeRequests, limits=settings.limits)
     app.add_middleware(RequestFrame)
     return app

@@ -17,6 +17,7 @@ from slice_os.errors import (
     StoreError,
     UnavailableError,
 )
+from slice_os.topics.folder import NoSuchTopicError, TopicChangedError, TopicExistsError
 
 
 class Problem(SliceError):  # noqa: N818  what the answer calls it
@@ -40,6 +41,9 @@ class Problem(SliceError):  # noqa: N818  what the answer calls it
 
 # The first that fits counts.
 _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
+    (NoSuchTopicError, 404, "no_such_topic"),
+    (TopicExistsError, 409, "topic_exists"),
+    (TopicChangedError, 412, "topic_changed"),
     (InputError, 400, "bad_input"),
     (EncoderMismatchError, 409, "encoder_mismatch"),
     (UnavailableError, 503, "store_unavailable"),

@@ -9,7 +9,9 @@ from uuid import uuid4
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from slice_os.errors import SliceError
 from slice_os.service.problems import error_response, problem_of
+from slice_os.service.whole_requests import SenderLeft
 
 REQUEST_ID = "X-Request-Id"
 _SENSIBLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -60,6 +62,12 @@ class RequestFrame:
 
         try:
             await self._app(scope, receive, framed)
+        except SenderLeft:
+            pass
+        except SliceError as error:
+            if started:
+                raise
+            await error_response(problem_of(error), request_id)(scope, receive, framed)
         except Exception as error:
             logger.exception("request %s failed", request_id)
             if started:

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# Bounds that the description of the service has, too.
+MOST_PHRASES = 100
+LONGEST_PHRASE = 10_000
+MOST_HITS = 2_000
+MOST_TEXTS = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -13,8 +19,6 @@ class Limits:
 
     Attributes:
         body_bytes: size of a request's body.
-        phrases: phrases of a request, and as many counter-phrases.
-        texts: documents or texts of a request.
         workers: requests that are worked on at the same time.
         waiting: requests that wait for a worker; more are refused with status 429.
         seconds: time for an answer; mining has `mine_seconds`.
@@ -23,8 +27,6 @@ class Limits:
     """
 
     body_bytes: int = 16 << 20
-    phrases: int = 100
-    texts: int = 1_000
     workers: int = 4
     waiting: int = 64
     seconds: float = 30.0

@@ -6,11 +6,14 @@ go on: encoding a phrase, reading the next passages of a store, verifying the ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from threading import Event
+from typing import TypeVar
 
 from slice_os.verifier.claims import Claim, Verdict, Verifier
+
+T = TypeVar("T")
 
 CURRENT: ContextVar[Event | None] = ContextVar("slice_os_stop", default=None)
 """Set as soon as the work that runs in this context should stop."""
@@ -45,3 +48,10 @@ class StoppableVerifier:
         """Verdicts, unless the work should stop; see `Verifier.check`."""
         check_stopped()
         return self._verifier.check(claims)
+
+
+def until_stopped(items: Iterable[T]) -> Iterator[T]:
+    """The items, until the work should stop."""
+    for item in items:
+        check_stopped()
+        yield item

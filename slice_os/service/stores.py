@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 
 from slice_os.corpus import Corpus
 from slice_os.service.encoding import Encoders
 from slice_os.service.problems import Problem
+from slice_os.service.stopping import check_stopped
 from slice_os.stores.registry import open_store
+
+# A request that waits to write looks this often whether it should stop.
+_LOOK_SECONDS = 0.1
 
 
 class ServedStores:
@@ -24,6 +29,7 @@ class ServedStores:
         self._encoders = encoders
         self._opening = Lock()
         self._open: dict[str, Corpus] = {}
+        self._writers = {name: Lock() for name in self.locations}
 
     @property
     def names(self) -> list[str]:
@@ -45,6 +51,25 @@ class ServedStores:
             if chosen not in self._open:
                 self._open[chosen] = self._opened(self.locations[chosen])
             return self._open[chosen]
+
+    @contextmanager
+    def writing(self, name: str | None = None) -> Iterator[Corpus]:
+        """The corpus of a store, for one request that writes at a time.
+
+        Args:
+            name: as for `get`.
+
+        Raises:
+            Stopped: if the work should stop while it waits.
+        """
+        corpus = self.get(name)
+        lock = self._writers[self._chosen(name)]
+        while not lock.acquire(timeout=_LOOK_SECONDS):
+            check_stopped()
+        try:
+            yield corpus
+        finally:
+            lock.release()
 
     def close(self) -> None:
         """Close all stores."""

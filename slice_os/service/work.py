@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
-from typing import TypeVar
+from contextlib import contextmanager, suppress
+from threading import Event, Lock
+from time import monotonic
+from typing import Generic, TypeVar
 
 from slice_os.service.problems import Problem
 from slice_os.service.settings import Limits
-from slice_os.service.stopping import CURRENT, Stopped
+from slice_os.service.stopping import CURRENT, Stopped, check_stopped
 
 T = TypeVar("T")
+
+# A stream passes on what it has after so many items, or so many seconds.
+_BATCH, _BATCH_SECONDS = 64, 0.1
+_QUIET_SECONDS = 5.0
 
 
 class WorkPool:
     """Threads for what must not run on the event loop.
+
+    A request that goes away, or whose time is over, stops its work; see
+    `slice_os.service.stopping`.
 
     Args:
         limits: threads, requests that may wait for one, and seconds.
@@ -26,13 +35,15 @@ class WorkPool:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="request")
-        self._running = 0
+        self._admitted = 0
+
+    @property
+    def admitted(self) -> int:
+        """Requests that are worked on, or wait for a thread."""
+        return self._admitted
 
     async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
         """What a function returns that runs in one of the threads.
-
-        The function is told to stop if the time is over or the request goes away; see
-        `slice_os.service.stopping`.
 
         Args:
             work: the function.
@@ -41,43 +52,101 @@ class WorkPool:
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
         """
-        if self._running >= self._limits.workers + self._limits.waiting:
-            raise Problem(
-                429,
-                "busy",
-                f"{self._running} requests are being worked on; try again in a second",
-                {"Retry-After": "1"},
-            )
-        limit = self._limits.seconds if seconds is None else seconds
-        stop = Event()
-        context = contextvars.copy_context()
-        context.run(CURRENT.set, stop)
-        self._running += 1
-        future = self._threads.submit(context.run, _unless_stopped, stop, work)
-        waiting = asyncio.wrap_future(future)
-        future.add_done_callback(self._ended(asyncio.get_running_loop()))
-        try:
-            return await asyncio.wait_for(waiting, limit)
-        except (TimeoutError, asyncio.TimeoutError):
-            raise Problem(
-                504, "time_limit", f"no answer within {limit:g} s; narrow the request"
-            ) from None
-        finally:
-            stop.set()
+        with self._place():
+            limit = self._limits.seconds if seconds is None else seconds
+            return await self._within(work, monotonic() + limit)
+
+    async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
+        """What an iterator yields that runs in the threads, some items at a time.
+
+        It runs only as fast as its items are taken, and is closed with this generator. While it
+        has none, the generator yields an empty list every few seconds.
+
+        Args:
+            items: called in a thread; returns the iterator.
+
+        Raises:
+            Problem: 429 before the first items, 504 if the time is over.
+        """
+        end = monotonic() + self._limits.mine_seconds
+        with self._place():
+            source = _Source(items)
+            pending = asyncio.ensure_future(self._within(source.batch, end))
+            try:
+                while True:
+                    done, _ = await asyncio.wait((pending,), timeout=_QUIET_SECONDS)
+                    if not done:
+                        yield []
+                        continue
+                    batch = pending.result()
+                    if batch is None:
+                        return
+                    yield batch
+                    pending = asyncio.ensure_future(self._within(source.batch, end))
+            finally:
+                pending.cancel()
+                # A pool that closes drops its threads' work anyway.
+                with suppress(RuntimeError):
+                    self._threads.submit(source.close)
 
     def close(self) -> None:
         """End the threads as soon as their work ends; what still waits is dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _ended(self, loop: asyncio.AbstractEventLoop) -> Callable[[object], None]:
-        def count() -> None:
-            self._running -= 1
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """A place among the requests that are admitted."""
+        if self._admitted >= self._limits.workers + self._limits.waiting:
+            message = f"{self._admitted} requests are worked on or wait; try again in a second"
+            raise Problem(429, "busy", message, {"Retry-After": "1"})
+        self._admitted += 1
+        try:
+            yield
+        finally:
+            self._admitted -= 1
 
-        def ended(_future: object) -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(count)
+    async def _within(self, work: Callable[[], T], end: float) -> T:
+        """What a function returns, if it does so in time."""
+        stop = Event()
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, stop)
+        future = self._threads.submit(context.run, _unless_stopped, stop, work)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), end - monotonic())
+        except (TimeoutError, asyncio.TimeoutError):
+            message = "the time for an answer is over; narrow the request, or ask for less"
+            raise Problem(504, "time_limit", message) from None
+        finally:
+            stop.set()
 
-        return ended
+
+class _Source(Generic[T]):
+    """An iterator that is made and advanced in threads, by one at a time."""
+
+    def __init__(self, items: Callable[[], Iterator[T]]) -> None:
+        self._items = items
+        self._iterator: Iterator[T] | None = None
+        self._busy = Lock()
+
+    def batch(self) -> list[T] | None:
+        """The next items; None at the end."""
+        with self._busy:
+            if self._iterator is None:
+                self._iterator = self._items()
+            found: list[T] = []
+            end = monotonic() + _BATCH_SECONDS
+            for item in self._iterator:
+                found.append(item)
+                if len(found) == _BATCH or monotonic() > end:
+                    break
+                check_stopped()
+            return found or None
+
+    def close(self) -> None:
+        """Close the iterator, as soon as it yields."""
+        with self._busy:
+            if isinstance(self._iterator, Generator):
+                self._iterator.close()
 
 
 def _unless_stopped(stop: Event, work: Callable[[], T]) -> T:

@@ -87,6 +87,19 @@ class SourceEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A value of a metadata field.
+
+    Attributes:
+        value: as a filter has it.
+        documents: how many have it, in any of their passages.
+    """
+
+    value: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rejection:
     """A document that the store rejected, and why; nothing of it is stored."""
 
@@ -184,8 +197,8 @@ class Store(Protocol):
         """The signatures under which sources were last read; those never read are missing."""
         ...
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id."""
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id."""
         ...
 
     def list_sources(self) -> Iterator[SourceEntry]:
@@ -198,6 +211,22 @@ class Store(Protocol):
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
         """The metadata of a document, or None if the id is unknown."""
+        ...
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields that filters can name, each ``text`` or ``number``."""
+        ...
+
+    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+        """The most frequent values of a metadata field.
+
+        Args:
+            field: its name.
+            limit: number of values.
+
+        Raises:
+            InputError: if no passage has such a field.
+        """
         ...
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:

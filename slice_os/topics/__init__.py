@@ -1,9 +1,25 @@
 """Topics: files of phrases, counter-phrases and examples, and what is done with them."""
 
-from slice_os.topics.files import read_topic, read_topics
-from slice_os.topics.run import mine_topics
-from slice_os.topics.tagging import TopicTagger, scan_topics
-from slice_os.topics.topic import Learned, Topic
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slice_os.topics.files import read_topic, read_topics
+    from slice_os.topics.run import mine_topics
+    from slice_os.topics.tagging import TopicTagger, scan_topics
+    from slice_os.topics.topic import Learned, Topic
+
+_HOMES = {
+    "Learned": "topic",
+    "Topic": "topic",
+    "TopicTagger": "tagging",
+    "mine_topics": "run",
+    "read_topic": "files",
+    "read_topics": "files",
+    "scan_topics": "tagging",
+}
 
 __all__ = [
     "Learned",
@@ -14,3 +30,12 @@ __all__ = [
     "read_topics",
     "scan_topics",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used; labels alone need none of the others."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'slice_os.topics' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"slice_os.topics.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value

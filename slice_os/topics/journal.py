@@ -67,8 +67,7 @@ class LabelJournal:
             given = [each.label for each in read_answers(self.path) if each.label.key == key]
             if not given:
                 return None
-            row = orjson.loads(replace(given[0], context=None).to_json())
-            row["label"] = None
+            row = {**replace(given[0], context=None).to_row(), "label": None}
             _append(file, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
         return given[0]
 

@@ -52,8 +52,8 @@ class Label:
         place = (hit.doc_id, span.start, span.end, hit.context)
         return cls(hit.topic or "", text, right, *place)
 
-    def to_json(self) -> bytes:
-        """The label as one line of JSON, including the newline."""
+    def to_row(self) -> dict[str, Any]:
+        """The label as plain JSON types."""
         row: dict[str, Any] = {
             "topic": self.topic,
             "doc_id": self.doc_id,
@@ -65,7 +65,11 @@ class Label:
         if self.context is not None:
             start, end, text = self.context.start, self.context.end, self.context.text
             row["passage"] = {"start": start, "end": end, "text": text}
-        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        return row
+
+    def to_json(self) -> bytes:
+        """The label as one line of JSON, including the newline."""
+        return orjson.dumps(self.to_row(), option=orjson.OPT_APPEND_NEWLINE)
 
 
 @dataclass(frozen=True, slots=True)

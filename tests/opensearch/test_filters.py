@@ -257,3 +257,24 @@ def test_an_index_with_the_former_types_of_fields(
             {"n": {"gt": 2**63 - 1}},
         ):
             assert admitted(local.store, where) == admitted(remote.store, where)
+
+
+def test_both_stores_find_documents_by_id(stores: tuple[Corpus, Corpus]) -> None:
+    ids = sorted(stores[0])[:3]
+    for where in ({"_id": ids[0]}, {"_id": ids}, {"_id": {"ne": ids}}, {"_id": "none"}):
+        local, remote = (admitted(corpus.store, where) for corpus in stores)
+        assert local == remote
+
+
+def test_both_stores_tell_the_values_of_fields(stores: tuple[Corpus, Corpus]) -> None:
+    local, remote = (corpus.fields() for corpus in stores)
+    assert local.keys() == remote.keys()
+    assert remote["number"] == "number"
+    for field in ("name", "ok"):
+        local_values, remote_values = (
+            {(one.value, one.documents) for one in corpus.field_values(field, 1_000)}
+            for corpus in stores
+        )
+        assert local_values == remote_values
+    with pytest.raises(InputError, match="no metadata field 'nane'"):
+        stores[1].field_values("nane")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import uvicorn
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, Segment, SpanEncoder
@@ -115,6 +119,20 @@ def served(*arguments: str) -> Iterator[Server]:
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def in_thread(app: FastAPI) -> Iterator[str]:
+    """An app behind a real server in a thread; gives its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture

@@ -7,15 +7,20 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Text = Annotated[str, Field(min_length=1, max_length=10_000)]
-PhraseList = str | list[str]
+from slice_os.service.settings import LONGEST_PHRASE, MOST_PHRASES
+
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_PHRASE)]
+PhraseList = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 """One phrase, or several that mean the same."""
+
+StoreName = Annotated[str | None, Field(description="May be missing if one store is served.")]
 
 Filters = Annotated[
     Mapping[str, Any] | None,
     Field(
         description="Metadata fields, each with the value or values that it may have, or with "
-        'operators: {"csat": {"gte": 3}, "domain": ["bank", "airline"]}.'
+        'operators: {"csat": {"gte": 3}, "domain": ["bank", "airline"]}; `_id` is the id of the '
+        "document."
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""Requests and answers of searches."""
+"""Requests and answers that have hits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pydantic import BaseModel, Field, create_model
 from slice_os.results import Hit
 from slice_os.rows.fields import type_hints
 from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
-from slice_os.service.models.base import Body, Filters, PhraseList
+from slice_os.service.models.base import Body, Filters, PhraseList, StoreName, Text
+from slice_os.service.models.documents import DocumentAnswer, DocumentBody
+from slice_os.service.settings import MOST_HITS, MOST_PHRASES, MOST_TEXTS
 
-MOST_HITS = 2_000
 Cosine = Annotated[float, Field(ge=-1, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Unit = Literal["span", "clause", "sentence", "turn"]
+TopicNames = Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 
 
 def _hit_answer() -> type[BaseModel]:
@@ -28,24 +30,34 @@ def _hit_answer() -> type[BaseModel]:
 HitAnswer = _hit_answer()
 
 
-class Wanted(Body):
+class Width(Body):
+    """How hits are read and shown.
+
+    Attributes:
+        verify: whether the verifier reads the hits; null to let the service choose.
+        unit: how wide hits are.
+    """
+
+    verify: bool | None = None
+    unit: Unit = "span"
+
+
+class Wanted(Width):
     """What is looked for, and which hits count.
 
     Attributes:
         phrases: one phrase, or several that mean the same.
         counter_phrases: hits whose words are nearer to one of these are left out.
-        threshold: least cosine of a hit; for mining, the model's own by default.
-        verify: whether the verifier reads the hits; by default if the probability decides.
+        threshold: least cosine of a hit; mining has the model's own by default.
         min_probability: least probability of a hit.
-        unit: how wide hits are.
     """
 
     phrases: PhraseList
-    counter_phrases: list[str] = Field(default_factory=list)
+    counter_phrases: Annotated[list[Text], Field(max_length=MOST_PHRASES)] = Field(
+        default_factory=list
+    )
     threshold: Cosine | None = None
-    verify: bool | None = None
     min_probability: Probability | None = None
-    unit: Unit = "span"
 
 
 class SearchRequest(Wanted):
@@ -62,7 +74,7 @@ class SearchRequest(Wanted):
         collapse: show hits in the same words as one, with their count.
     """
 
-    store: str | None = None
+    store: StoreName = None
     top_k: Annotated[int, Field(ge=0, le=MOST_HITS)] = 10
     offset: Annotated[int, Field(ge=0, le=MAX_CANDIDATES)] = 0
     where: Filters = None
@@ -72,18 +84,86 @@ class SearchRequest(Wanted):
     collapse: bool = False
 
 
-class SearchAnswer(BaseModel):
-    """Hits of a search.
+class PhraseHighlights(Wanted):
+    """What is marked in a document: hits of phrases.
 
     Attributes:
-        hits: the best first.
+        store: its name; may be missing if one store is served.
+    """
+
+    store: StoreName = None
+
+
+class TopicHighlights(Width):
+    """What is marked in a document: hits of topics, each with its own threshold.
+
+    Attributes:
+        store: its name; may be missing if one store is served.
+        topics: their names.
+    """
+
+    store: StoreName = None
+    topics: TopicNames
+
+
+class PhraseMining(PhraseHighlights):
+    """Mining a store for phrases; see `slice_os.Corpus.mine`.
+
+    Attributes:
+        where: conditions on metadata.
+        limit: hits after which mining ends; null for all.
+    """
+
+    where: Filters = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
+class TopicMining(TopicHighlights):
+    """Mining a store for topics, each with its own threshold.
+
+    Attributes:
+        where: conditions on metadata, besides those of the topics.
+        limit: hits after which mining ends; null for all.
+    """
+
+    where: Filters = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
+class ScanRequest(Wanted):
+    """Documents that are searched without being stored; see `slice_os.scan`.
+
+    Attributes:
+        documents: those without an id are called by their position, from 0.
+    """
+
+    documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
+
+
+class HitsAnswer(BaseModel):
+    """Hits in the order of the documents.
+
+    Attributes:
+        hits: all of them.
+    """
+
+    hits: list[HitAnswer]  # type: ignore[valid-type]
+
+
+class HighlightsAnswer(DocumentAnswer, HitsAnswer):
+    """A document and the hits in it."""
+
+
+class SearchAnswer(HitsAnswer):
+    """Hits of a search, the best first.
+
+    Attributes:
         threshold: least cosine that they were selected with; null for any.
         min_probability: least probability; null for any.
         exhaustive: whether every passage was scored.
         milliseconds: that the search took.
     """
 
-    hits: list[HitAnswer]  # type: ignore[valid-type]
     threshold: float | None
     min_probability: float | None
     exhaustive: bool

@@ -7,22 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from slice_os.service.models.base import Body
+from slice_os.service.models.documents import DocumentBody
 from slice_os.service.models.search import HitAnswer
 from slice_os.service.models.topics import Name
-
-
-class TextToTag(Body):
-    """A text to tag.
-
-    Attributes:
-        id: of the document; may be missing.
-        text: the text.
-        metadata: fields that the conditions of topics ask for.
-    """
-
-    id: str | None = None
-    text: str
-    metadata: dict[str, str | bool | int | float] = Field(default_factory=dict)
+from slice_os.service.settings import MOST_TEXTS
 
 
 class TagRequest(Body):
@@ -35,7 +23,7 @@ class TagRequest(Body):
         verify: whether the verifier reads the hits; by default if the probability decides.
     """
 
-    documents: Annotated[list[TextToTag], Field(max_length=1_000)]
+    documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
     topics: list[Name] | None = None
     exclusive: bool = False
     verify: bool | None = None

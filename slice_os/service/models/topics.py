@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, create_model
 
 from slice_os.rows.fields import type_hints
-from slice_os.service.models.base import Body, Filters
+from slice_os.service.models.base import Body, Filters, StoreName
 from slice_os.service.models.search import Cosine, HitAnswer, Probability, Unit
+from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.topic import Learned, Topic
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 Name = Annotated[str, Field(pattern=NAME)]
-Filled = Annotated[str, Field(pattern=r"\S")]
+Filled = Annotated[str, Field(pattern=r"\S", max_length=LONGEST_PHRASE)]
 Texts = list[Filled]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -120,7 +121,7 @@ class SuggestRequest(Body):
         where: conditions on metadata.
     """
 
-    store: str | None = None
+    store: StoreName = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
     margin: Annotated[float, Field(gt=0, le=1)] = 0.1
     where: Filters = None
@@ -164,7 +165,7 @@ class LearnRequest(Body):
         exclusive: the topic is mined together with others that exclude it.
     """
 
-    store: str | None = None
+    store: StoreName = None
     exclusive: bool = False
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
@@ -65,5 +64,5 @@ def _page(services: Services, topic: str | None, after: int, limit: int) -> dict
         if answer.number > after and topic in (None, answer.label.topic)
     ]
     shown = found[:limit]
-    rows = [{"number": each.number, **orjson.loads(each.label.to_json())} for each in shown]
+    rows = [{"number": each.number, **each.label.to_row()} for each in shown]
     return {"labels": rows, "next": shown[-1].number if len(found) > limit else None}

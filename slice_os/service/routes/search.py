@@ -1,4 +1,4 @@
-"""Searching a store."""
+"""Searching a store, and documents that are not stored."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from slice_os.scanning import scan as scan_documents
 from slice_os.service.json_answers import JsonAnswer
-from slice_os.service.models.search import SearchAnswer, SearchRequest
+from slice_os.service.models.documents import documents_of
+from slice_os.service.models.search import HitsAnswer, ScanRequest, SearchAnswer, SearchRequest
 from slice_os.service.services import Services, Shared
+from slice_os.service.stopping import until_stopped
 
 router = APIRouter(tags=["search"])
 
@@ -18,6 +21,12 @@ router = APIRouter(tags=["search"])
 async def search(services: Shared, body: SearchRequest) -> JsonAnswer:
     """The best passages for any of the phrases, each with its best span."""
     return JsonAnswer(await services.pool.run(lambda: _search(services, body)))
+
+
+@router.post("/scan", response_model=HitsAnswer)
+async def scan(services: Shared, body: ScanRequest) -> JsonAnswer:
+    """Every hit in documents that come with the request; nothing is stored."""
+    return JsonAnswer(await services.pool.run(lambda: _scan(services, body)))
 
 
 def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
@@ -31,3 +40,11 @@ def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
         "exhaustive": hits.exhaustive,
         "milliseconds": round(1_000 * (perf_counter() - begun), 3),
     }
+
+
+def _scan(services: Services, body: ScanRequest) -> dict[str, Any]:
+    options = body.model_dump(exclude={"documents", "phrases", "counter_phrases"})
+    encoder = services.encoders.default()
+    documents = until_stopped(documents_of(body.documents))
+    hits = scan_documents(documents, body.phrases, encoder=encoder, **options)
+    return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}

@@ -9,12 +9,11 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from slice_os.documents import Document
 from slice_os.results import Hit
+from slice_os.service.criteria import named_topics
 from slice_os.service.encoding import SharedEncoder
 from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.tag import TagAnswer, TagRequest
-from slice_os.service.problems import Problem
 from slice_os.service.services import Services, Shared
 from slice_os.topics.tagging import TopicTagger
 from slice_os.topics.topic import Topic
@@ -30,20 +29,16 @@ async def tag(services: Shared, body: TagRequest) -> JsonAnswer:
 
 
 def _topics(services: Services, names: list[str] | None) -> tuple[Topic, ...]:
+    if names is not None:
+        return tuple(named_topics(services, names))
     stored, _ = services.topics.read()
-    there = {each.topic.name: each.topic for each in stored}
-    if names is None:
-        return tuple(there.values())
-    for name in names:
-        if name not in there:
-            raise Problem(404, "no_such_topic", f"no topic {name!r}; add it first")
-    return tuple(there[name] for name in dict.fromkeys(names))
+    return tuple(each.topic for each in stored)
 
 
 def _tagged(services: Services, body: TagRequest, topics: tuple[Topic, ...]) -> dict[str, Any]:
+    # Called by their positions, since several may have one id.
     documents = [
-        Document(str(number), given.text, given.metadata)
-        for number, given in enumerate(body.documents)
+        replace(given.document("-"), id=str(number)) for number, given in enumerate(body.documents)
     ]
     hits: list[list[Hit]] = [[] for _ in documents]
     if topics:

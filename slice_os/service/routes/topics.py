@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query
 
@@ -24,16 +24,10 @@ from slice_os.service.models.topics import (
     TopicChange,
     TopicList,
 )
-from slice_os.service.problems import Problem
 from slice_os.service.services import Services, Shared
-from slice_os.service.stopping import check_stopped
+from slice_os.service.stopping import until_stopped
 from slice_os.topics.examples import run_examples
-from slice_os.topics.folder import (
-    NoSuchTopicError,
-    StoredTopic,
-    TopicChangedError,
-    TopicExistsError,
-)
+from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import Suggestion, suggest
@@ -44,7 +38,6 @@ from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"])
 
-T = TypeVar("T")
 TopicName = Annotated[str, Path(pattern=NAME)]
 IfMatch = Annotated[
     str | None,
@@ -52,17 +45,15 @@ IfMatch = Annotated[
 ]
 _SHOWN_HITS = 5
 _ETAG = re.compile(r'"([^"]*)"')
-_CLASHES = {
-    NoSuchTopicError: (404, "no_such_topic"),
-    TopicExistsError: (409, "topic_exists"),
-    TopicChangedError: (412, "topic_changed"),
-}
+
+# Work on files takes milliseconds. It does not wait for a worker, since others may be mining.
+in_folder = asyncio.to_thread
 
 
 @router.get("/topics", response_model=TopicList)
 async def topics(services: Shared) -> JsonAnswer:
     """All topics, by name, and what is wrong with files that cannot be used."""
-    found, problems = await _in_folder(services.topics.read)
+    found, problems = await in_folder(services.topics.read)
     return JsonAnswer({"topics": [_shown(stored) for stored in found], "problems": problems})
 
 
@@ -70,13 +61,13 @@ async def topics(services: Shared) -> JsonAnswer:
 async def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
     topic = _topic(body, body.name)
-    return _answer(await _in_folder(lambda: services.topics.add(topic)), 201)
+    return _answer(await in_folder(services.topics.add, topic), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
 async def topic(services: Shared, name: TopicName) -> JsonAnswer:
     """A topic, with the keys of its file."""
-    return _answer(await _in_folder(lambda: services.topics.get(name)))
+    return _answer(await in_folder(services.topics.get, name))
 
 
 @router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
@@ -86,22 +77,22 @@ async def put(
     """Replace the topic whose etag If-Match has; without the header, add a topic."""
     topic = _topic(body, name)
     if if_match is None:
-        return _answer(await _in_folder(lambda: services.topics.add(topic)), 201)
+        return _answer(await in_folder(services.topics.add, topic), 201)
     etag = _etag(if_match)
-    return _answer(await _in_folder(lambda: services.topics.replace(topic, etag)))
+    return _answer(await in_folder(services.topics.replace, topic, etag))
 
 
 @router.delete("/topics/{name}", status_code=204)
 async def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> None:
     """Delete a topic; with If-Match only if it still has that etag."""
     etag = None if if_match is None else _etag(if_match)
-    await _in_folder(lambda: services.topics.delete(name, etag))
+    await in_folder(services.topics.delete, name, etag)
 
 
 @router.post("/topics/{name}/test", response_model=CasesAnswer)
 async def try_examples(services: Shared, name: TopicName, store: str | None = None) -> JsonAnswer:
     """Try the examples of a topic: must_match and must_not_match."""
-    tried = (await _in_folder(lambda: services.topics.get(name))).topic
+    tried = (await in_folder(services.topics.get, name)).topic
     return JsonAnswer(await services.pool.run(lambda: _tested(services, tried, store)))
 
 
@@ -111,7 +102,7 @@ async def near_misses(
 ) -> JsonAnswer:
     """Near misses of a topic in a store, clustered: phrases and counter-phrases to be."""
     wanted = body or SuggestRequest()
-    topic = (await _in_folder(lambda: services.topics.get(name))).topic
+    topic = (await in_folder(services.topics.get, name)).topic
 
     def found() -> list[Suggestion]:
         corpus = services.stores.get(wanted.store)
@@ -130,16 +121,16 @@ async def learn_topic(
 ) -> JsonAnswer:
     """Learn from the topic's labels; the topic has a new table ``learned`` then."""
     wanted = body or LearnRequest()
-    stored = await _in_folder(lambda: services.topics.get(name))
+    stored = await in_folder(services.topics.get, name)
     etag = stored.etag if if_match is None else _etag(if_match)
-    answers = await _in_folder(services.labels.read)
+    answers = await in_folder(services.labels.read)
     labels = of_topic((answer.label for answer in answers), name)
     learned = await services.pool.run(
         lambda: learn(
             stored.topic, labels, _encoder(services, wanted.store), exclusive=wanted.exclusive
         )
     )
-    return _answer(await _in_folder(lambda: services.topics.write_learned(name, learned, etag)))
+    return _answer(await in_folder(services.topics.write_learned, name, learned, etag))
 
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
@@ -153,19 +144,11 @@ async def counts(
     date_field: Annotated[str, Query(description="Metadata field of the day.")] = "date",
 ) -> JsonAnswer:
     """How often a topic occurs in a store: by day, by document, or by the values of a field."""
-    topic = (await _in_folder(lambda: services.topics.get(name))).topic
+    topic = (await in_folder(services.topics.get, name)).topic
     seconds = services.settings.limits.mine_seconds
     return JsonAnswer(
         await services.pool.run(lambda: _counts(services, topic, store, by, date_field), seconds)
     )
-
-
-async def _in_folder(work: Callable[[], T]) -> T:
-    """What work on files returns; it does not wait for a worker, since it takes milliseconds."""
-    try:
-        return await asyncio.to_thread(work)
-    except tuple(_CLASHES) as error:
-        raise Problem(*_CLASHES[type(error)], str(error)) from None
 
 
 def _topic(body: TopicChange, name: str) -> Topic:
@@ -239,10 +222,7 @@ def _suggestion(found: Suggestion) -> dict[str, Any]:
 def _counts(
     services: Services, topic: Topic, store: str | None, by: str, date_field: str
 ) -> dict[str, Any]:
-    hits = []
-    for hit in mine_topics(services.stores.get(store), [topic]):
-        check_stopped()
-        hits.append(hit)
+    hits = list(until_stopped(mine_topics(services.stores.get(store), [topic])))
     counts = [
         {"key": row.place, "hits": row.hits, "documents": row.documents}
         for row in tally(hits, by, date_field)

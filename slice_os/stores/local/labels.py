@@ -12,6 +12,7 @@ import numpy as np
 
 from slice_os.arrays import IntArray
 from slice_os.filters import (
+    DOCUMENT_ID,
     Condition,
     absent,
     comparable,
@@ -32,6 +33,9 @@ _HAS_FIELD = "SELECT 1 FROM labels JOIN passage_labels ON label = labels.id WHER
 _LABELS = """
 SELECT id, value FROM labels
 WHERE field = ? AND EXISTS (SELECT 1 FROM passage_labels WHERE label = labels.id)
+"""
+_OF_DOCUMENTS = """
+SELECT passages.id FROM documents JOIN passages ON document = documents.id WHERE doc_id IN ({})
 """
 _VALUES = """
 SELECT value FROM labels JOIN passage_labels ON label = labels.id
@@ -56,6 +60,9 @@ def admitted_rows(
         InputError: if no passage has such a field, or it has no values that the condition could
             compare.
     """
+    if condition.field == DOCUMENT_ID:
+        found = _passages_of(connection, condition.values)
+        return np.flatnonzero(np.isin(ids, found, invert=condition.operator == "ne"))
     if not _select(connection, _HAS_FIELD, condition.field):
         raise unknown_field(condition, _select(connection, _FIELDS), folder)
     labels = _matching(connection, condition)
@@ -68,6 +75,19 @@ def admitted_rows(
             f"SELECT passage FROM passage_labels WHERE label IN ({some})",  # noqa: S608
         )
     return np.flatnonzero(np.isin(ids, labelled, invert=condition.operator == "ne"))
+
+
+def _passages_of(connection: sqlite3.Connection, doc_ids: Sequence[str]) -> list[int]:
+    """Ids of the passages of documents."""
+    found: list[int] = []
+    for start in range(0, len(doc_ids), MOST_NAMED):
+        some = doc_ids[start : start + MOST_NAMED]
+        found += _select(
+            connection,
+            _OF_DOCUMENTS.format(", ".join("?" * len(some))),
+            *some,
+        )
+    return found
 
 
 def _matching(connection: sqlite3.Connection, condition: Condition) -> list[tuple[int, str]]:

@@ -21,8 +21,8 @@ from slice_os.errors import StoreError
 from slice_os.model import ModelCard
 from slice_os.parts import WHOLE, Part
 from slice_os.query import Query
-from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
-from slice_os.stores.local import catalogue
+from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.local import catalogue, fields
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
@@ -192,12 +192,12 @@ class LocalStore:
         with self._reading() as connection:
             return catalogue.source_signatures(connection, sources)
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id, read some at a time."""
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id, read some at a time."""
         page: list[DocumentEntry] | None = None
         while page is None or page:
             with self._reading() as connection:
-                page = catalogue.documents_after(connection, page[-1].id if page else "")
+                page = catalogue.documents_after(connection, page[-1].id if page else after)
             yield from page
 
     def list_sources(self) -> Iterator[SourceEntry]:
@@ -215,6 +215,16 @@ class LocalStore:
         """The metadata of a document exactly as given, or None if the id is unknown."""
         rows = self._select("SELECT metadata FROM documents WHERE doc_id = ?", doc_id)
         return orjson.loads(rows[0][0]) if rows else None
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields and their kinds; see `Store.fields`."""
+        with self._reading() as connection:
+            return fields.field_kinds(connection)
+
+    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+        """The most frequent values of a field; see `Store.field_values`."""
+        with self._reading() as connection:
+            return fields.values_of(connection, field, limit, self.folder)
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """Score every passage that ``query.where`` admits: this store is exhaustive.

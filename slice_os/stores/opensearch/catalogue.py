@@ -14,12 +14,15 @@ from slice_os.stores.opensearch.search_bodies import ALL_SHARDS
 PAGE = 1_000
 
 
-def documents(handle: IndexHandle, sources: Sequence[str] | None = None) -> Iterator[DocumentEntry]:
+def documents(
+    handle: IndexHandle, sources: Sequence[str] | None = None, after: str = ""
+) -> Iterator[DocumentEntry]:
     """The documents that came from one of the sources, by id.
 
     Args:
         handle: of a concrete index.
         sources: their names; None for all documents.
+        after: only ids that come after this one.
 
     Raises:
         StoreError: if the server refuses, or does not answer.
@@ -27,6 +30,8 @@ def documents(handle: IndexHandle, sources: Sequence[str] | None = None) -> Iter
     wanted: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
     if sources is not None:
         wanted.append({"terms": {"source": list(sources)}})
+    if after:
+        wanted.append({"range": {"doc_id": {"gt": after}}})
     body = {
         "size": PAGE,
         "query": {"bool": {"filter": wanted}},

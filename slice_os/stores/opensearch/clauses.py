@@ -6,7 +6,7 @@ from math import ceil, floor
 from typing import Any
 
 from slice_os.comparing import Number, parse_number, parse_time_span
-from slice_os.filters import Condition
+from slice_os.filters import DOCUMENT_ID, Condition
 
 KEYWORD = "keyword"
 DATE = "date"
@@ -22,6 +22,8 @@ _NOTHING: dict[str, Any] = {"match_none": {}}
 
 def path(condition: Condition) -> str:
     """The field of an index that a condition is on."""
+    if condition.field == DOCUMENT_ID:
+        return "doc_id"
     return f"metadata.{condition.field}"
 
 

@@ -16,6 +16,7 @@ from slice_os.comparing import parse_number, parse_time_span
 from slice_os.documents import field_text
 from slice_os.errors import InputError
 from slice_os.filters import (
+    DOCUMENT_ID,
     Condition,
     absent,
     comparable,
@@ -61,16 +62,25 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
     if all(condition.kind for condition in where):
         return where
     mapping = (yield ReadMapping(index))[index]["mappings"]["properties"]
-    fields = dict(_fields(mapping["metadata"].get("properties", {})))
-    fields.pop(PLACES, None)
+    fields = mapped_fields(mapping)
     resolved = []
     for condition in where:
+        if condition.field == DOCUMENT_ID:
+            resolved.append(replace(condition, kind=KEYWORD))
+            continue
         if condition.field not in fields:
             raise unknown_field(condition, fields, location)
         typed = _typed(condition, fields[condition.field], location)
         look_up = _spelled if typed.kind == KEYWORD else _counted
         resolved.append((yield from look_up(typed, condition, location, ask)))
     return tuple(resolved)
+
+
+def mapped_fields(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata fields of an index, with what its mapping says of each."""
+    fields = dict(_fields(mapping["metadata"].get("properties", {})))
+    fields.pop(PLACES, None)
+    return fields
 
 
 def _fields(properties: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

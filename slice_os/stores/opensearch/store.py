@@ -18,8 +18,8 @@ from slice_os.parts import WHOLE, Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.places import PLACES
 from slice_os.query import Query
-from slice_os.stores.base import DocumentEntry, SourceEntry, StoredDocument, StoreInfo
-from slice_os.stores.opensearch import catalogue, hybrid
+from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, StoredDocument, StoreInfo
+from slice_os.stores.opensearch import catalogue, fields, hybrid
 from slice_os.stores.opensearch.completeness import complete
 from slice_os.stores.opensearch.drivers import Driver
 from slice_os.stores.opensearch.first_index import create_first
@@ -145,9 +145,9 @@ class OpenSearchStore:
         records = find_records(self.handle, [source_key(source) for source in sources])
         return {record["source"]: record["signature"] for record in records}
 
-    def list_documents(self) -> Iterator[DocumentEntry]:
-        """All documents, by id."""
-        return catalogue.documents(self.handle)
+    def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents whose ids come after one, by id."""
+        return catalogue.documents(self.handle, after=after)
 
     def list_sources(self) -> Iterator[SourceEntry]:
         """All sources that have documents, by name."""
@@ -176,6 +176,14 @@ class OpenSearchStore:
             for name, value in first.items()
             if name != PLACES and all(other.get(name) == value for other in fields)
         }
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields and their kinds; see `Store.fields`."""
+        return fields.field_kinds(self.handle)
+
+    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+        """The most frequent values of a field; see `Store.field_values`."""
+        return fields.values_of(self.handle, field, limit)
 
     def page(self, query: Query, wanted: PageRequest) -> Page | None:
         """One page of a search, scored by the server; None if the server cannot."""

@@ -1,0 +1,292 @@
+"""The client of the service."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from slice_os.client import calls
+from slice_os.client.calls import Call, Phrases
+from slice_os.client.exchange import Service, array, load_httpx, result
+from slice_os.client.records import (
+    Case,
+    FieldValue,
+    Highlights,
+    HitOptions,
+    MineOptions,
+    NearMisses,
+    SearchOptions,
+    StoreOptions,
+    StoreRecord,
+    Tagged,
+    TopicTable,
+)
+from slice_os.client.streams import MinedLines, Progress
+from slice_os.documents import Document
+from slice_os.results import Hit, Hits
+from slice_os.topics.labels import Label
+from slice_os.topics.tallies import Tally
+
+if TYPE_CHECKING:
+    import httpx
+    from typing_extensions import Unpack
+
+    from slice_os.arrays import FloatArray
+
+T = TypeVar("T")
+
+
+class Client:
+    """Asks a service; its methods are those of a `Corpus`, and return the same types.
+
+    All methods raise a `ServiceError`, or one of its kinds, if the service does not do what was
+    asked. A request that the service is too busy for is repeated when it says so.
+
+    Args:
+        address: of the service.
+        api_key: sent with every request; None for none.
+        store: the store to ask, unless a call names one; None if the service has one alone.
+        timeout: seconds to wait for an answer, or for the next piece of a stream.
+        retries: how often a request is repeated.
+        http: sends the requests, for proxies and certificates of your own; it stays open when
+            the client closes.
+
+    Raises:
+        MissingExtraError: without httpx.
+    """
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8000",
+        *,
+        api_key: str | None = None,
+        store: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 3,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self._service = Service(address, api_key, store, retries)
+        self._httpx = load_httpx()
+        self._own: httpx.Client | None = None
+        if http is None:
+            http = self._own = self._httpx.Client(timeout=timeout)
+        self._http = http
+
+    def search(self, phrases: Phrases, **options: Unpack[SearchOptions]) -> Hits:
+        """The best passages for any of the phrases; see `Corpus.search`."""
+        return self._result(calls.search(phrases, self._service.options(options)))
+
+    def mine(
+        self,
+        phrases: Phrases = (),
+        *,
+        topics: Sequence[str] = (),
+        progress: Progress | None = None,
+        **options: Unpack[MineOptions],
+    ) -> Hits:
+        """Every hit of phrases, or of topics; see `Corpus.mine`."""
+        lines = MinedLines(progress)
+        call = calls.mine(phrases, topics, self._service.options(options))
+        items = tuple(self._mined(call, lines))
+        return Hits(items, options.get("threshold"), lines.exhaustive())
+
+    def iter_mine(
+        self,
+        phrases: Phrases = (),
+        *,
+        topics: Sequence[str] = (),
+        progress: Progress | None = None,
+        **options: Unpack[MineOptions],
+    ) -> Generator[Hit, None, None]:
+        """The hits of `mine` as they arrive; the service stops if you close the generator."""
+        lines = MinedLines(progress)
+        yield from self._mined(calls.mine(phrases, topics, self._service.options(options)), lines)
+        lines.exhaustive()
+
+    def scan(
+        self,
+        documents: Iterable[Document],
+        phrases: Phrases,
+        **options: Unpack[HitOptions],
+    ) -> Hits:
+        """Every hit in documents that are not stored; see `slice_os.scan`."""
+        return self._result(calls.scan(documents, phrases, options))
+
+    def tag(
+        self, documents: Iterable[Document], topics: Sequence[str] | None = None
+    ) -> list[Tagged]:
+        """The topics of documents that are not stored; None for all topics of the service."""
+        return self._result(calls.tag(documents, topics))
+
+    def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
+        """``(n_phrases, dimension)`` unit vectors of phrases."""
+        return array(self._result(calls.encode_phrases(phrases)))
+
+    def encode_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
+        """``(n_spans, dimension)`` unit vectors of code points ``start:end`` of a text."""
+        return array(self._result(calls.encode_spans(text, spans)))
+
+    def stores(self) -> list[StoreRecord]:
+        """The stores of the service."""
+        return self._result(calls.stores())
+
+    def field_values(self, store: str, field: str, limit: int = 100) -> list[FieldValue]:
+        """The most frequent values of a metadata field."""
+        return self._result(calls.field_values(store, field, limit))
+
+    def add(self, documents: Iterable[Document], store: str | None = None) -> int:
+        """Store documents, replacing those with the same id; returns how many were given."""
+        return self._result(calls.add(documents, self._service.chosen(store)))
+
+    def document_ids(self, store: str | None = None) -> Iterator[str]:
+        """The ids of the documents in a store, in order."""
+        chosen, after = self._service.chosen(store), None
+        while True:
+            ids, after = self._result(calls.document_ids(chosen, after))
+            yield from ids
+            if after is None:
+                return
+
+    def document(self, doc_id: str, store: str | None = None) -> Document:
+        """A document; the offsets of hits count the code points of its text."""
+        return self._result(calls.document(doc_id, self._service.chosen(store)))
+
+    def delete(self, doc_id: str, store: str | None = None) -> None:
+        """Delete a document."""
+        self._result(calls.delete(doc_id, self._service.chosen(store)))
+
+    def highlights(
+        self,
+        doc_id: str,
+        phrases: Phrases = (),
+        *,
+        topics: Sequence[str] = (),
+        **options: Unpack[StoreOptions],
+    ) -> Highlights:
+        """A document with all hits of phrases, or of topics, in it."""
+        given = self._service.options(options)
+        return self._result(calls.highlights(doc_id, phrases, topics, given))
+
+    def topics(self) -> list[TopicTable]:
+        """The topics, by name."""
+        return self._result(calls.topics())
+
+    def topic(self, name: str) -> TopicTable:
+        """A topic."""
+        return self._result(calls.topic(name))
+
+    def save_topic(self, topic: TopicTable) -> TopicTable:
+        """Store a topic, and return it with its new etag.
+
+        A topic that has an ``etag``, because it was read, takes the place of that version alone.
+
+        Raises:
+            ConflictError: if somebody else has changed it since, or a topic without an etag
+                has the name of one that is there.
+        """
+        return self._result(calls.save_topic(topic))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._result(calls.delete_topic(name))
+
+    def try_topic(self, name: str) -> list[Case]:
+        """Try the examples of a topic."""
+        return self._result(calls.try_topic(name))
+
+    def suggest(self, name: str, *, store: str | None = None, limit: int = 10) -> list[NearMisses]:
+        """Near misses of a topic in a store, clustered."""
+        options = self._service.options({"store": store, "limit": limit})
+        return self._result(calls.suggest(name, options))
+
+    def learn(self, name: str, *, store: str | None = None, exclusive: bool = False) -> TopicTable:
+        """Learn from the labels of a topic; returns the topic with what it learned."""
+        options = self._service.options({"store": store, "exclusive": exclusive})
+        return self._result(calls.learn(name, options))
+
+    def counts(
+        self, name: str, *, store: str | None = None, by: str = "day", date_field: str = "date"
+    ) -> list[Tally]:
+        """How often a topic occurs, by ``day``, by ``document`` or by a metadata field."""
+        options = self._service.options({"store": store, "date_field": date_field})
+        return self._result(calls.counts(name, by, options))
+
+    def labels(self, topic: str | None = None) -> Iterator[Label]:
+        """The labels of a topic, or of all, in the order in which they were given."""
+        after: int | None = 0
+        while after is not None:
+            found, after = self._result(calls.labels(topic, after))
+            yield from found
+
+    def add_labels(self, labels: Iterable[Label]) -> int:
+        """Add labels, such as ``Label.of(hit, right=True)``; they are on the disk then."""
+        return self._result(calls.add_labels(labels))
+
+    def take_back(self, label: Label) -> None:
+        """Take back the last answer about the words of a label.
+
+        Raises:
+            NotFoundError: if there is none.
+        """
+        self._result(calls.take_back(label.key))
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._own is not None:
+            self._own.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _result(self, call: Call[T]) -> T:
+        with self._answered(call) as response:
+            response.read()
+        return result(call, response)
+
+    def _mined(self, call: Call[None], lines: MinedLines) -> Iterator[Hit]:
+        with self._answered(call) as response:
+            if not response.is_success:
+                response.read()
+                result(call, response)
+            for piece in response.iter_bytes():
+                yield from lines.hits(piece)
+
+    @contextmanager
+    def _answered(self, call: Call[Any]) -> Iterator[httpx.Response]:
+        """The answer to a request, repeated while the service is too busy; not read yet."""
+        request = self._http.build_request(**self._service.request(call))
+        try:
+            response = self._sent(request)
+            try:
+                yield response
+            finally:
+                response.close()
+        except self._httpx.TransportError as error:
+            raise self._service.unreachable(error) from None
+
+    def _sent(self, request: httpx.Request) -> httpx.Response:
+        for attempt in count():
+            try:
+                response = self._http.send(request, stream=True)
+                pause = self._service.pause_after(response, attempt)
+                if pause is None:
+                    return response
+                response.close()
+            except self._httpx.ConnectError:
+                pause = self._service.pause_unconnected(attempt)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+        raise AssertionError

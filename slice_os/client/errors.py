@@ -1,0 +1,82 @@
+"""What a service may answer instead of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from slice_os.errors import InputError, SliceError, UnavailableError
+
+
+class ServiceError(SliceError):
+    """The service did not do what was asked.
+
+    Args:
+        message: one line: what, where, what to do.
+        status: of the answer; None if there was none.
+        code: what kind of error it is, such as ``no_such_store``.
+        request_id: by which the log of the service knows the request.
+    """
+
+    def __init__(
+        self, message: str, status: int | None = None, code: str = "", request_id: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+
+
+class BadRequestError(ServiceError, InputError):
+    """The request cannot be used: status 400, 413 or 422."""
+
+
+class AccessError(ServiceError):
+    """The API key is missing, unknown, or not enough for this: status 401 or 403."""
+
+
+class NotFoundError(ServiceError):
+    """There is no such store, document, topic or label: status 404."""
+
+
+class ConflictError(ServiceError):
+    """It exists already, or somebody else has changed it since: status 409 or 412."""
+
+
+class ServiceUnavailableError(ServiceError, UnavailableError):
+    """The service or its store is busy or does not answer: status 429 or 503, or no answer."""
+
+
+_KINDS: Mapping[int, type[ServiceError]] = {
+    400: BadRequestError,
+    401: AccessError,
+    403: AccessError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: ConflictError,
+    413: BadRequestError,
+    422: BadRequestError,
+    429: ServiceUnavailableError,
+    503: ServiceUnavailableError,
+}
+
+
+def error_of(status: int, content: bytes) -> ServiceError:
+    """The error that an answer tells; a proxy before the service may have made the answer."""
+    kind = _KINDS.get(status, ServiceError)
+    try:
+        return _told(kind, status, orjson.loads(content)["error"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        said = " ".join(content[:200].decode("utf-8", "replace").split())
+        return kind(f"status {status}: {said}" if said else f"status {status}", status)
+
+
+def stream_error(error: Mapping[str, Any]) -> ServiceError:
+    """The error that ended a stream whose status was sent long before."""
+    return _told(ServiceError, None, error)
+
+
+def _told(kind: type[ServiceError], status: int | None, error: Mapping[str, Any]) -> ServiceError:
+    return kind(str(error["message"]), status, str(error["code"]), str(error["request_id"]))

@@ -1,0 +1,1 @@
+"""SLICE-OS inside other frameworks; each module needs the extra of its framework."""

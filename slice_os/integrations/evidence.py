@@ -1,0 +1,63 @@
+"""What the frameworks get of a hit: a text, and the evidence for it as metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from slice_os.corpus import Corpus
+from slice_os.documents import Document
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.results import Hit
+
+PASSAGE, SPAN = CONTENTS = ("passage", "span")
+
+
+def check_content(content: str) -> str:
+    """Refuse what no framework can get as the text of a hit; returns what is fine.
+
+    Raises:
+        InputError: saying what there is.
+    """
+    if content not in CONTENTS:
+        raise InputError(f"no content {content!r}; there are {', '.join(CONTENTS)}")
+    return content
+
+
+def content_of(hit: Hit, content: str) -> str:
+    """The passage around a hit, or its span alone."""
+    return hit.text if content == SPAN else hit.context.text
+
+
+def evidence_of(hit: Hit) -> dict[str, Any]:
+    """Where a hit is and how sure it is, without its other metadata; floats are rounded."""
+    raw = hit.to_dict()
+    named = ("doc_id", "start", "end", "phrase", "cosine", "bm25", "score", "probability")
+    return {
+        **{name: raw[name] for name in (*named, "reasons")},
+        "span": hit.text,
+        "passage_start": hit.context.start,
+        "passage_end": hit.context.end,
+    }
+
+
+def metadata_of(hit: Hit) -> dict[str, Any]:
+    """The metadata of a hit and its evidence, which takes precedence over fields of its name."""
+    return {**hit.metadata, **evidence_of(hit)}
+
+
+def document_of(doc_id: str, text: str, metadata: Mapping[str, Any]) -> Document:
+    """A framework's document as one of ours; fields that are None are left out.
+
+    Raises:
+        InputError: if a field is a list or an object, among other things; see `Document`.
+    """
+    kept = {name: value for name, value in metadata.items() if value is not None}
+    return Document(doc_id, text, kept)
+
+
+def opened(corpus: Corpus | str | Path, encoder: SpanEncoder | str | None = None) -> Corpus:
+    """A corpus that is given, or the one at a location."""
+    return corpus if isinstance(corpus, Corpus) else Corpus(corpus, encoder)

@@ -1,0 +1,223 @@
+"""Haystack: a document store and a retriever.
+
+Examples:
+    >>> store = HaystackDocumentStore("demo.slice")
+    >>> pipeline = Pipeline()
+    >>> pipeline.add_component("retriever", HaystackRetriever(store, top_k=3))
+    >>> found = pipeline.run({"retriever": {"query": "either party may end this agreement"}})
+    >>> for document in found["retriever"]["documents"]:
+    ...     document.meta["doc_id"], document.meta["start"], document.content
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from slice_os.corpus import Corpus
+from slice_os.documents import Document as OurDocument
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.integrations.evidence import (
+    PASSAGE,
+    check_content,
+    content_of,
+    document_of,
+    metadata_of,
+)
+from slice_os.integrations.haystack_filters import where_of
+from slice_os.results import Hit
+from slice_os.stores.registry import store_exists
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+    from haystack.document_stores.errors import DuplicateDocumentError
+    from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
+    from haystack.utils.filters import document_matches_filter
+except ImportError:
+    raise MissingExtraError("Haystack", "haystack") from None
+
+
+class HaystackDocumentStore:
+    """A corpus as a document store of Haystack; it makes and keeps the vectors itself.
+
+    Args:
+        location: of the store: a folder, or ``http(s)://[user@]host[:port]/index``. The first
+            documents that are written create it.
+        encoder: the model to load; None for the one the store was made with, or the bundled one.
+    """
+
+    def __init__(self, location: str, encoder: str | None = None) -> None:
+        self.location = location
+        self.encoder = encoder
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The corpus behind it."""
+        return Corpus(self.location, self.encoder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` makes it from."""
+        return dict(default_to_dict(self, location=self.location, encoder=self.encoder))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> HaystackDocumentStore:
+        """The document store that `to_dict` described."""
+        store: HaystackDocumentStore = default_from_dict(cls, data)
+        return store
+
+    def count_documents(self) -> int:
+        """Number of documents."""
+        return len(self.corpus)
+
+    def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
+        """The documents that match any filter of Haystack, by id; each of them is read.
+
+        Raises:
+            FilterError: if the filter is malformed.
+        """
+        documents = (
+            Document(
+                id=doc_id,
+                content=self.corpus.text(doc_id),
+                meta=dict(self.corpus.metadata(doc_id)),
+            )
+            for doc_id in self.corpus
+        )
+        return [each for each in documents if not filters or document_matches_filter(filters, each)]
+
+    def write_documents(
+        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
+    ) -> int:
+        """Store documents; returns how many.
+
+        Their text and their metadata are stored, without fields that are None. Embeddings are not
+        kept: the corpus encodes the text.
+
+        Args:
+            documents: with text.
+            policy: what becomes of those whose id is there; ``NONE`` is ``FAIL``.
+
+        Raises:
+            ValueError: on something else than documents.
+            DuplicateDocumentError: if an id is there already, and duplicates fail; nothing is
+                stored then.
+            InputError: if a document has no text, or a field that is a list or an object.
+        """
+        if not isinstance(documents, list) or not all(
+            isinstance(document, Document) for document in documents
+        ):
+            raise ValueError("write_documents takes a list of haystack.Document")
+        ours = {document.id: _as_ours(document) for document in documents}
+        there = self.corpus.store.documents(ours) if store_exists(self.location) else {}
+        if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL) and (
+            there or len(ours) < len(documents)
+        ):
+            raise DuplicateDocumentError(
+                f"{self.location}: {len(there) or len(documents) - len(ours)} of these documents "
+                "are there already; nothing was written"
+            )
+        if policy == DuplicatePolicy.SKIP:
+            ours = {doc_id: document for doc_id, document in ours.items() if doc_id not in there}
+        return self.corpus.add(ours.values())
+
+    def delete_documents(self, document_ids: list[str]) -> None:
+        """Delete documents; ids that are not there do not matter."""
+        self.corpus.delete(document_ids)
+
+
+@component
+class HaystackRetriever:
+    """Passages that say a phrase, or their spans, as documents of Haystack.
+
+    The metadata of a document are those of the hit, and ``doc_id``, ``start``, ``end``, ``span``,
+    ``cosine``, ``bm25``, ``score``, ``probability`` and ``reasons``, among others. Its id is made
+    of ``doc_id``, ``start`` and ``end``.
+
+    Args:
+        document_store: what to search.
+        top_k: number of documents.
+        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
+        filters: on metadata; see `slice_os.integrations.haystack_filters.where_of` for which.
+        filter_policy: whether the filters of a run replace these, or are merged with them.
+        search_kwargs: further arguments of `Corpus.search`, such as ``threshold``.
+
+    Raises:
+        InputError: on other content.
+    """
+
+    def __init__(
+        self,
+        document_store: HaystackDocumentStore,
+        top_k: int = 10,
+        content: str = PASSAGE,
+        filters: dict[str, Any] | None = None,
+        filter_policy: FilterPolicy = FilterPolicy.REPLACE,
+        search_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        self.document_store = document_store
+        self.top_k = top_k
+        self.content = check_content(content)
+        self.filters = filters
+        self.filter_policy = filter_policy
+        self.search_kwargs = search_kwargs or {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` makes it from."""
+        return dict(
+            default_to_dict(
+                self,
+                document_store=self.document_store.to_dict(),
+                top_k=self.top_k,
+                content=self.content,
+                filters=self.filters,
+                filter_policy=self.filter_policy.value,
+                search_kwargs=self.search_kwargs,
+            )
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> HaystackRetriever:
+        """The retriever that `to_dict` described."""
+        given = dict(data["init_parameters"])
+        given["document_store"] = HaystackDocumentStore.from_dict(given["document_store"])
+        given["filter_policy"] = FilterPolicy.from_str(given["filter_policy"])
+        retriever: HaystackRetriever = default_from_dict(cls, {**data, "init_parameters": given})
+        return retriever
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Search for a phrase.
+
+        Args:
+            query: the phrase.
+            filters: on metadata, for this run.
+            top_k: number of documents, for this run.
+
+        Raises:
+            FilterError: if a filter is malformed, or not one that a search takes.
+        """
+        merged = apply_filter_policy(self.filter_policy, self.filters, filters)
+        hits = self.document_store.corpus.search(
+            query,
+            top_k=self.top_k if top_k is None else top_k,
+            where=where_of(merged),
+            **self.search_kwargs,
+        )
+        return {"documents": [_found(hit, self.content) for hit in hits]}
+
+
+def _as_ours(document: Document) -> OurDocument:
+    if document.content is None:
+        raise InputError(f"document {document.id!r} has no text to search; write those that have")
+    return document_of(document.id, document.content, document.meta)
+
+
+def _found(hit: Hit, content: str) -> Document:
+    return Document(
+        id=f"{hit.doc_id}:{hit.start}-{hit.end}",
+        content=content_of(hit, content),
+        meta=metadata_of(hit),
+        score=hit.score,
+    )

@@ -1,0 +1,193 @@
+"""LangChain: a retriever, and a vector store.
+
+Examples:
+    >>> retriever = LangChainRetriever(corpus="demo.slice", k=3)
+    >>> for document in retriever.invoke("either party may end this agreement at any time"):
+    ...     document.metadata["doc_id"], document.metadata["start"], document.page_content
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from slice_os.corpus import Corpus
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.integrations.evidence import (
+    PASSAGE,
+    check_content,
+    content_of,
+    document_of,
+    metadata_of,
+    opened,
+)
+from slice_os.results import Hit
+
+try:
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
+    from pydantic import Field, field_validator
+except ImportError:
+    raise MissingExtraError("LangChain", "langchain") from None
+
+
+class LangChainRetriever(BaseRetriever):
+    """Passages that say a phrase, or their spans, as documents of LangChain.
+
+    The metadata of a document are those of the hit, and ``doc_id``, ``start``, ``end``, ``span``,
+    ``cosine``, ``bm25``, ``score``, ``probability`` and ``reasons``, among others.
+
+    Attributes:
+        corpus: a corpus, or the location of its store.
+        k: number of documents; ``invoke(query, k=3)`` gives another one for a call.
+        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
+        search_kwargs: further arguments of `Corpus.search`, such as ``threshold`` and ``where``.
+    """
+
+    corpus: Corpus
+    k: int = Field(default=4, ge=1)
+    content: str = PASSAGE
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+
+    _open = field_validator("corpus", mode="before")(opened)
+    _check = field_validator("content")(check_content)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return self._search(query, {**self.search_kwargs, **kwargs})
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        return await asyncio.to_thread(self._search, query, {**self.search_kwargs, **kwargs})
+
+    def _search(self, query: str, options: dict[str, Any]) -> list[Document]:
+        hits = self.corpus.search(query, top_k=options.pop("k", self.k), **options)
+        return [_found(hit, self.content) for hit in hits]
+
+
+class LangChainVectorStore(VectorStore):
+    """A corpus as a vector store of LangChain; it has an encoder of its own.
+
+    What a search returns is like that of `LangChainRetriever`, and its id is that of the document
+    in the corpus. Arguments of `Corpus.search`, such as ``threshold`` and ``where``, are also
+    arguments of the searches here.
+
+    Args:
+        corpus: a corpus, or the location of its store, which the first documents create.
+        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
+
+    Raises:
+        InputError: on other content.
+    """
+
+    def __init__(self, corpus: Corpus | str | Path, content: str = PASSAGE) -> None:
+        self.corpus = opened(corpus)
+        self.content = check_content(content)
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """The best passages for a phrase."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **kwargs)]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """The best passages for a phrase with the score by which they are ranked."""
+        hits = self.corpus.search(query, top_k=k, **kwargs)
+        return [(_found(hit, self.content), hit.score) for hit in hits]
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Store texts as documents, replacing those of the same id; returns their ids.
+
+        Args:
+            texts: of any length.
+            metadatas: fields that are None are left out.
+            ids: made up if there are none.
+            kwargs: none is known.
+
+        Raises:
+            InputError: if there are not as many metadatas or ids as texts, on an unknown argument,
+                or a field that is a list or an object.
+        """
+        if kwargs:
+            raise InputError(f"add_texts has no argument {', '.join(kwargs)}")
+        given = list(texts)
+        names = [one or str(uuid.uuid4()) for one in ids or [""] * len(given)]
+        fields = metadatas or [{}] * len(given)
+        if not len(given) == len(names) == len(fields):
+            raise InputError(
+                f"{len(given)} texts with {len(names)} ids and {len(fields)} metadatas: give one "
+                "of each for each text"
+            )
+        self.corpus.add(map(document_of, names, given, fields))
+        return names
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Delete documents by id, or all of them; True if any was found."""
+        return self.corpus.delete(list(self.corpus) if ids is None else ids) > 0
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Those of the documents that there are, whole."""
+        found = self.corpus.store.documents(ids)
+        return [
+            Document(
+                id=doc_id,
+                page_content=self.corpus.text(doc_id),
+                metadata=dict(self.corpus.metadata(doc_id)),
+            )
+            for doc_id in dict.fromkeys(ids)
+            if doc_id in found
+        ]
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> LangChainVectorStore:
+        """A vector store with these texts.
+
+        Args:
+            texts: as for `add_texts`.
+            embedding: None; the corpus has an encoder of its own.
+            metadatas: as for `add_texts`.
+            ids: as for `add_texts`.
+            kwargs: those of the class: ``corpus`` and ``content``.
+
+        Raises:
+            InputError: on an embedding, and as `add_texts`.
+        """
+        if embedding is not None:
+            raise InputError("a corpus has an encoder of its own; give None as the embedding")
+        store = cls(**kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        """The score is a relevance as it is, but for those below 0."""
+        return lambda score: min(1.0, max(0.0, score))
+
+
+def _found(hit: Hit, content: str) -> Document:
+    return Document(id=hit.doc_id, page_content=content_of(hit, content), metadata=metadata_of(hit))

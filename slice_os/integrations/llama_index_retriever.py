@@ -1,0 +1,96 @@
+"""LlamaIndex: a retriever.
+
+Examples:
+    >>> retriever = LlamaIndexRetriever("demo.slice", similarity_top_k=3)
+    >>> for found in retriever.retrieve("either party may end this agreement at any time"):
+    ...     found.score, found.node.ref_doc_id, found.node.get_content()
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from slice_os.corpus import Corpus
+from slice_os.errors import MissingExtraError
+from slice_os.integrations.evidence import (
+    PASSAGE,
+    SPAN,
+    check_content,
+    content_of,
+    evidence_of,
+    metadata_of,
+    opened,
+)
+from slice_os.results import Hit
+
+try:
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import (
+        NodeRelationship,
+        NodeWithScore,
+        QueryBundle,
+        RelatedNodeInfo,
+        TextNode,
+    )
+except ImportError:
+    raise MissingExtraError("LlamaIndex", "llama-index") from None
+
+
+class LlamaIndexRetriever(BaseRetriever):
+    """Passages that say a phrase, or their spans, as nodes of LlamaIndex.
+
+    The metadata of a node are those of the hit, and ``doc_id``, ``start``, ``end``, ``span``,
+    ``cosine``, ``bm25``, ``score``, ``probability`` and ``reasons``, among others; a language
+    model does not read these. The source of a node is the document.
+
+    Args:
+        corpus: a corpus, or the location of its store.
+        similarity_top_k: number of nodes.
+        content: what a node shows: the ``passage`` around a hit, or its ``span`` alone.
+        search_kwargs: further arguments of `Corpus.search`, such as ``threshold`` and ``where``.
+        options: of `BaseRetriever`.
+
+    Raises:
+        InputError: on other content.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus | str | Path,
+        similarity_top_k: int = 10,
+        content: str = PASSAGE,
+        search_kwargs: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.corpus = opened(corpus)
+        self.similarity_top_k = similarity_top_k
+        self.content = check_content(content)
+        self.search_kwargs = search_kwargs or {}
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        hits = self.corpus.search(
+            query_bundle.query_str, top_k=self.similarity_top_k, **self.search_kwargs
+        )
+        return [NodeWithScore(node=_node(hit, self.content), score=hit.score) for hit in hits]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return await asyncio.to_thread(self._retrieve, query_bundle)
+
+
+def _node(hit: Hit, content: str) -> TextNode:
+    # LlamaIndex drops nodes with an id that it has seen, and a document may have several hits.
+    shown = hit if content == SPAN else hit.context
+    unread = list(evidence_of(hit))
+    return TextNode(
+        id_=f"{hit.doc_id}:{hit.start}-{hit.end}",
+        text=content_of(hit, content),
+        metadata=metadata_of(hit),
+        start_char_idx=shown.start,
+        end_char_idx=shown.end,
+        relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.doc_id)},
+        excluded_llm_metadata_keys=unread,
+        excluded_embed_metadata_keys=unread,
+    )

@@ -1,0 +1,266 @@
+"""An MCP server: tools by which a language model searches stores and reads documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from itertools import islice
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+from slice_os.corpus import Corpus
+from slice_os.documents import Document
+from slice_os.errors import InputError, MissingExtraError, SliceError
+from slice_os.results import Hit
+from slice_os.scanning import scan as scan_documents
+from slice_os.search_options import UNITS
+from slice_os.version import __version__
+
+try:
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp_types import ToolAnnotations
+    from pydantic import Field
+except ImportError:
+    raise MissingExtraError("The MCP server", "mcp") from None
+
+MOST_FOUND = 50
+MOST_MINED = 500
+MOST_CHARACTERS = 20_000
+
+INSTRUCTIONS = """\
+Finds where documents say a phrase in other words. Give a phrase as somebody would say it, such as \
+"I want to cancel my subscription", not keywords. Use `search` for the best places, `mine` for all \
+of them, `scan` for a text of your own, and `document` to read around a hit. Offsets count Unicode \
+code points; the end is exclusive. A cosine from 0.6 on is usually a paraphrase; a probability \
+says how likely a hit is right. Quote the text of hits with doc_id and offsets."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+StoreName = Annotated[
+    str | None, Field(description="Name of a store from `stores`; needed if there are several.")
+]
+PhraseList = Annotated[
+    list[str],
+    Field(description="Wordings of one meaning, such as a sentence a person says.", min_length=1),
+]
+Threshold = Annotated[
+    float | None, Field(description="Least cosine of a hit, such as 0.6.", ge=-1, le=1)
+]
+MetadataFilter = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Metadata that hits must have: a value, a list of values, or operators, as in "
+        '{"csat": {"gte": 3}, "domain": ["bank", "airline"]}.'
+    ),
+]
+Probability = Annotated[
+    float | None,
+    Field(description="Least probability of a hit; hits are then read closely.", ge=0, le=1),
+]
+Unit = Annotated[
+    str,
+    Field(description="How wide hits are.", json_schema_extra={"enum": list(UNITS)}),
+]
+
+
+# The server takes slots for defaults, so what it returns has none.
+@dataclass(frozen=True)
+class ListedStore:
+    """A store that tools can name; `threshold` is the cosine from which `mine` takes hits."""
+
+    name: str
+    documents: int
+    passages: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class StoreList:
+    """All stores."""
+
+    stores: list[ListedStore]
+
+
+@dataclass(frozen=True)
+class FoundHit:
+    """Words ``start:end`` of a document that say a phrase, and the passage around them."""
+
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    passage: str
+    phrase: str
+    cosine: float
+    probability: float | None
+    reasons: list[str]
+    metadata: dict[str, str | int | float | bool]
+
+
+@dataclass(frozen=True)
+class FoundHits:
+    """Hits; `complete` is false if there are more than the limit lets through."""
+
+    hits: list[FoundHit]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class DocumentText:
+    """Code points ``start:end`` of a document; read on at `next`, if it is not its end."""
+
+    doc_id: str
+    text: str
+    start: int
+    end: int
+    length: int
+    next: int | None
+    metadata: dict[str, str | int | float | bool]
+
+
+class Tools:
+    """The tools, each a method; their docstrings are what a language model reads.
+
+    Args:
+        corpora: by the name of the store.
+    """
+
+    def __init__(self, corpora: Mapping[str, Corpus]) -> None:
+        self._corpora = corpora
+
+    def stores(self) -> StoreList:
+        """List the stores that can be searched."""
+        return StoreList(
+            [
+                ListedStore(name, info.documents, info.passages, info.encoder.threshold)
+                for name, corpus in self._corpora.items()
+                for info in [corpus.info()]
+            ]
+        )
+
+    def search(
+        self,
+        phrases: PhraseList,
+        store: StoreName = None,
+        top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10,
+        threshold: Threshold = None,
+        where: MetadataFilter = None,
+        min_probability: Probability = None,
+        unit: Unit = "span",
+    ) -> FoundHits:
+        """Find the passages that say one of the phrases best, each with its best span."""
+        hits = self._corpus(store).search(
+            phrases,
+            top_k=top_k + 1,
+            threshold=threshold,
+            where=where,
+            min_probability=min_probability,
+            unit=unit,
+        )
+        return _bounded(hits, top_k)
+
+    def mine(
+        self,
+        phrases: PhraseList,
+        store: StoreName = None,
+        limit: Annotated[int, Field(ge=1, le=MOST_MINED)] = 100,
+        threshold: Threshold = None,
+        where: MetadataFilter = None,
+        min_probability: Probability = None,
+        unit: Unit = "span",
+    ) -> FoundHits:
+        """Find every place that says one of the phrases, by document, up to a limit."""
+        hits = self._corpus(store).iter_mine(
+            phrases, threshold=threshold, where=where, min_probability=min_probability, unit=unit
+        )
+        return _bounded(hits, limit)
+
+    def scan(
+        self,
+        text: Annotated[str, Field(max_length=200_000)],
+        phrases: PhraseList,
+        limit: Annotated[int, Field(ge=1, le=MOST_MINED)] = 100,
+        threshold: Threshold = None,
+        min_probability: Probability = None,
+        unit: Unit = "span",
+    ) -> FoundHits:
+        """Find every place in a text of your own that says one of the phrases."""
+        hits = scan_documents(
+            [Document("text", text)],
+            phrases,
+            threshold=threshold,
+            encoder=next(iter(self._corpora.values())).encoder,
+            min_probability=min_probability,
+            unit=unit,
+        )
+        return _bounded(hits, limit)
+
+    def document(
+        self,
+        doc_id: str,
+        store: StoreName = None,
+        start: Annotated[int, Field(description="First code point to read.", ge=0)] = 0,
+        length: Annotated[int, Field(ge=1, le=MOST_CHARACTERS)] = 4_000,
+    ) -> DocumentText:
+        """Read a document, or a part of it around a hit, page by page."""
+        corpus = self._corpus(store)
+        text = corpus.text(doc_id)
+        end = min(start + length, len(text))
+        if start > len(text):
+            raise InputError(f"start {start}: document {doc_id!r} has {len(text)} characters")
+        return DocumentText(
+            doc_id=doc_id,
+            text=text[start:end],
+            start=start,
+            end=end,
+            length=len(text),
+            next=end if end < len(text) else None,
+            metadata=dict(corpus.metadata(doc_id)),
+        )
+
+    def _corpus(self, name: str | None) -> Corpus:
+        if name is None and len(self._corpora) == 1:
+            return next(iter(self._corpora.values()))
+        if name is None or name not in self._corpora:
+            told = "name a store" if name is None else f"no store {name!r}"
+            raise InputError(f"{told}; there are {', '.join(self._corpora)}")
+        return self._corpora[name]
+
+
+def mcp_server(tools: Tools) -> MCPServer[Any]:
+    """The server of some tools; none of them changes anything."""
+    server: MCPServer[Any] = MCPServer(
+        "slice-os", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
+    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    for tool in (tools.search, tools.mine, tools.scan, tools.document, tools.stores):
+        server.add_tool(_explained(tool), annotations=reads, structured_output=True)
+    return server
+
+
+def _explained(tool: Callable[P, R]) -> Callable[P, R]:
+    """The tool, whose errors a language model can read."""
+
+    @wraps(tool)
+    def explained(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return tool(*arguments, **named)
+        except SliceError as error:
+            raise ToolError(str(error)) from None
+
+    return explained
+
+
+def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:
+    found = list(islice(hits, limit + 1))
+    return FoundHits([_shown(hit) for hit in found[:limit]], len(found) <= limit)
+
+
+def _shown(hit: Hit) -> FoundHit:
+    raw = hit.to_dict()
+    named = ("doc_id", "start", "end", "text", "phrase", "cosine", "probability", "reasons")
+    return FoundHit(
+        **{name: raw[name] for name in (*named, "metadata")}, passage=raw["passage"]["text"]
+    )

@@ -1,0 +1,67 @@
+"""Mining a store: hits one by one, as a stream of JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from itertools import islice
+
+from fastapi import APIRouter, Request
+
+from slice_os.results import Hit
+from slice_os.service.criteria import mined
+from slice_os.service.json_answers import JsonLines, json_line
+from slice_os.service.models.search import PhraseMining, TopicMining
+from slice_os.service.problems import error_body, problem_of
+from slice_os.service.services import Services, Shared
+
+router = APIRouter(tags=["search"])
+
+
+@router.post("/mine", response_class=JsonLines)
+async def mine(request: Request, services: Shared, body: PhraseMining | TopicMining) -> JsonLines:
+    """Every hit in a store, line by line, as soon as it is found.
+
+    A line has a `hit`; now and then `progress`, with the number of hits so far; and the last one
+    a `summary`, or the `error` that ended the stream. Closing the connection ends the work.
+    """
+    batches = services.pool.stream(_hits(services, body))
+    # What goes wrong before the first hit is an answer with a status.
+    first = await anext(batches, None)
+    return JsonLines(_lines(batches, first, body.limit, request.state.request_id))
+
+
+def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], Iterator[Hit]]:
+    """What finds the hits, one more than wanted."""
+
+    def hits() -> Iterator[Hit]:
+        corpus = services.stores.get(body.store)
+        found = mined(services, corpus, body, body.where)
+        return found if body.limit is None else islice(found, body.limit + 1)
+
+    return hits
+
+
+async def _lines(
+    batches: AsyncGenerator[list[Hit], None],
+    first: list[Hit] | None,
+    limit: int | None,
+    request_id: str,
+) -> AsyncGenerator[bytes, None]:
+    """The lines of the answer, some at a time."""
+    done = 0
+    complete = True
+    async with aclosing(batches):
+        try:
+            batch = first
+            while batch is not None and complete:
+                if limit is not None and done + len(batch) > limit:
+                    batch, complete = batch[: limit - done], False
+                done += len(batch)
+                lines = [json_line({"hit": hit.to_dict()}) for hit in batch]
+                yield b"".join([*lines, json_line({"progress": {"done": done, "of": None}})])
+                batch = await anext(batches, None)
+        except Exception as error:  # the status has been sent
+            yield json_line(error_body(problem_of(error), request_id))
+            return
+    yield json_line({"summary": {"hits": done, "complete": complete, "exhaustive": True}})

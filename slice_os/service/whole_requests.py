@@ -1,0 +1,93 @@
+"""Reads requests as a whole, within a size and a time, and notices when their sender goes away."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from slice_os.service.problems import Problem
+from slice_os.service.settings import Limits
+
+
+class SenderLeft(Exception):  # noqa: N818  not an error
+    """Nobody waits for the answer any more."""
+
+
+class WholeRequests:
+    """Wraps an app: it gets whole requests, and is cancelled when their sender goes away.
+
+    Args:
+        app: the app.
+        limits: bytes of a body, and seconds in which it must come.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request.
+
+        Raises:
+            Problem: 413 if the body is too large, 408 if it comes too slowly.
+            SenderLeft: if its sender goes away.
+        """
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await self._body(receive)
+        answering = asyncio.ensure_future(self._app(scope, _replayed(body), send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                answering.cancel()
+                with suppress(asyncio.CancelledError):
+                    await answering
+                raise SenderLeft
+            answering.result()
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+    async def _body(self, receive: Receive) -> bytes:
+        parts = bytearray()
+
+        async def read() -> None:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise SenderLeft
+                parts.extend(message.get("body", b""))
+                if len(parts) > self._limits.body_bytes:
+                    limit = f"{self._limits.body_bytes:,} bytes"
+                    raise Problem(413, "too_large", f"a body has {limit} at most; send less")
+                if not message.get("more_body", False):
+                    return
+
+        try:
+            await asyncio.wait_for(read(), self._limits.seconds)
+        except (TimeoutError, asyncio.TimeoutError):
+            raise Problem(408, "too_slow", "the body did not come in time; send it again") from None
+        return bytes(parts)
+
+
+def _replayed(body: bytes) -> Receive:
+    """Receives the body at once, and nothing after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if messages:
+            return messages.pop()
+        # Whether the sender goes away is looked at above.
+        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        return await never
+
+    return receive
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

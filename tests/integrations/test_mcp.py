@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from slice_os import Corpus, SpanEncoder
+from slice_os.cli import cli
+from slice_os.integrations.mcp_tools import Tools, mcp_server
+
+from .conftest import PHRASE
+
+pytestmark = pytest.mark.anyio
+
+
+@asynccontextmanager
+async def connected(*stores: str) -> AsyncIterator[Client]:
+    """A client of the command, over its standard input and output."""
+    arguments = ["-m", "slice_os.cli", "mcp"]
+    for store in stores:
+        arguments += ["--name" if "=" in store else "--store", store]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=dict(os.environ))
+    async with Client(stdio_client(server)) as client:
+        yield client
+
+
+async def answer(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    (content,) = result.content
+    return str(content.text)
+
+
+async def test_a_model_searches_over_standard_streams(
+    contracts: Path, encoder: SpanEncoder
+) -> None:
+    with Corpus(contracts, encoder) as corpus:
+        hits = corpus.search(PHRASE, top_k=2, threshold=0.3)
+        async with connected(str(contracts)) as client:
+            (store,) = (await answer(client, "stores"))["stores"]
+            assert store["name"] == contracts.name
+            assert store["documents"] == len(corpus)
+            found = await answer(client, "search", phrases=[PHRASE], top_k=2, threshold=0.3)
+            assert not found["complete"]
+            for shown, hit in zip(found["hits"], hits, strict=True):
+                text = corpus.text(shown["doc_id"])
+                assert text[shown["start"] : shown["end"]] == shown["text"] == hit.text
+                assert shown["passage"] == hit.context.text
+                assert shown["cosine"] == pytest.approx(hit.cosine, abs=1e-6)
+            mined = await answer(client, "mine", phrases=[PHRASE], threshold=0.45)
+            assert mined["complete"]
+            assert len(mined["hits"]) == len(corpus.mine(PHRASE, threshold=0.45)) > 1
+            assert "no document 'none'" in await refusal(client, "document", doc_id="none")
+
+
+@pytest.fixture
+async def client(contracts: Path, encoder: SpanEncoder) -> AsyncIterator[Client]:
+    """A client in this process, of a server with one store under two names."""
+    with Corpus(contracts, encoder) as corpus:
+        async with Client(mcp_server(Tools({"one": corpus, "other": corpus}))) as client:
+            yield client
+
+
+async def test_tools_only_read(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    assert {tool.name for tool in tools} == {"search", "mine", "scan", "document", "stores"}
+    for tool in tools:
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+        assert tool.output_schema is not None
+        for name, schema in tool.input_schema["properties"].items():
+            assert "type" in schema or "anyOf" in schema, name
+
+
+async def test_what_is_mined_is_bounded(client: Client) -> None:
+    found = await answer(client, "mine", phrases=[PHRASE], store="one", threshold=0.1, limit=3)
+    assert (len(found["hits"]), found["complete"]) == (3, False)
+
+
+async def test_a_text_is_scanned(client: Client) -> None:
+    text = "Hello 👋. Please end my plan today. Bye."
+    found = await answer(client, "scan", text=text, phrases=["cancel my plan"], min_probability=0.1)
+    (hit,) = found["hits"]
+    assert text[hit["start"] : hit["end"]] == hit["text"]
+    assert hit["probability"] > 0.1
+
+
+async def test_a_document_is_read_page_by_page(client: Client, contracts: Path) -> None:
+    with Corpus(contracts) as corpus:
+        doc_id = next(iter(corpus))
+        text = corpus.text(doc_id)
+    pages: list[str] = []
+    start: int | None = 0
+    while start is not None:
+        page = await answer(
+            client, "document", doc_id=doc_id, store="other", start=start, length=3_000
+        )
+        assert (page["start"], page["length"]) == (start, len(text))
+        pages.append(page["text"])
+        start = page["next"]
+    assert len(pages) > 1
+    assert "".join(pages) == text
+
+
+async def test_errors_say_what_to_do(client: Client) -> None:
+    assert (await refusal(client, "search", phrases=["x"])).endswith(
+        ": name a store; there are one, other"
+    )
+    assert "no store 'two'; there are one" in await refusal(
+        client, "mine", phrases=["x"], store="two"
+    )
+    assert "has no word to search for" in await refusal(
+        client, "search", phrases=["..."], store="one"
+    )
+    assert "no metadata field 'csat'" in await refusal(
+        client, "search", phrases=["x"], store="one", where={"csat": 3}
+    )
+    told = await refusal(client, "document", doc_id="none", store="one", start=5)
+    assert "\n" not in told
+    assert "top_k" in await refusal(client, "search", phrases=["x"], store="one", top_k=9_999)
+
+
+def test_the_command_wants_stores_that_are_there(tmp_path: Path) -> None:
+    assert "give a --store" in CliRunner().invoke(cli, ["mcp"], env={"SLICE_OS_STORE": ""}).output
+    twice = CliRunner().invoke(cli, ["mcp", "--store", "a/x", "--store", "b/x"])
+    assert "two stores are called 'x'; use --name to tell them apart" in twice.output
+    command = [sys.executable, "-m", "slice_os.cli", "mcp", "--store", str(tmp_path / "none")]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "none: no store here" in done.stderr

@@ -1,0 +1,114 @@
+"""Documents are added, listed, shown and deleted; fields have values; texts have vectors."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from slice_os import SpanEncoder
+from slice_os.service.app import create_app
+from slice_os.service.settings import ServiceSettings
+
+from .conftest import DOCUMENTS
+
+
+@pytest.fixture
+def writable(settings: ServiceSettings, tmp_path: Path) -> Iterator[TestClient]:
+    """A service over a copy of the small store."""
+    copy = tmp_path / "copy"
+    shutil.copytree(settings.stores["calls"], copy)
+    app = create_app(replace(settings, stores={"copy": str(copy)}))
+    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+        yield client
+
+
+def test_documents_are_listed_page_by_page(client: TestClient) -> None:
+    seen: list[str] = []
+    after = ""
+    while after is not None:
+        page = client.get("/documents", params={"after": after, "limit": 3}).json()
+        seen += [entry["id"] for entry in page["documents"]]
+        after = page["next"]
+    assert seen == sorted(document.id for document in DOCUMENTS)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.id)
+def test_metadata_is_as_it_was_given(client: TestClient, document: object) -> None:
+    (given,) = (one for one in DOCUMENTS if one is document)
+    assert client.get(f"/documents/{given.id}").json()["metadata"] == given.metadata
+
+
+def test_a_document_is_added_replaced_and_deleted(writable: TestClient) -> None:
+    new = {
+        "id": "new/😀",
+        "text": "I lost my card.\nOh dear.",
+        "metadata": {"domain": "finance", "csat": 5},
+        "segments": [{"start": 0, "end": 15, "speaker": "ann"}, {"start": 16, "end": 24}],
+    }
+    assert writable.post("/documents", json={"documents": [new]}).json() == {"added": 1}
+    shown = writable.get("/documents/new/😀").json()
+    assert (shown["text"], shown["metadata"]) == (new["text"], new["metadata"])
+    body = {"phrases": "my card is lost", "top_k": 1}
+    (hit,) = writable.post("/search", json=body).json()["hits"]
+    assert hit["doc_id"] == "new/😀"
+    assert hit["metadata"]["speaker"] == "ann"
+    writable.post("/documents", json={"documents": [{"id": "new/😀", "text": "Hello."}]})
+    assert writable.get("/documents/new/😀").json()["text"] == "Hello."
+    assert writable.delete("/documents/new/😀").status_code == 204
+    assert writable.delete("/documents/new/😀").status_code == 404
+    assert writable.get("/documents/new/😀").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("document", "status"),
+    [
+        ({"text": "a"}, 422),
+        ({"id": "", "text": "a"}, 422),
+        ({"id": "a", "text": "a", "metadata": {"b": [1]}}, 422),
+        ({"id": "a", "text": "a", "segments": [{"start": 0, "end": 9}]}, 400),
+        ({"id": "a", "text": "a", "language": "English"}, 400),
+    ],
+)
+def test_what_is_no_document_is_refused(
+    writable: TestClient, document: dict[str, object], status: int
+) -> None:
+    answer = writable.post("/documents", json={"documents": [document]})
+    assert answer.status_code == status
+    assert writable.get("/stores").json()["stores"][0]["documents"] == len(DOCUMENTS)
+
+
+def test_fields_have_values(client: TestClient) -> None:
+    (store,) = client.get("/stores").json()["stores"]
+    assert store["fields"]["csat"] == "number"
+    assert store["fields"]["domain"] == "text"
+    values = client.get("/stores/calls/fields/domain").json()["values"]
+    assert values[0] == {"value": "media", "documents": 2}
+    assert client.get("/stores/calls/fields/colour").status_code == 400
+    assert client.get("/stores/none/fields/domain").status_code == 404
+
+
+def test_texts_have_vectors(client: TestClient, encoder: SpanEncoder) -> None:
+    text = "😀 Please end my plan, today."
+    body = {
+        "phrases": ["end my plan"],
+        "texts": [{"text": text, "spans": [[9, 20]], "tokens": True}],
+    }
+    answer = client.post("/encode", json=body).json()
+    assert answer["dimensions"] == len(answer["phrases"][0]) == encoder.card.dimension
+    assert answer["encoder"] == encoder.card.encoder_id
+    assert np.allclose(answer["phrases"], encoder.encode_phrases(["end my plan"]), atol=1e-4)
+    (encoded,) = answer["texts"]
+    assert np.allclose(encoded["spans"], encoder.encode_spans(text, [(9, 20)]), atol=1e-4)
+    within = [one["vector"] for one in encoded["tokens"] if one["start"] >= 9 and one["end"] <= 20]
+    mean = np.mean(within, axis=0)
+    assert np.allclose(mean / np.linalg.norm(mean), encoded["spans"][0], atol=1e-4)
+    assert (
+        client.post("/encode", json={"texts": [{"text": "a", "spans": [[0, 9]]}]}).status_code
+        == 400
+    )

@@ -1,0 +1,149 @@
+"""Mining streams its hits, and ends with the request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from slice_os import Corpus, Hit
+from slice_os.service.app import create_app
+from slice_os.service.settings import ServiceSettings
+from slice_os.topics import Topic
+
+from .conftest import in_thread
+
+PHRASES = ["I want to cancel my subscription", "my card was stolen"]
+
+
+def lines(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.headers["Content-Type"] == "application/x-ndjson"
+    return [orjson.loads(line) for line in answer.content.splitlines()]
+
+
+def hits(answer: httpx.Response) -> list[dict[str, Any]]:
+    return [line["hit"] for line in lines(answer) if "hit" in line]
+
+
+def test_the_stream_has_the_hits_of_the_library(client: TestClient, store_folder: Path) -> None:
+    answer = client.post("/mine", json={"phrases": PHRASES, "threshold": 0.5})
+    with Corpus(store_folder) as corpus:
+        expected = corpus.mine(PHRASES, threshold=0.5)
+    assert hits(answer) == [hit.to_dict() for hit in expected]
+    last = lines(answer)[-1]
+    assert last == {"summary": {"hits": len(expected), "complete": True, "exhaustive": True}}
+    assert {"progress": {"done": len(expected), "of": None}} in lines(answer)
+
+
+def test_the_stream_ends_at_its_limit(client: TestClient) -> None:
+    answer = client.post("/mine", json={"phrases": PHRASES, "threshold": 0.3, "limit": 2})
+    assert len(hits(answer)) == 2
+    assert lines(answer)[-1]["summary"] == {"hits": 2, "complete": False, "exhaustive": True}
+
+
+def test_topics_are_mined_by_name(client: TestClient) -> None:
+    client.app.state.services.topics.add(Topic("cancel", tuple(PHRASES[:1]), threshold=0.5))
+    found = hits(client.post("/mine", json={"topics": ["cancel"]}))
+    assert {hit["topic"] for hit in found} == {"cancel"}
+    answer = client.post("/mine", json={"topics": ["none"]})
+    assert answer.status_code == 404
+    assert answer.json()["error"]["code"] == "no_such_topic"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"phrases": "a", "topics": ["b"]}, {"topics": []}, {"topics": ["a"], "threshold": 0.4}],
+)
+def test_phrases_or_topics_are_mined(client: TestClient, body: dict[str, Any]) -> None:
+    assert client.post("/mine", json=body).status_code == 422
+
+
+def test_errors_before_the_first_hit_have_a_status(client: TestClient) -> None:
+    answer = client.post("/mine", json={"phrases": "a", "where": {"colour": "red"}})
+    assert answer.status_code == 400
+    assert "no metadata field 'colour'" in answer.json()["error"]["message"]
+
+
+def test_highlights_are_what_mining_finds_in_a_document(client: TestClient) -> None:
+    body = {"phrases": PHRASES, "threshold": 0.4}
+    mined = hits(client.post("/mine", json=body))
+    for doc_id in ("calls/<b>2</b>.txt", "chat-1"):
+        marked = client.post(f"/documents/{doc_id}/highlights", json=body).json()
+        assert marked["hits"] == [hit for hit in mined if hit["doc_id"] == doc_id] != []
+        for hit in marked["hits"]:
+            assert marked["text"][hit["start"] : hit["end"]] == hit["text"]
+    assert client.post("/documents/none/highlights", json=body).status_code == 404
+
+
+def test_a_scan_finds_what_a_store_would(client: TestClient) -> None:
+    documents = [
+        {"text": "Please 😀 cancel my subscription."},
+        {"id": "b", "text": "Nice weather."},
+    ]
+    (hit,) = client.post(
+        "/scan", json={"documents": documents, "phrases": PHRASES[0], "threshold": 0.6}
+    ).json()["hits"]
+    assert Hit.from_dict(hit).doc_id == "0"
+    assert documents[0]["text"][hit["start"] : hit["end"]] == hit["text"]
+
+
+@pytest.fixture
+def endless(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> tuple[FastAPI, list[int]]:
+    """An app whose mining never ends by itself, and what it adds to for every hit."""
+    seen: list[int] = []
+    limits = replace(settings.limits, mine_seconds=5.0, seconds=5.0)
+    app = create_app(replace(settings, limits=limits))
+    corpus = app.state.services.stores.get()
+    (hit, *_) = corpus.search(PHRASES)
+
+    def mined(*_arguments: object, **_options: object) -> Iterator[Hit]:
+        while True:
+            seen.append(1)
+            time.sleep(0.001)
+            yield hit
+
+    monkeypatch.setattr(corpus, "iter_mine", mined)
+    return app, seen
+
+
+def ends(seen: list[int]) -> bool:
+    """Whether nothing is added any more, after a moment; well before the time is over."""
+    for _ in range(20):
+        before = len(seen)
+        time.sleep(0.1)
+        if len(seen) == before:
+            return True
+    return False
+
+
+def test_mining_ends_when_the_time_is_over(endless: tuple[FastAPI, list[int]]) -> None:
+    app, seen = endless
+    with TestClient(app) as client:
+        answer = client.post("/mine", json={"phrases": PHRASES})
+    assert lines(answer)[-1]["error"]["code"] == "time_limit"
+    assert ends(seen)
+
+
+@pytest.mark.parametrize("path", ["mine", "documents/chat-1/highlights"])
+def test_work_ends_when_the_client_goes_away(endless: tuple[FastAPI, list[int]], path: str) -> None:
+    app, seen = endless
+    with in_thread(app) as address:
+        with suppress(httpx.ReadTimeout):
+            url, body = f"{address}/{path}", {"phrases": PHRASES}
+            with httpx.stream("POST", url, json=body, timeout=0.5) as answer:
+                next(answer.iter_lines())
+        assert seen
+        assert ends(seen)
+        assert app.state.services.pool.admitted == 0
+        assert httpx.get(f"{address}/health").status_code == 200
