@@ -81,6 +81,9 @@ def test_denials_are_about_words(text: str, denied: set[str]) -> None:
         ("my card is blocked", "? I wonder", True),
         ("could you check whether it is blocked", "", True),
         ("my card is blocked", ". Is it?", False),
+        ("and shall automatically renew for one year", "", False),
+        ("is automatically renewed", "", False),
+        ("is breakfast included", "", True),
     ],
 )
 def test_questions_are_told_from_statements(text: str, after: str, asked: bool) -> None:
@@ -136,6 +139,8 @@ def test_reasons_name_what_differs(
         ("they refuse to refund me", "they won't give me my money back"),
         ("he denies that he took it", "he says he did not take it"),
         ("I can't wait to see you", "I'm looking forward to seeing you"),
+        ("I want to cancel my subscription", "i want to cancel"),
+        ("I want to cancel my subscription", "i want to cancel my plan"),
         ("it doesn't work", "it ain't working"),
         ("I am unable to log in", "I cannot log in"),
         ("the parcel hasn't arrived", "I'm still waiting for the parcel"),

@@ -50,8 +50,8 @@ def fit_alignment(
     provenance: str,
     *,
     hidden: int = 8,
-    penalty: float = 3e-3,
-    steps: int = 200,
+    penalty: float = 1e-3,
+    steps: int = 300,
     seed: int = 1,
 ) -> AlignmentWeights:
     """Fit the network by maximum likelihood.

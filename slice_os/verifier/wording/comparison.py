@@ -128,11 +128,18 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         return []
     matches = []
     keys = [key(word) for word in reading.span]
+    taken: set[int] = set()
     for row, word in enumerate(reading.phrase):
         own = key(word)
-        equal = [place for place, other in enumerate(keys) if other == own]
-        choices = equal or range(len(keys))
+        # "I" and "my" of the phrase cannot both be the one "I" of the span.
+        equal = [place for place, other in enumerate(keys) if other == own and place not in taken]
+        equal = [place for place in equal if reading.span[place] == word] or equal
+        choices = equal or [place for place, other in enumerate(keys) if other != own]
+        if not choices:
+            continue
         best = max(choices, key=lambda place: float(similar[row, place]))
+        if equal:
+            taken.add(best)
         if equal or similar[row, best] >= _MATCHED:
             matches.append(Match(row, best, float(similar[row, best])))
     return matches

@@ -74,7 +74,8 @@ _ASKS = re.compile(
     r"(?:[^\w]*(?:well|so|and|but|please|hello|hi|okay|ok|excuse me)[,\s]+)*"
     r"(?:(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may)\b"
     r" (?:not )?(?:i|you|he|she|it|we|they|there|this|that|the|a|an|my|your|our|his|her|any|some"
-    r"|every\w+|[a-z]+)\b|who\b|what\b|where\b|when\b|why\b|how\b|which\b|whose\b)"
+    r"|every\w+)\b|(?:is|are|was|were|do|does|did|has|can)\b (?!\w+(?:ly|ed|en|ing)\b|been\b)"
+    r"[a-z]+\b|who\b|what\b|where\b|when\b|why\b|how\b|which\b|whose\b)"
 )
 _INDIRECT = re.compile(
     r"\b(?:wonder|know|ask\w*|check|tell me|sure|see|decide|examine|find out|disputed|question)"
