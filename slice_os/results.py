@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
-from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata
 from slice_os.errors import InputError
 from slice_os.notebook_html import hit_html, hits_html
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from slice_os.arrays import FloatArray
 
 # Fields with another name in JSON.
 _NAMES = {"context": "passage"}
