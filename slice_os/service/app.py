@@ -16,6 +16,7 @@ from slice_os.service.models.errors import ERRORS, describe_errors
 from slice_os.service.problems import answer_errors
 from slice_os.service.request_frame import RequestFrame
 from slice_os.service.routes import (
+    counts,
     documents,
     encoding,
     export,
@@ -46,6 +47,7 @@ ROUTES = (
     encoding,
     documents,
     topics,
+    counts,
     labels,
     tag,
 )

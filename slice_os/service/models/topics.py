@@ -167,33 +167,3 @@ class LearnRequest(Body):
 
     store: StoreName = None
     exclusive: bool = False
-
-
-class CountAnswer(BaseModel):
-    """How often a topic occurs.
-
-    Attributes:
-        key: the day, the document or the value of the field; ``-`` without one.
-        hits: number of hits.
-        documents: number of documents that have one.
-    """
-
-    key: str
-    hits: int
-    documents: int
-
-
-class CountsAnswer(BaseModel):
-    """How often a topic occurs, in all and apart.
-
-    Attributes:
-        total: number of hits.
-        documents: number of documents that have one.
-        by: what they are counted by.
-        counts: days in order, otherwise by falling number of hits.
-    """
-
-    total: int
-    documents: int
-    by: str
-    counts: list[CountAnswer]
