@@ -16,7 +16,7 @@ from tests.service.conftest import Server, served
 sync_api = pytest.importorskip("playwright.sync_api")
 
 # A busy machine must not fail a test.
-PATIENCE = 10_000
+PATIENCE = 60_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.service.page.conftest import LONG, OpenPage, search_fragment
@@ -70,7 +69,6 @@ def test_several_wordings_are_one_search_and_each_hit_names_its_own(open_page: O
     expect(page.locator(".hit mark").first).to_contain_text("renew")
 
 
-@pytest.mark.xfail(reason="the service does not leave them out yet")
 def test_hits_nearer_to_what_it_is_not_are_left_out(open_page: OpenPage) -> None:
     page = open_page(search_fragment(CANCEL, least="0.6"))
     expect(page.locator(".hit mark", has_text="want to cancel my").first).to_be_visible()
