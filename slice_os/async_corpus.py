@@ -137,8 +137,8 @@ class AsyncCorpus:
             )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
-        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability, order)
+        store, query = await self._query(phrases, where, unit, refine)
         query = await self._countered(query, counter_phrases)
         hits = await _scored(store, query, refine.scored_page(wanted), collapse)
         return await asyncio.to_thread(refine.page, hits, wanted)
@@ -173,8 +173,8 @@ class AsyncCorpus:
                 async for hit in hits:
                     yield hit
             return
-        store, query = await self._query(phrases, where, unit)
         refine = await self._refinement(verify, min_probability)
+        store, query = await self._query(phrases, where, unit, refine)
         least = refine.threshold(threshold, store.index.settings.encoder.threshold)
         query = await self._countered(query, counter_phrases)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
@@ -201,10 +201,12 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None, unit: str
+        self, phrases: str | Sequence[str], where: Filter | None, unit: str, refine: Refinement
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
-        query = await asyncio.to_thread(make_query, encoder, phrases, parse_where(where), unit)
+        query = await asyncio.to_thread(
+            make_query, encoder, phrases, parse_where(where), unit, refine.verifies
+        )
         return store, query
 
     async def _countered(self, query: Query, counter_phrases: Sequence[str]) -> Query:

@@ -11,9 +11,10 @@ import numpy as np
 from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
 from slice_os.countering import nearer_counter
+from slice_os.passages import word_vectors
 from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
-from slice_os.results import Context, Extent, Hit
+from slice_os.results import Context, Extent, Hit, UnreadHit
 from slice_os.scoring import PassageScorer, span_offsets
 from slice_os.search_options import CLAUSE, SENTENCE, SPAN
 from slice_os.span_choice import Borders
@@ -72,7 +73,7 @@ class HitBuilder:
         for shown, span in sorted(chosen, key=lambda pair: pair[0].start):
             start, end = span_offsets(self._passage.encoded, span)
             metadata = self._passage.encoded.metadata
-            yield Hit(
+            hit = Hit(
                 phrase=self._query.phrases.texts[row],
                 doc_id=self._passage.doc_id,
                 start=shown.start,
@@ -90,6 +91,7 @@ class HitBuilder:
                 turn=own_extent(self._places.turns, start, end),
                 span=None if self._query.unit == SPAN else Extent(start, end),
             )
+            yield self._unread(hit, span) if self._query.word_vectors else hit
 
     @cached_property
     def _places(self) -> Places:
@@ -107,6 +109,10 @@ class HitBuilder:
         sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
         hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
+
+    def _unread(self, hit: Hit, span: ScoredSpan) -> UnreadHit:
+        words = self._passage.encoded.words[span.word : span.word + span.words, 2:]
+        return UnreadHit.of(hit, word_vectors(self._passage.encoded.vectors, words))
 
     def _countered(self, span: ScoredSpan) -> bool:
         """Whether a counter-phrase is nearer to a span than every phrase."""

@@ -33,9 +33,20 @@ FIRST_PAGE = PageRequest()
 
 
 def make_query(
-    encoder: SpanEncoder, phrases: str | Sequence[str], where: Where = (), unit: str = SPAN
+    encoder: SpanEncoder,
+    phrases: str | Sequence[str],
+    where: Where = (),
+    unit: str = SPAN,
+    word_vectors: bool = False,
 ) -> Query:
     """The query for origin phrases, with the span lengths of the encoder.
+
+    Args:
+        encoder: of the store.
+        phrases: one, or several.
+        where: conditions on metadata.
+        unit: how wide hits are.
+        word_vectors: whether hits carry the vectors of their words, for a verifier.
 
     Raises:
         InputError: on no phrase, or one without a word, or an unknown unit.
@@ -54,6 +65,7 @@ def make_query(
         max_words=encoder.card.max_words,
         calibration=encoder.calibration,
         unit=unit,
+        word_vectors=word_vectors,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -12,6 +12,7 @@ import orjson
 
 from slice_os.documents import Metadata
 from slice_os.errors import InputError
+from slice_os.notebook_html import hit_html, hits_html
 from slice_os.rows.fields import Column, columns_of, decoded, type_hints
 from slice_os.rows.frames import to_arrow, to_pandas, to_polars
 from slice_os.rows.table import Table, collected
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from slice_os.arrays import FloatArray
 
 # Fields with another name in JSON.
 _NAMES = {"context": "passage"}
@@ -120,6 +123,10 @@ class Hit:
         """The hit as one line of JSON, including the newline."""
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
 
+    def _repr_html_(self) -> str:
+        """The hit in its context, for notebooks."""
+        return hit_html(self)
+
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
         """The hit that `to_dict` gave; fields that an earlier version did not have are optional.
@@ -161,6 +168,28 @@ class Hit:
         hints = {json_name: hint for _, json_name, hint in _hit_fields()}
         named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
         return tuple(columns_of(named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadHit(Hit):
+    """A hit on its way to a verifier.
+
+    Attributes:
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span.
+    """
+
+    word_vectors: FloatArray = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, hit: Hit, word_vectors: FloatArray) -> UnreadHit:
+        """A hit with the vectors of its words."""
+        kept = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+        return cls(**kept, word_vectors=word_vectors)
+
+    def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
+        """The hit with what the verifier says, without the vectors."""
+        kept = {one.name: getattr(self, one.name) for one in fields(Hit)}
+        return Hit(**{**kept, "probability": probability, "reasons": reasons})
 
 
 @cache
@@ -271,6 +300,10 @@ class Hits(Sequence[Hit]):
             MissingExtraError: without polars.
         """
         return to_polars(self._table())
+
+    def _repr_html_(self) -> str:
+        """A table of the first hits, for notebooks."""
+        return hits_html(self)
 
     def _table(self) -> Table:
         return collected((hit.to_dict() for hit in self.items), Hit.columns())

@@ -44,7 +44,7 @@ def scan(
         threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
             decides.
         encoder: None for the bundled default.
-        verify: whether the verifier reads the hits; None to do so if the probability decides.
+        verify: whether the verifier reads the hits; None to do so if it knows this model.
         min_probability: least probability of a hit; None for any.
         verifier: None for the bundled one.
         unit: how wide hits are; see `Corpus.search`.
@@ -53,8 +53,9 @@ def scan(
         Hits by document, passage, phrase and position; hits of one phrase never overlap.
     """
     encoder = encoder or SpanEncoder()
-    query = countered_query(make_query(encoder, phrases, unit=unit), encoder, counter_phrases)
     refine = refinement(encoder, verifier, verify, min_probability)
+    query = make_query(encoder, phrases, unit=unit, word_vectors=refine.verifies)
+    query = countered_query(query, encoder, counter_phrases)
     least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):

@@ -13,6 +13,7 @@ from slice_os.countering import countered_query
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import make_query, mine, search
+from slice_os.notebook_bars import counted
 from slice_os.page import PageRequest
 from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
@@ -63,7 +64,7 @@ class Searchable(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
-            verify: whether the verifier reads the hits; None to do so if the probability decides.
+            verify: whether the verifier reads the hits; None to do so if it knows this model.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
             order: ``probability`` puts the likeliest of these first; otherwise by score.
@@ -75,10 +76,10 @@ class Searchable(Contents):
             InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
                 with an unknown field or operator.
         """
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
+        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
         query = countered_query(query, self.encoder, counter_phrases)
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
-        refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
 
@@ -119,10 +120,10 @@ class Searchable(Contents):
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
         query = countered_query(query, self.encoder, counter_phrases)
         mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
-        hits = refine.all(Hits(tuple(mined), least, exhaustive or self.store.exhaustive))
+        hits = refine.all(counted(mined, "hits"), least, exhaustive or self.store.exhaustive)
         return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
 
     def iter_mine(
@@ -139,7 +140,7 @@ class Searchable(Contents):
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         refine = refinement(self.encoder, self._verifier, verify, min_probability)
-        query = make_query(self.encoder, phrases, parse_where(where), unit)
+        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
         query = countered_query(query, self.encoder, counter_phrases)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))

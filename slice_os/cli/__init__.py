@@ -26,6 +26,7 @@ COMMANDS = {
     "topics": "slice_os.cli.topics:topics",
     "review": "slice_os.cli.review:review",
     "report": "slice_os.cli.report:report",
+    "cut": "slice_os.cli.cut:cut",
     "serve": "slice_os.cli.serve:serve",
     "key": "slice_os.cli.key:key",
     "mcp": "slice_os.cli.mcp_server:mcp",

@@ -25,7 +25,7 @@ threshold_option = click.option(
 verify_option = click.option(
     "--verify/--no-verify",
     default=None,
-    help="Let the verifier read each hit for its probability; by default if that decides.",
+    help="Let the verifier read each hit for its probability; by default if it knows the model.",
 )
 min_probability_option = click.option(
     "--min-probability",
