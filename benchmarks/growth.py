@@ -75,11 +75,11 @@ def wait_for_merges(store: OpenSearchStore) -> None:
 def latency(corpus: Corpus, phrases: list[str]) -> dict[str, Any]:
     """Milliseconds of a search."""
     for phrase in phrases[:WARM_UP]:
-        corpus.search(phrase)
+        corpus.search(phrase, verify=False)
     times, exhaustive = [], False
     for phrase in phrases:
         began = time.perf_counter()
-        exhaustive = corpus.search(phrase).exhaustive
+        exhaustive = corpus.search(phrase, verify=False).exhaustive
         times.append(1000 * (time.perf_counter() - began))
     return {
         "p50_ms": round(statistics.median(times), 1),

@@ -113,7 +113,7 @@ class Bench:
             return [
                 {
                     (hit.doc_id, self.ordinal[hit.doc_id, hit.context.start])
-                    for hit in local.search(phrase, top_k=TOP, fusion=fusion)
+                    for hit in local.search(phrase, top_k=TOP, fusion=fusion, verify=False)
                 }
                 for phrase in self.phrases
             ]
@@ -185,7 +185,9 @@ def slice_os(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
             store._server._engine = engine
 
             def search(number: int) -> list[Place]:
-                hits = corpus.search(bench.phrases[number], top_k=TOP, fusion="cosine")
+                hits = corpus.search(
+                    bench.phrases[number], top_k=TOP, fusion="cosine", verify=False
+                )
                 return [(hit.doc_id, bench.ordinal[hit.doc_id, hit.context.start]) for hit in hits]
 
             row[engine.lang] = asked(search, truth)

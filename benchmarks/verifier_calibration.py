@@ -30,6 +30,8 @@ from slice_os.calibration import fit_calibration
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
+from slice_os.mining import make_query, search
+from slice_os.page import PageRequest
 from slice_os.sentences import sentence_ends
 from slice_os.training.contrasts.builder import known_verbs
 from slice_os.training.contrasts.edits import EDITS, edited
@@ -120,7 +122,8 @@ def labelled(
         for _, query, gold in rows:
             if query is None or gold is None:
                 continue
-            hits = corpus.search(query, top_k=TOP_K, fusion="cosine", verify=False)
+            asked = make_query(encoder, query, word_vectors=True)
+            hits = search(corpus.store, asked, PageRequest(TOP_K, fusion="cosine"))
             claims = [claim_of(hit) for hit in hits]
             verdicts = [verifier.check(claims) for verifier in verifiers]
             said += [[one.probability for one in row] for row in zip(*verdicts, strict=True)]

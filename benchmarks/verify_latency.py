@@ -3,8 +3,8 @@
     python benchmarks/verify_latency.py --store STORE [--verifier NAME ...]
 
 Searches for each phrase of phrases.txt with and without the verifier, in turn, for pages of ten
-and of a hundred hits, and with an order by probability; prints and saves the median times and
-their ratio.
+and of a hundred hits, and with an order by probability, and mines; prints and saves the median
+times and their ratio.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from slice_os.verifier.opening import COMBINED, open_verifier
 ROUNDS = 3
 PHRASES = Path(__file__).with_name("phrases.txt")
 RESULT = Path(__file__).parent / "results" / "verify_latency.json"
-SETTINGS = {
-    "ten hits": {"top_k": 10},
-    "a hundred hits": {"top_k": 100},
-    "ten hits by probability": {"top_k": 10, "order": "probability"},
+SETTINGS: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
+    "ten hits": (Corpus.search, {"top_k": 10}),
+    "a hundred hits": (Corpus.search, {"top_k": 100}),
+    "ten hits by probability": (Corpus.search, {"top_k": 10, "order": "probability"}),
+    "mining": (Corpus.mine, {"threshold": 0.5}),
 }
 
 
@@ -44,20 +46,22 @@ def main() -> None:
             info = corpus.info()
             result["passages"], result["token vectors"] = info.passages, info.pieces
             result[verifier] = {
-                name: measured(corpus, phrases, options) for name, options in SETTINGS.items()
+                name: measured(corpus, phrases, *setting) for name, setting in SETTINGS.items()
             }
         print(verifier, json.dumps(result[verifier], indent=1))
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def measured(corpus: Corpus, phrases: list[str], options: dict[str, Any]) -> dict[str, float]:
-    """Median milliseconds of a search without and with verifying, and their ratio."""
+def measured(
+    corpus: Corpus, phrases: list[str], find: Callable[..., object], options: dict[str, Any]
+) -> dict[str, float]:
+    """Median milliseconds of a call without and with verifying, and their ratio."""
     times: dict[bool, list[float]] = {False: [], True: []}
     for phrase in phrases:
-        corpus.search(phrase, verify=True, **options)  # warm
+        find(corpus, phrase, verify=True, **options)  # warm
         for verify in (False, True) * ROUNDS:
             began = time.perf_counter()
-            corpus.search(phrase, verify=verify, **options)
+            find(corpus, phrase, verify=verify, **options)
             times[verify].append(1000 * (time.perf_counter() - began))
     without, with_it = (statistics.median(times[verify]) for verify in (False, True))
     return {

@@ -25,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("contrasts", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--rows", type=int, default=5_000)
+    parser.add_argument("--rows", type=int, default=16_000)
     parser.add_argument("--model", default=None)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

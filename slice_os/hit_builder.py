@@ -10,9 +10,11 @@ import numpy as np
 
 from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
+from slice_os.countering import nearer_counter
+from slice_os.passages import word_vectors
 from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
-from slice_os.results import Context, Extent, Hit
+from slice_os.results import Context, Extent, Hit, UnreadHit
 from slice_os.scoring import PassageScorer, span_offsets
 from slice_os.search_options import CLAUSE, SENTENCE, SPAN
 from slice_os.span_choice import Borders
@@ -48,6 +50,8 @@ class HitBuilder:
     ) -> Iterator[Hit]:
         """The hits of one phrase, by position; they never overlap.
 
+        Words that are nearer to a counter-phrase are no hit.
+
         If several are in one clause, sentence or turn, and hits are as wide as these, only the
         best of them is one.
 
@@ -61,13 +65,15 @@ class HitBuilder:
         spans = self._scorer.best_spans(row, threshold, limit, self._borders)
         chosen: list[tuple[Extent, ScoredSpan]] = []
         for span in sorted(spans, key=lambda span: -span.cosine):
+            if self._countered(span):
+                continue
             shown = self._shown(span)
             if all(shown.end <= other.start or other.end <= shown.start for other, _ in chosen):
                 chosen.append((shown, span))
         for shown, span in sorted(chosen, key=lambda pair: pair[0].start):
             start, end = span_offsets(self._passage.encoded, span)
             metadata = self._passage.encoded.metadata
-            yield Hit(
+            hit = Hit(
                 phrase=self._query.phrases.texts[row],
                 doc_id=self._passage.doc_id,
                 start=shown.start,
@@ -85,6 +91,7 @@ class HitBuilder:
                 turn=own_extent(self._places.turns, start, end),
                 span=None if self._query.unit == SPAN else Extent(start, end),
             )
+            yield self._unread(hit, span) if self._query.word_vectors else hit
 
     @cached_property
     def _places(self) -> Places:
@@ -102,6 +109,19 @@ class HitBuilder:
         sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
         hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
+
+    def _unread(self, hit: Hit, span: ScoredSpan) -> UnreadHit:
+        words = self._passage.encoded.words[span.word : span.word + span.words, 2:]
+        return UnreadHit.of(hit, word_vectors(self._passage.encoded.vectors, words))
+
+    def _countered(self, span: ScoredSpan) -> bool:
+        """Whether a counter-phrase is nearer to a span than every phrase."""
+        if self._query.counters is None:
+            return False
+        words = self._passage.encoded.words[span.word : span.word + span.words]
+        vector = self._passage.encoded.vectors[words[0, 2] : words[-1, 3]].sum(axis=0)
+        near = self._query.phrases.vectors @ vector
+        return nearer_counter(near, self._query.counters @ vector) is not None
 
     def _shown(self, span: ScoredSpan) -> Extent:
         """The unit of the query around a span, as far as the passage goes."""

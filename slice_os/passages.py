@@ -54,6 +54,23 @@ def joined(passage: EncodedPassage) -> EncodedPassage:
     return replace(passage, words=words, vectors=sums)
 
 
+def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
+    """Unit vectors of words.
+
+    Args:
+        vectors: ``(n_pieces, dimension)`` of pieces, or of stretches as `joined` returns them.
+        words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
+
+    Returns:
+        ``(n_words, dimension)`` float32.
+    """
+    sums = np.array([vectors[first:last].sum(axis=0) for first, last in words.tolist()])
+    sums = sums.reshape(len(words), vectors.shape[1])
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    units: FloatArray = (sums / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return units
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
     """Consecutive passages of a document, in order; a long document comes in several parts.

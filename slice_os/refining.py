@@ -11,7 +11,7 @@ from slice_os.errors import InputError
 from slice_os.mining import check_page
 from slice_os.model import CALIBRATION_FILE
 from slice_os.page import PageRequest
-from slice_os.results import Hit, Hits
+from slice_os.results import Hit, Hits, UnreadHit
 from slice_os.search_options import (
     BY_PROBABILITY,
     LOW_THRESHOLD,
@@ -49,6 +49,11 @@ class Refinement:
             raise InputError(f"no order {self.order!r}; there are {', '.join(ORDERS)}")
 
     @property
+    def verifies(self) -> bool:
+        """Whether a verifier reads the hits; it then wants the vectors of their words."""
+        return self.verifier is not None
+
+    @property
     def needs_probability(self) -> bool:
         """Whether the probability decides which hits there are, or where."""
         return self.min_probability is not None or self.order == BY_PROBABILITY
@@ -81,15 +86,21 @@ class Refinement:
         """
         if not self.needs_probability:
             return replace(hits, items=tuple(self.each(hits)))
-        first = self.all(hits[:REFINED])
+        first = self.all(hits[:REFINED], hits.threshold, hits.exhaustive)
         refined = (*first, *self.each(hits[REFINED:]))
         return replace(first, items=refined[wanted.offset : wanted.end])
 
-    def all(self, hits: Hits) -> Hits:
-        """Hits that are all there, refined and in order."""
+    def all(self, hits: Iterable[Hit], threshold: float | None, exhaustive: bool) -> Hits:
+        """Every hit, refined and in order.
+
+        Args:
+            hits: as they come.
+            threshold: that they were found with.
+            exhaustive: whether every passage was scored.
+        """
         refined = self.each(hits)
         items = tuple(ordered(refined, self.order) if self.order else refined)
-        return replace(hits, items=items, min_probability=self.min_probability)
+        return Hits(items, threshold, exhaustive, self.min_probability)
 
     def each(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits one by one as they come, verified and cut."""
@@ -111,8 +122,8 @@ def refinement(
     Args:
         encoder: what makes the hits.
         verifier: the one to use; None for the bundled one.
-        verify: whether to verify; None to do so with a verifier that is given or, if the
-            probability decides, with the bundled one if it was fitted to this encoder.
+        verify: whether to verify; None to do so with a verifier that is given, or with the bundled
+            one if it was fitted to this encoder.
         min_probability: least probability of a hit; None for any.
         order: ``score`` or ``probability``; None to leave hits as they come.
 
@@ -120,10 +131,7 @@ def refinement(
         InputError: if the hits have no probability, but it is to decide.
         ModelError: if there is no verifier, but one is wanted.
     """
-    plain = Refinement(None, min_probability, order)
-    if verify is None and verifier is None and not plain.needs_probability:
-        return plain
-    made = replace(plain, verifier=chosen_verifier(verify, verifier, encoder))
+    made = Refinement(chosen_verifier(verify, verifier, encoder), min_probability, order)
     if made.needs_probability and made.verifier is None and encoder.calibration is None:
         raise InputError(
             f"hits of {encoder.card.name} have no probability: it has no {CALIBRATION_FILE}; "
@@ -138,7 +146,10 @@ def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
     while batch := list(islice(rest, _BATCH)):
         verdicts = verifier.check([claim_of(hit) for hit in batch])
         for hit, verdict in zip(batch, verdicts, strict=True):
-            yield replace(hit, probability=verdict.probability, reasons=verdict.reasons)
+            if isinstance(hit, UnreadHit):
+                yield hit.read(verdict.probability, verdict.reasons)
+            else:
+                yield replace(hit, probability=verdict.probability, reasons=verdict.reasons)
 
 
 def ordered(hits: Iterable[Hit], order: str) -> list[Hit]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from slice_os.arrays import FloatArray
 
 # Fields with another name in JSON.
 _NAMES = {"context": "passage"}
@@ -166,6 +168,28 @@ class Hit:
         hints = {json_name: hint for _, json_name, hint in _hit_fields()}
         named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
         return tuple(columns_of(named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadHit(Hit):
+    """A hit on its way to a verifier.
+
+    Attributes:
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span.
+    """
+
+    word_vectors: FloatArray = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, hit: Hit, word_vectors: FloatArray) -> UnreadHit:
+        """A hit with the vectors of its words."""
+        kept = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+        return cls(**kept, word_vectors=word_vectors)
+
+    def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
+        """The hit with what the verifier says, without the vectors."""
+        kept = {one.name: getattr(self, one.name) for one in fields(Hit)}
+        return Hit(**{**kept, "probability": probability, "reasons": reasons})
 
 
 @cache

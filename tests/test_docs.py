@@ -22,7 +22,13 @@ REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "demo/*.md", "examples/*.md", "slice_os/models/*/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "demo/*.md",
+        "examples/**/*.md",
+        "slice_os/models/*/*.md",
+    )
     for path in REPOSITORY.glob(pattern)
 )
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Claim, Corpus, Document, InputError, SpanEncoder, Verdict, scan
-from slice_os.results import Context, Hit
+from slice_os.arrays import FloatArray
+from slice_os.encoder import PieceRange
+from slice_os.mining import make_query, search
+from slice_os.results import Context, Hit, Hits
 from slice_os.verifier.claims import claim_of
+from slice_os.verifier.wording.alignment import AlignmentVerifier
 
 PHRASE = "I want to cancel my subscription"
 TEXTS = [
@@ -196,9 +201,41 @@ class TestBundledVerifier:
         assert (hits["01"].probability or 0) < (hits["00"].probability or 0)
         assert hits["01"].reasons == ("negated here",)
 
-    def test_reads_where_the_probability_decides(self, store: Path, encoder: SpanEncoder) -> None:
+    def test_reads_by_default(self, store: Path, encoder: SpanEncoder) -> None:
         with Corpus(store, encoder) as corpus:
-            verified = corpus.search(PHRASE, top_k=10, verify=True)
-            assert corpus.search(PHRASE, top_k=10) != verified
+            verified = corpus.search(PHRASE, top_k=10)
+            assert corpus.search(PHRASE, top_k=10, verify=True) == verified
+            assert corpus.search(PHRASE, top_k=10, verify=False) != verified
             ordered = corpus.search(PHRASE, top_k=50, order="probability")
             assert {hit.probability for hit in verified} <= {hit.probability for hit in ordered}
+
+    def test_reads_the_vectors_of_the_store(
+        self, store: Path, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with Corpus(store, encoder) as corpus:
+            unread = corpus.search(PHRASE, top_k=10, verify=False)
+            corpus.search(PHRASE, top_k=1)
+            calls: list[list[PieceRange]] = []
+            encode = encoder.encode_ranges
+
+            def counted(ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
+                calls.append([*ranges])
+                return encode(calls[-1])
+
+            monkeypatch.setattr(encoder, "encode_ranges", counted)
+            hits = corpus.search(PHRASE, top_k=10)
+            assert len(calls) == 1  # the phrase, to search with
+            assert {type(hit) for hit in hits} == {Hit}
+        anew = AlignmentVerifier(encoder).check([claim_of(hit) for hit in unread])
+        stored = AlignmentVerifier(encoder).check(
+            [replace(claim_of(hit), cosine=None) for hit in with_vectors(store, encoder)]
+        )
+        assert [one.reasons for one in stored] == [one.reasons for one in anew]
+        given = [one.probability for one in stored]
+        assert given == pytest.approx([one.probability for one in anew], abs=0.15)
+
+
+def with_vectors(store: Path, encoder: SpanEncoder) -> Hits:
+    query = make_query(encoder, PHRASE, word_vectors=True)
+    with Corpus(store, encoder) as corpus:
+        return search(corpus.store, query)

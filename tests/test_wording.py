@@ -12,9 +12,10 @@ from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.alignment import AlignmentVerifier, read_weights
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
-from slice_os.verifier.wording.cues import asks, denials
+from slice_os.verifier.wording.cues import asks
+from slice_os.verifier.wording.denying import denials, denied_words
 from slice_os.verifier.wording.pairs import converse, opposite
-from slice_os.verifier.wording.reading import read_claims
+from slice_os.verifier.wording.reading import ClaimReader
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,26 @@ def test_denials_are_counted_without_idioms() -> None:
     assert denials("he never said he wouldn't") == (2, 0)
     assert denials("she refused to come") == (0, 1)
     assert denials("no fewer than ten, no doubt") == (0, 0)
+    assert denials("no, thank you, I can't wait, it is not bad") == (0, 0)
+    assert denials("including without limitation, without undue delay") == (0, 0)
+    assert denials("neither the buyer nor the seller pays") == (1, 0)
+    assert denials("I no longer live there") == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("someone used my card without my permission", {"permission"}),
+        ("the parcel hasn't arrived yet", {"arrived"}),
+        ("he isn't entitled to withhold payment", {"withhold"}),
+        ("they refuse to refund me", {"refund", "refuse"}),
+        ("the fee is unrefundable", {"fee", "unrefundable"}),
+        ("I said no", {"said"}),
+    ],
+)
+def test_denials_are_about_words(text: str, denied: set[str]) -> None:
+    assert denied <= denied_words(text)
+    assert "card" not in denied_words(text)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +81,9 @@ def test_denials_are_counted_without_idioms() -> None:
         ("my card is blocked", "? I wonder", True),
         ("could you check whether it is blocked", "", True),
         ("my card is blocked", ". Is it?", False),
+        ("and shall automatically renew for one year", "", False),
+        ("is automatically renewed", "", False),
+        ("is breakfast included", "", True),
     ],
 )
 def test_questions_are_told_from_statements(text: str, after: str, asked: bool) -> None:
@@ -78,6 +102,10 @@ def test_words_have_opposites_and_converses() -> None:
     ("phrase", "text", "reason"),
     [
         ("I will go to another shop", "I would never go to another shop", "negated here"),
+        ("someone used my card without permission", "she had permission", "not negated here"),
+        ("I no longer live there", "I live there", "not negated here"),
+        ("they refuse to refund me", "they refunded me", "not negated here"),
+        ("the price is affordable", "it is unaffordable", "affordable ≠ unaffordable"),
         ("payment within 30 days", "payment within 90 days", "30 days ≠ 90 days"),
         ("my card is blocked", "is my card blocked?", "asks, does not say"),
         ("the Buyer indemnifies the Seller", "the Seller indemnifies the Buyer", "other way round"),
@@ -90,7 +118,7 @@ def test_words_have_opposites_and_converses() -> None:
 def test_reasons_name_what_differs(
     encoder: SpanEncoder, phrase: str, text: str, reason: str
 ) -> None:
-    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text.rstrip("?")))])
+    (reading,) = ClaimReader(encoder).read([Claim(phrase, text, 0, len(text.rstrip("?")))])
     assert reason in compare_wording(reading).reasons
 
 
@@ -102,10 +130,25 @@ def test_reasons_name_what_differs(
         ("the door is open", "the door is not shut"),
         ("within 14 days", "within two weeks"),
         ("I did not pay", "I never paid"),
+        ("someone used my card without permission", "a stranger paid with my card"),
+        ("someone used my card without permission", "somebody charged my card without asking me"),
+        ("I won't stay unless you pay", "I will stay if you pay"),
+        ("neither of us can come", "we both can't make it"),
+        ("the app fails to load", "the app does not load"),
+        ("I no longer live there", "I don't live there anymore"),
+        ("they refuse to refund me", "they won't give me my money back"),
+        ("he denies that he took it", "he says he did not take it"),
+        ("I can't wait to see you", "I'm looking forward to seeing you"),
+        ("I want to cancel my subscription", "i want to cancel"),
+        ("I want to cancel my subscription", "i want to cancel my plan"),
+        ("it doesn't work", "it ain't working"),
+        ("I am unable to log in", "I cannot log in"),
+        ("the parcel hasn't arrived", "I'm still waiting for the parcel"),
+        ("information must be kept secret", "the recipient shall not disclose information"),
     ],
 )
 def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, text: str) -> None:
-    (reading,) = read_claims(encoder, [Claim(phrase, text, 0, len(text))])
+    (reading,) = ClaimReader(encoder).read([Claim(phrase, text, 0, len(text))])
     compared = compare_wording(reading)
     assert compared.reasons == ()
     assert compared.features.shape == (len(FEATURES),)
@@ -113,7 +156,7 @@ def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, te
 
 def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:
     text = "Well, I would never go to another provider."
-    (reading,) = read_claims(encoder, [Claim("I will change provider", text, 19, 42)])
+    (reading,) = ClaimReader(encoder).read([Claim("I will change provider", text, 19, 42)])
     assert "negated here" in compare_wording(reading).reasons
 
 

@@ -25,7 +25,7 @@ threshold_option = click.option(
 verify_option = click.option(
     "--verify/--no-verify",
     default=None,
-    help="Let the verifier read each hit for its probability; by default if that decides.",
+    help="Let the verifier read each hit for its probability; by default if it knows the model.",
 )
 min_probability_option = click.option(
     "--min-probability",
@@ -49,6 +49,15 @@ file_option = click.option(
     metavar="FILE",
     help="Write the hits to this file instead, as .jsonl, .csv, .xlsx, .parquet, or as "
     "a report in .html.",
+)
+
+
+counter_phrases_option = click.option(
+    "--not",
+    "counter_phrases",
+    multiple=True,
+    metavar="PHRASE",
+    help="Leave out hits that are nearer to this phrase; repeatable.",
 )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.filters import Filter
+from slice_os.filters import Filter, parse_where
+from slice_os.mining import make_query, mine
 from slice_os.refining import Refinement
 from slice_os.results import Hit
 from slice_os.search_options import LOW_THRESHOLD, SPAN, check_unit
@@ -66,13 +67,10 @@ def mine_phrases(
 
     They are not verified yet: only those that `assign` leaves need it.
     """
-    return corpus.iter_mine(
-        wordings(rule.topic for rule in rules),
-        threshold=least_cosine(rules, corpus.encoder, refine),
-        where=where,
-        exhaustive=exhaustive,
-        verify=False,
-    )
+    texts = wordings(rule.topic for rule in rules)
+    least = least_cosine(rules, corpus.encoder, refine)
+    query = make_query(corpus.encoder, texts, parse_where(where), word_vectors=refine.verifies)
+    yield from mine(corpus.store, query, threshold=least, exhaustive=exhaustive)
 
 
 def make_rules(topics: Sequence[Topic], encoder: SpanEncoder, unit: str = SPAN) -> list[Rule]:

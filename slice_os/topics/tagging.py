@@ -42,9 +42,9 @@ class TopicTagger:
     ) -> None:
         self._encoder = encoder
         self._rules = make_rules(topics, encoder)
-        self._query = make_query(encoder, wordings(topics))
-        self._cosines = span_cosines(self._rules, encoder)
         self._refine = refinement(encoder, verify=verify)
+        self._query = make_query(encoder, wordings(topics), word_vectors=self._refine.verifies)
+        self._cosines = span_cosines(self._rules, encoder)
         self._least = least_cosine(self._rules, encoder, self._refine)
         self._exclusive = exclusive
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import ModelError
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.combined import COMBINATION, read_combination
+from slice_os.verifier.combined import COMBINATION, Combination, read_combination
 from slice_os.verifier.opening import COMBINED, open_verifier
 
 
@@ -29,14 +29,19 @@ def chosen_verifier(
         return None
     if verifier is not None:
         return verifier
-    if not COMBINATION.is_file():
+    combination = _combination()
+    if combination is None:
         if verify:
             raise ModelError("no verifier is bundled; give one, or do not verify")
         return None
-    combination = read_combination()
     if verify is None and combination.encoder_id != encoder.card.encoder_id:
         return None
     return _bundled(encoder)
+
+
+@cache
+def _combination() -> Combination | None:
+    return read_combination() if COMBINATION.is_file() else None
 
 
 @lru_cache(maxsize=2)

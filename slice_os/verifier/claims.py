@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from slice_os.results import Hit
+from slice_os.arrays import FloatArray
+from slice_os.results import Hit, UnreadHit
 from slice_os.sentences import sentence_ends
 
 
@@ -21,6 +22,8 @@ class Claim:
         start: first code point of the words in ``text``.
         end: one past the last.
         prior: the probability that the cosine gives; None if there is none.
+        cosine: of phrase and words; None if nobody knows it yet.
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words; None if nobody has them.
     """
 
     phrase: str
@@ -28,6 +31,8 @@ class Claim:
     start: int
     end: int
     prior: float | None = None
+    cosine: float | None = None
+    word_vectors: FloatArray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +58,18 @@ class Verifier(Protocol):
 
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
-    span = hit.span or hit
-    within = hit.sentence
+    span, context, within = hit.span or hit, hit.context, hit.sentence
     if within is None:
-        start, text = hit.context.start, hit.context.text
-        return claim_in(hit.phrase, text, span.start - start, span.end - start, hit.probability)
-    text = hit.context.text[within.start - hit.context.start : within.end - hit.context.start]
-    return Claim(
-        hit.phrase, text, span.start - within.start, span.end - within.start, hit.probability
-    )
+        begin = context.start
+        claim = claim_in(
+            hit.phrase, context.text, span.start - begin, span.end - begin, hit.probability
+        )
+    else:
+        begin = within.start
+        text = context.text[begin - context.start : within.end - context.start]
+        claim = Claim(hit.phrase, text, span.start - begin, span.end - begin, hit.probability)
+    vectors = hit.word_vectors if isinstance(hit, UnreadHit) else None
+    return replace(claim, cosine=hit.cosine, word_vectors=vectors)
 
 
 def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None = None) -> Claim:

@@ -78,11 +78,12 @@ def evaluate(*arguments: str) -> list[dict[str, Any]]:
 
 
 class TestData:
-    def test_takes_phrases_first_and_then_labels(self, tmp_path: Path) -> None:
+    def test_takes_phrases_at_even_distances_and_then_labels(self, tmp_path: Path) -> None:
         data = read_topic_set(write_set(tmp_path / "own.jsonl"), 2, 3)
         assert data.topics == tuple(TOPICS)
-        assert data.phrases[0] == tuple(TOPICS["cancel"][:2])
-        assert [one.text for one in data.labelled[:3]] == TOPICS["cancel"][2:5]
+        texts = TOPICS["cancel"]
+        assert data.phrases[0] == (texts[0], texts[3])
+        assert [one.text for one in data.labelled[:3]] == [texts[1], texts[2], texts[4]]
         assert len(data.documents) == 9
         assert [one.topic for one in data.documents].count(None) == 3
 
@@ -92,7 +93,8 @@ class TestData:
             row = {"text": "Please  END my plan", "topic": "refund", "part": "test"}
             stream.write(json.dumps(row) + "\n")
         data = read_topic_set(path, 2, 3)
-        assert data.phrases[0] == (TOPICS["cancel"][0], TOPICS["cancel"][2])
+        kept = [text for text in TOPICS["cancel"][:6] if text != "please end my plan"]
+        assert data.phrases[0] == (kept[0], kept[2])
 
     @pytest.mark.parametrize(
         ("line", "message"),
@@ -160,6 +162,7 @@ class TestScoring:
         PhraseVectors({"a": 0, "b": 1, "c": 2, "d": 3}, np.eye(4, dtype=np.float32)),
         np.array([[0.9, 0.5, 0.8, 0.1], [0.3, 0.6, 0.4, 0.7]], dtype=np.float32),
         np.ones((2, 4), dtype=np.uint8),
+        np.array([[0.2, 0.4, 0.6, 0.0], [0.2, 0.2, 0.2, 0.7]], dtype=np.float32),
     )
     GOLD = np.zeros((2, 2), dtype=bool)
 
@@ -174,6 +177,12 @@ class TestScoring:
         assert self.scores("cosine", *topics) == [[0.9, 0.6], [0.8, 0.7]]
         assert self.scores("two best phrases", *topics) == [[0.7, 0.45], [0.45, 0.55]]
         assert self.scores("cosine, nearest topic", *topics) == [[0.9, none], [none, 0.7]]
+        alone = PhraseTopic("one", ("a",)), PhraseTopic("two", ("d",), threshold=0.1)
+        # .3 · .9 + .7 · .2 = .41, and .1 · .3 - .1 of the other topic
+        assert self.scores("span and whole text, nearest topic", *alone) == [
+            [pytest.approx(0.41 + 0.07 * 0.3, abs=1e-3), none],
+            [none, pytest.approx(0.6 - 0.23 * 0.3, abs=1e-3)],
+        ]
 
     def test_phrases_near_other_topics_lose(self) -> None:
         vectors = np.array([[1, 0], [0, 1], [1, 0], [1, 0]], dtype=np.float32)
@@ -181,6 +190,7 @@ class TestScoring:
             PhraseVectors(self.SPANS.phrases.columns, vectors),
             self.SPANS.cosines,
             self.SPANS.words,
+            self.SPANS.whole,
         )
         topics = [PhraseTopic(name, (name,)) for name in "abc"]
         # a and c are alike: their cosines with others are 1 and 0.
@@ -205,7 +215,8 @@ class TestHarness:
             "--data", str(data), "--tune", str(other), "--phrases", "3", "--labels", "2"
         )
         by_key = {(row["score"], row["labels"]): row for row in rows}
-        assert len(by_key) == len(SCORINGS) * 2
+        assert len(by_key) == len(SCORINGS) * 2 + 1
+        assert by_key["as topics learn", 2]["f1"] > 0.6
         plain = by_key["cosine", 0]
         assert plain["map"] > 0.9
         assert plain["f1"] <= plain["f1_best_one"] <= plain["f1_best_each"]

@@ -45,7 +45,7 @@ class TopicSet:
     Attributes:
         name: of the set.
         topics: in order.
-        phrases: of each topic, the first ones of the training part.
+        phrases: of each topic, from the training part, at even distances.
         labelled: further texts of the training part, for labels.
         documents: the test part.
         files: what it was read from, the training part first; one file may hold both.
@@ -96,15 +96,21 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
             raise OWN.malformed(path, f"topic {topic!r} has fewer than {n_phrases} training texts")
     if len(topics) < 2:
         raise OWN.malformed(path, "has fewer than two topics")
-    phrases = tuple(tuple(by_topic[topic][:n_phrases]) for topic in topics)
+    chosen = {topic: _spread(by_topic[topic], n_phrases) for topic in topics}
     labelled = tuple(
         TopicText(text, topic)
         for topic, texts in by_topic.items()
-        for text in texts[n_phrases if topic else 0 :][:n_labelled]
+        for text in [one for one in texts if one not in chosen.get(topic or "", ())][:n_labelled]
     )
     known = set(topics)
     documents = tuple(one for one in test if one.topic is None or one.topic in known)
+    phrases = tuple(chosen[topic] for topic in topics)
     return TopicSet(path.name.split(".")[0], topics, phrases, labelled, documents, files)
+
+
+def _spread(texts: Sequence[str], number: int) -> tuple[str, ...]:
+    """Texts at even distances: neighbours are often alike."""
+    return tuple(texts[place * len(texts) // number] for place in range(number))
 
 
 Parts = tuple[tuple[Path, ...], Sequence[TopicText], Sequence[TopicText]]

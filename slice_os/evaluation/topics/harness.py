@@ -17,7 +17,7 @@ from slice_os.evaluation.measures import Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.stats import mean_interval
 from slice_os.evaluation.topics.data import TopicSet, TopicText, read_topic_set, texts_of
-from slice_os.evaluation.topics.learning import learned
+from slice_os.evaluation.topics.learning import Learner, add_labels, as_topics_learn, learned
 from slice_os.evaluation.topics.measures import (
     Flags,
     Scored,
@@ -33,6 +33,8 @@ from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors, best_span
 PHRASES, LABELLED = 5, 20
 # Of the sets that choose the threshold, so many parts of the topics are left out in turn.
 _FOLDS = 4
+# What `slice-os topics learn` works with.
+_LEARNING = "cosine, nearest topic"
 
 MEASURES: tuple[Measure[Scored], ...] = (
     Measure(
@@ -110,9 +112,13 @@ def run(
         for scoring in SCORINGS:
             if calibration is None and "probability" in scoring.name:
                 continue
-            steps = (None, labels) if labels else (None,)
-            for n_labels in steps:
-                found, threshold = _after(task, others, scoring, calibration, n_labels)
+            steps: list[tuple[str, int | None, Learner]] = [(scoring.name, None, add_labels)]
+            if labels:
+                steps.append((scoring.name, labels, add_labels))
+            if labels and encoder.spans and scoring.name == _LEARNING:
+                steps.append(("as topics learn", labels, as_topics_learn(encoder.spans)))
+            for name, n_labels, learner in steps:
+                found, threshold = _after(task, others, scoring, calibration, n_labels, learner)
                 cells = measured(MEASURES, found)
                 if threshold is not None:
                     f1 = f1_at(found.scores, found.gold, threshold)
@@ -127,7 +133,7 @@ def run(
                 rows.append(
                     {
                         "encoder": encoder.name,
-                        "score": scoring.name,
+                        "score": name,
                         "labels": n_labels or 0,
                         **cells,
                     }
@@ -150,10 +156,13 @@ def run(
             "or for each topic, that is best on the test part, which nobody knows beforehand.",
             "cosine: of the best span; probability: of that span, by the model's calibration; "
             "normalised: the cosine less half of the phrase's mean cosine with the five nearest "
-            "phrases of other topics, and a soft maximum over the topic's phrases.",
+            "phrases of other topics, and a soft maximum over the topic's phrases; span and whole "
+            "text: as normalised, of 0.3 times the cosine of the span and 0.7 times that of the "
+            "whole text, less 0.3 times the score of the next best topic.",
             "nearest topic: a document has the topic with the best score alone, or none. labels: "
             "so many texts of the training part were labelled for each topic, the least certain "
-            "first; right ones became phrases, wrong ones counter-phrases.",
+            "first; right ones became phrases, wrong ones counter-phrases. as topics learn: what "
+            "`slice-os topics learn --exclusive` makes of the labels, with cosines.",
         ),
         keys=("labels",),
         main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),
@@ -177,6 +186,7 @@ def _after(
     scoring: Scoring,
     calibration: Calibration | None,
     n_labels: int | None,
+    learner: Learner,
 ) -> tuple[Scored, float | None]:
     """Scores after so many labels for each topic, and the threshold chosen on other sets."""
 
@@ -191,7 +201,8 @@ def _after(
     def taught(one: Task) -> list[PhraseTopic]:
         of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold, calibration)
         asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
-        return learned(one.topics, one.pool, of_pool.ranking, one.pool_gold, asked_at, n_labels)
+        answers = (of_pool.ranking, one.pool_gold, asked_at, n_labels)
+        return learned(one.topics, one.pool, *answers, learner)
 
     after = [scored(one, taught(one)) for one in others]
     return scored(task, taught(task)), one_threshold(after) if others else None

@@ -9,8 +9,12 @@ from typing import TypeAlias
 import numpy as np
 
 from slice_os.arrays import FloatArray
+from slice_os.encoder import SpanEncoder
 from slice_os.evaluation.topics.measures import Flags
 from slice_os.evaluation.topics.scoring import PhraseTopic
+from slice_os.topics.labels import Label
+from slice_os.topics.learning import learn
+from slice_os.topics.topic import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,29 @@ def add_labels(topic: PhraseTopic, labels: Sequence[TopicLabel]) -> PhraseTopic:
     return replace(topic, phrases=phrases, counter_phrases=counter_phrases)
 
 
+def as_topics_learn(encoder: SpanEncoder) -> Learner:
+    """What `slice-os topics learn --exclusive` makes of labels, with the topic's own threshold."""
+
+    def learner(topic: PhraseTopic, labels: Sequence[TopicLabel]) -> PhraseTopic:
+        given = Topic(topic.name, topic.phrases)
+        answers = [Label(topic.name, label.text, label.right) for label in labels]
+        made = learn(given, answers, encoder, exclusive=True, verify=False)
+        phrases = (label.text for label in labels if _plain(label.text) in made.phrases)
+        against = (label.text for label in labels if _plain(label.text) in made.counter_phrases)
+        return PhraseTopic(
+            topic.name,
+            tuple(dict.fromkeys((*topic.phrases, *phrases))),
+            tuple(dict.fromkeys(against)),
+            made.threshold or 0.0,
+        )
+
+    return learner
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
 def learned(
     topics: Sequence[PhraseTopic],
     texts: Sequence[str],
@@ -41,7 +68,7 @@ def learned(
     gold: Flags,
     threshold: float,
     n_labels: int,
-    learn: Learner = add_labels,
+    learner: Learner = add_labels,
 ) -> list[PhraseTopic]:
     """Topics after labels for the texts that are least certain, nearest to the threshold.
 
@@ -52,11 +79,11 @@ def learned(
         gold: ``(n_topics, n_texts)`` what the person answers.
         threshold: of the scores.
         n_labels: answers for each topic.
-        learn: what is done with them.
+        learner: what is done with them.
     """
     found = []
     for topic, row, right in zip(topics, scores, gold, strict=True):
         asked = np.argsort(np.abs(row - threshold), kind="stable")[:n_labels].tolist()
         labels = [TopicLabel(texts[place], bool(right[place])) for place in asked]
-        found.append(learn(topic, labels))
+        found.append(learner(topic, labels))
     return found

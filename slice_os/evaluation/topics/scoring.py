@@ -15,6 +15,7 @@ from slice_os.words import find_words
 
 # Chosen on the training parts of Banking77 and Bitext's support intents.
 NEIGHBOURS, NORMALISED, SHARPNESS = 5, 0.5, 10.0
+WHOLE, MARGIN = 0.7, 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,13 @@ class PhraseTopic:
         name: of the topic.
         phrases: wordings of it.
         counter_phrases: a document nearer to one of them is out.
+        threshold: of its own, taken off its scores.
     """
 
     name: str
     phrases: tuple[str, ...]
     counter_phrases: tuple[str, ...] = ()
+    threshold: float = 0.0
 
 
 def cosine(
@@ -58,17 +61,19 @@ def normalised(
     Phrases that are near to many things lose half of their mean cosine with the nearest five,
     as in cross-domain similarity local scaling (Conneau et al. 2018).
     """
-    columns = [_columns(spans, one.phrases) for one in topics]
-    of_all = np.concatenate(columns)
-    owner = np.repeat(np.arange(len(columns)), [len(some) for some in columns])
-    vectors = spans.phrases.vectors[of_all]
-    similar = vectors @ vectors.T
-    similar[owner[:, None] == owner] = -np.inf
-    nearest = np.sort(similar, axis=1)[:, -NEIGHBOURS:]
-    others = np.isfinite(nearest)
-    levels = np.zeros(spans.cosines.shape[1], dtype=np.float32)
-    levels[of_all] = np.where(others, nearest, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
-    values: FloatArray = spans.cosines - NORMALISED * levels
+    values: FloatArray = spans.cosines - NORMALISED * _levels(spans, topics)
+    return values
+
+
+def with_whole(
+    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+) -> FloatArray:
+    """As `normalised`, with the cosine of the whole text counting more than that of the span.
+
+    An utterance is about one thing: words that its best span leaves out speak against it.
+    """
+    both = (1 - WHOLE) * spans.cosines + WHOLE * spans.whole
+    values: FloatArray = both - NORMALISED * _levels(spans, topics)
     return values
 
 
@@ -99,12 +104,14 @@ class Scoring:
         value: ``(n_documents, n_phrases)`` what a span is worth to a phrase.
         pool: makes the score of a topic from those of its phrases.
         exclusive: whether a document has the topic with the best score alone.
+        margin: share of the best score of another topic that is taken off.
     """
 
     name: str
     value: Callable[[BestSpans, Sequence[PhraseTopic], Calibration | None], FloatArray]
     pool: Callable[[FloatArray], FloatArray]
     exclusive: bool
+    margin: float = 0.0
 
     def scored(
         self,
@@ -123,6 +130,9 @@ class Scoring:
         """
         values = self.value(spans, topics, calibration)
         scores = np.stack([self.pool(values[:, _columns(spans, one.phrases)]) for one in topics])
+        scores = scores - np.array([[one.threshold] for one in topics], dtype=np.float32)
+        if self.margin:
+            scores = scores - self.margin * _ahead(scores)
         allowed = np.ones(scores.shape, dtype=bool)
         for row, one in enumerate(topics):
             if one.counter_phrases:
@@ -145,7 +155,31 @@ SCORINGS = (
     Scoring("cosine, nearest topic", cosine, best, exclusive=True),
     Scoring("two best phrases, nearest topic", cosine, top_two, exclusive=True),
     Scoring("normalised, nearest topic", normalised, soft_best, exclusive=True),
+    Scoring("span and whole text, nearest topic", with_whole, soft_best, True, MARGIN),
 )
+
+
+def _levels(spans: BestSpans, topics: Sequence[PhraseTopic]) -> FloatArray:
+    """``(n_phrases,)`` mean cosine of each phrase with the nearest ones of other topics."""
+    columns = [_columns(spans, one.phrases) for one in topics]
+    of_all = np.concatenate(columns)
+    owner = np.repeat(np.arange(len(columns)), [len(some) for some in columns])
+    vectors = spans.phrases.vectors[of_all]
+    similar = vectors @ vectors.T
+    similar[owner[:, None] == owner] = -np.inf
+    nearest = np.sort(similar, axis=1)[:, -NEIGHBOURS:]
+    others = np.isfinite(nearest)
+    levels = np.zeros(spans.cosines.shape[1], dtype=np.float32)
+    levels[of_all] = np.where(others, nearest, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
+    return levels
+
+
+def _ahead(scores: FloatArray) -> FloatArray:
+    """The best score of another topic, for each topic and document."""
+    first = scores.argmax(axis=0)
+    second, best = np.sort(scores, axis=0)[-2:]
+    others: FloatArray = np.where(np.arange(len(scores))[:, None] == first, second, best)
+    return others
 
 
 def _columns(spans: BestSpans, texts: Sequence[str]) -> IntArray:

@@ -38,15 +38,17 @@ class BestSpans:
         phrases: what they were found for, a column each.
         cosines: ``(n_documents, n_phrases)``.
         words: ``(n_documents, n_phrases)`` number of words of the span.
+        whole: ``(n_documents, n_phrases)`` cosines of the whole documents.
     """
 
     phrases: PhraseVectors
     cosines: FloatArray
     words: npt.NDArray[np.uint8]
+    whole: FloatArray
 
     def rows(self, chosen: slice) -> BestSpans:
         """Those of some of the documents."""
-        return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen])
+        return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen], self.whole[chosen])
 
 
 def phrase_vectors(encoder: TextEncoder, *blocks: Sequence[str]) -> PhraseVectors:
@@ -88,11 +90,14 @@ def best_spans(
     """
     cosines = np.full((len(documents), len(phrases.columns)), -1, dtype=np.float32)
     words = np.ones((len(documents), len(phrases.columns)), dtype=np.uint8)
+    whole = np.zeros(cosines.shape, dtype=np.float32)
     encoded = track(encoder.tokens(documents), label, len(documents), progress)
     for row, (aligned, vectors) in enumerate(encoded):
         if len(aligned.words):
             cosines[row], words[row] = _best(vectors, aligned.words, phrases.vectors)
-    return BestSpans(phrases, cosines, words)
+            mean = vectors.mean(axis=0)
+            whole[row] = phrases.vectors @ (mean / max(float(np.linalg.norm(mean)), _TINY))
+    return BestSpans(phrases, cosines, words, whole)
 
 
 def _best(

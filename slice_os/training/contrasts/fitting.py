@@ -14,7 +14,7 @@ from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.wording.alignment import AlignmentWeights
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
-from slice_os.verifier.wording.reading import read_claims
+from slice_os.verifier.wording.reading import ClaimReader
 
 _BATCH = 64
 
@@ -32,12 +32,13 @@ def features_of(
         report: called with the number of rows done.
     """
     found = []
+    reader = ClaimReader(encoder)
     for start in range(0, len(rows), _BATCH):
         claims = [
             claim_in(row.phrase, row.text, row.start, row.end)
             for row in rows[start : start + _BATCH]
         ]
-        found += [compare_wording(one).features for one in read_claims(encoder, claims)]
+        found += [compare_wording(one).features for one in reader.read(claims)]
         report(len(found))
     return np.array(found)
 
@@ -49,8 +50,8 @@ def fit_alignment(
     provenance: str,
     *,
     hidden: int = 8,
-    penalty: float = 3e-3,
-    steps: int = 200,
+    penalty: float = 1e-3,
+    steps: int = 300,
     seed: int = 1,
 ) -> AlignmentWeights:
     """Fit the network by maximum likelihood.

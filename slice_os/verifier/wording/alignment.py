@@ -15,7 +15,7 @@ from slice_os.errors import ModelError
 from slice_os.model import check_size, read_json
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
-from slice_os.verifier.wording.reading import read_claims
+from slice_os.verifier.wording.reading import ClaimReader
 
 WEIGHTS = Path(__file__).with_name("weights.json")
 _SURE = 0.5
@@ -93,7 +93,7 @@ class AlignmentVerifier:
     """
 
     def __init__(self, encoder: SpanEncoder, weights: AlignmentWeights | None = None) -> None:
-        self._encoder = encoder
+        self._reader = ClaimReader(encoder)
         self._weights = weights or read_weights()
         if self._weights.encoder_id != encoder.card.encoder_id:
             raise ModelError(
@@ -105,7 +105,7 @@ class AlignmentVerifier:
         """A verdict for each claim, with what speaks against it; none depends on the others."""
         if not claims:
             return []
-        compared = [compare_wording(one) for one in read_claims(self._encoder, claims)]
+        compared = [compare_wording(one) for one in self._reader.read(claims)]
         odds = self._weights.log_odds(np.array([one.features for one in compared]))
         likely = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
         return [

@@ -8,7 +8,8 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
-from slice_os.verifier.wording.cues import CUES, asks, denials
+from slice_os.verifier.wording.cues import CUES, asks
+from slice_os.verifier.wording.denying import denials, denied_words
 from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.parties import PERSONS, Match, Order, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
@@ -16,6 +17,7 @@ from slice_os.verifier.wording.verbs import is_past
 
 _MATCHED = 0.55
 _PERMUTED = 0.7
+_SAME = 0.72
 _THIRD = (3, 4)
 _REASONS = {
     "denied": "negated here",
@@ -76,9 +78,10 @@ def compare_wording(reading: Reading) -> Comparison:
 
     denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
     kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
-    if denied.differs and opposites:  # "not shut" says "open"
+    within = sum(sum(denials(word)) for pair in opposites for word in pair)
+    if opposites and denied.differs ^ bool(within % 2):  # "not shut" says "open"
         opposites = []
-    elif denied.differs:
+    elif denied.differs and not opposites and _same_denied(texts, reading, similar):
         kinds.add("denied" if denied.span else "affirmed")
     if _exchanged(order, found["passive"].differs, found["from"].differs, _shared(reading)):
         kinds.add("exchanged")
@@ -125,11 +128,18 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         return []
     matches = []
     keys = [key(word) for word in reading.span]
+    taken: set[int] = set()
     for row, word in enumerate(reading.phrase):
         own = key(word)
-        equal = [place for place, other in enumerate(keys) if other == own]
-        choices = equal or range(len(keys))
+        # "I" and "my" of the phrase cannot both be the one "I" of the span.
+        equal = [place for place, other in enumerate(keys) if other == own and place not in taken]
+        equal = [place for place in equal if reading.span[place] == word] or equal
+        choices = equal or [place for place, other in enumerate(keys) if other != own]
+        if not choices:
+            continue
         best = max(choices, key=lambda place: float(similar[row, place]))
+        if equal:
+            taken.add(best)
         if equal or similar[row, best] >= _MATCHED:
             matches.append(Match(row, best, float(similar[row, best])))
     return matches
@@ -167,6 +177,20 @@ def _opposites(reading: Reading) -> list[tuple[str, str]]:
         for other in sorted(theirs - ours)
         if opposite(one, other) and not converse(one, other)
     ]
+
+
+def _same_denied(texts: tuple[str, str], reading: Reading, similar: FloatArray) -> bool:
+    """Whether the other text has what one of them denies, in the same words or nearly so.
+
+    Where it is only similar, as "working" and "down", the two may well say the same.
+    """
+    ours, theirs = denied_words(texts[0]), denied_words(texts[1])
+    return any(
+        similar[row, column] >= _SAME or key(word) == key(other)
+        for row, word in enumerate(reading.phrase)
+        for column, other in enumerate(reading.span)
+        if word in ours or other in theirs
+    )
 
 
 def _shared(reading: Reading) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "mis")
+_MOST_WORDS = 16_384
 _ENDING = re.compile(r"(?:ies|es|s|ed|d|ing|ly)\Z")
 
 
@@ -23,6 +24,7 @@ def _table(name: str) -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
+@lru_cache(_MOST_WORDS)
 def opposite(first: str, second: str) -> bool:
     """Whether two words in lower case are opposites, by the list or by a prefix that denies."""
     if first == second:
@@ -33,11 +35,13 @@ def opposite(first: str, second: str) -> bool:
     return len(shorter) > 3 and any(longer == prefix + shorter for prefix in _PREFIXES)
 
 
+@lru_cache(_MOST_WORDS)
 def converse(first: str, second: str) -> bool:
     """Whether two words tell the same with the parties exchanged, as "buy" and "sell"."""
     return first != second and _listed("converses.txt", first, second)
 
 
+@lru_cache(_MOST_WORDS)
 def stem(word: str) -> str:
     """A word without its regular ending."""
     cut = _ENDING.sub("", word)

@@ -10,11 +10,13 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.passages import word_vectors
 from slice_os.verifier.claims import Claim
-from slice_os.words import touched_words
+from slice_os.words import find_words, touched_words
 
 _BORDER = re.compile(r"[.;:!?\n,]")
 _WORDS_BEFORE = 5
+_MOST_PHRASES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +48,103 @@ class Reading:
     cosine: float
 
 
-def read_claims(encoder: SpanEncoder, claims: Sequence[Claim]) -> list[Reading]:
-    """Encode claims, each text once."""
-    texts = list(dict.fromkeys(one for claim in claims for one in (claim.phrase, claim.text)))
-    aligned = [encoder.align(text) for text in texts]
-    vectors = encoder.encode_ranges([PieceRange(one, 0, len(one.piece_ids)) for one in aligned])
-    encoded = dict(zip(texts, zip(aligned, vectors, strict=True), strict=True))
-    readings = []
-    for claim in claims:
-        (own, ours), (other, theirs) = encoded[claim.phrase], encoded[claim.text]
-        first, last = touched_words(other.words, claim.start, claim.end)
-        phrase, span = own.words, other.words[first:last]
-        opens, whole = _clause_start(claim.text, claim.start)
-        readings.append(
-            Reading(
-                tuple(claim.phrase[s:e].lower() for s, e in phrase[:, :2].tolist()),
-                tuple(claim.text[s:e].lower() for s, e in span[:, :2].tolist()),
-                claim.phrase.lower(),
-                claim.text[claim.start : claim.end].lower(),
-                claim.text[opens : claim.start].lower().lstrip(),
-                whole,
-                claim.text[claim.end :].lower(),
-                _means(ours, phrase[:, 2:]),
-                _means(theirs, span[:, 2:]),
-                _cosine(ours, phrase[:, 2:], theirs, span[:, 2:]),
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """An encoded text: ``(n_words, 4)`` words, and ``(n_pieces, dimension)`` vectors."""
+
+    words: IntArray
+    pieces: FloatArray
+
+    def within(self, start: int, end: int) -> _Words:
+        """The words that code points ``start:end`` touch."""
+        first, last = touched_words(self.words, start, end)
+        words = self.words[first:last]
+        pieces = self.pieces[words[0, 2] : words[-1, 3]] if len(words) else self.pieces[:0]
+        return _Words(words[:, :2], word_vectors(self.pieces, words[:, 2:]), pieces.sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """``(n, 2)`` words with their ``(n, dimension)`` unit vectors, and a vector of all of them."""
+
+    offsets: IntArray
+    vectors: FloatArray
+    whole: FloatArray
+
+
+class ClaimReader:
+    """Reads claims, and remembers phrases: a search has few, but many hits of each.
+
+    Args:
+        encoder: gives the vectors of words that claims do not have.
+    """
+
+    def __init__(self, encoder: SpanEncoder) -> None:
+        self._encoder = encoder
+        self._phrases: dict[str, _Words] = {}
+
+    def read(self, claims: Sequence[Claim]) -> list[Reading]:
+        """Claims ready to be compared; each text is encoded once."""
+        phrases = self._remembered([claim.phrase for claim in claims])
+        known = [_known_words(claim) for claim in claims]
+        unread = [claim.text for claim, span in zip(claims, known, strict=True) if span is None]
+        texts = self._encoded(unread) if unread else {}
+        return [
+            _reading(
+                claim,
+                phrases[claim.phrase],
+                texts[claim.text].within(claim.start, claim.end) if span is None else span,
             )
+            for claim, span in zip(claims, known, strict=True)
+        ]
+
+    def _remembered(self, phrases: Sequence[str]) -> dict[str, _Words]:
+        known = self._phrases
+        if new := [phrase for phrase in phrases if phrase not in known]:
+            encoded = self._encoded(new).items()
+            read = {phrase: text.within(0, len(phrase)) for phrase, text in encoded}
+            kept = known if len(known) + len(read) <= _MOST_PHRASES else {}
+            # Never changed, so that other threads can read it meanwhile.
+            self._phrases, known = {**kept, **read}, {**known, **read}
+        return known
+
+    def _encoded(self, texts: Sequence[str]) -> dict[str, _Text]:
+        unique = list(dict.fromkeys(texts))
+        aligned = [self._encoder.align(text) for text in unique]
+        vectors = self._encoder.encode_ranges(
+            [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
         )
-    return readings
+        return {
+            text: _Text(one.words, pieces)
+            for text, one, pieces in zip(unique, aligned, vectors, strict=True)
+        }
+
+
+def _known_words(claim: Claim) -> _Words | None:
+    """The words of a claim, if it has their vectors."""
+    if claim.word_vectors is None:
+        return None
+    words = find_words(claim.text)
+    first, last = touched_words(words, claim.start, claim.end)
+    if last - first != len(claim.word_vectors):  # very long words are cut when they are encoded
+        return None
+    return _Words(words[first:last], claim.word_vectors, claim.word_vectors.sum(axis=0))
+
+
+def _reading(claim: Claim, phrase: _Words, span: _Words) -> Reading:
+    opens, whole = _clause_start(claim.text, claim.start)
+    return Reading(
+        tuple(claim.phrase[s:e].lower() for s, e in phrase.offsets.tolist()),
+        tuple(claim.text[s:e].lower() for s, e in span.offsets.tolist()),
+        claim.phrase.lower(),
+        claim.text[claim.start : claim.end].lower(),
+        claim.text[opens : claim.start].lower().lstrip(),
+        whole,
+        claim.text[claim.end :].lower(),
+        phrase.vectors,
+        span.vectors,
+        _cosine(phrase.whole, span.whole) if claim.cosine is None else claim.cosine,
+    )
 
 
 def _clause_start(text: str, start: int) -> tuple[int, bool]:
@@ -84,18 +156,6 @@ def _clause_start(text: str, start: int) -> tuple[int, bool]:
     return max(near, border), near <= border or not text[border:near].strip()
 
 
-def _means(vectors: FloatArray, pieces: IntArray) -> FloatArray:
-    means = np.array([vectors[first:last].mean(axis=0) for first, last in pieces.tolist()])
-    means = means.reshape(len(pieces), vectors.shape[1])
-    lengths = np.linalg.norm(means, axis=1, keepdims=True)
-    units: FloatArray = (means / np.maximum(lengths, 1e-12)).astype(np.float32)
-    return units
-
-
-def _cosine(ours: FloatArray, own: IntArray, theirs: FloatArray, other: IntArray) -> float:
-    if not len(own) or not len(other):
-        return 0.0
-    first = ours[own[0, 0] : own[-1, 1]].mean(axis=0)
-    second = theirs[other[0, 0] : other[-1, 1]].mean(axis=0)
+def _cosine(first: FloatArray, second: FloatArray) -> float:
     length = float(np.linalg.norm(first) * np.linalg.norm(second))
     return float(first @ second) / max(length, 1e-12)

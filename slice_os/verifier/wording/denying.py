@@ -1,0 +1,100 @@
+"""Denials: how often a text denies, and which of its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from slice_os.verifier.wording.parties import is_content
+
+_HARMLESS = re.compile(
+    r"\b(?:no (?:fewer|less|more|later|earlier|sooner) than|not (?:less|more|later) than|not only"
+    r"|no doubt|no problem|nobody denies|no choice but|no way round|can(?:'t|not) wait"
+    r"|can(?:'t|not) help|why not|not until|no matter|whether or not|for no reason|no lie"
+    r"|nothing (?:stops?|prevents?|keeps?)|nothing but|no wonder|never mind|not (?:too |so )?bad"
+    r"|not to mention|not least|not limited to|(?:do not|don't) (?:doubt|hesitate|mind)"
+    r"|could(?:n't| not) (?:agree|be|have been) (?:more|better|happier)"
+    r"|why (?:don't|not) (?:you|we)|no(?=,)"
+    r"|without (?:any |undue |further |reasonable )*(?:delay|hesitation|limitation|prejudice"
+    r"|exceptions?|fail|question|doubt))\b"
+)
+_DENIALS = re.compile(
+    r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|(?<!neither )nor|without|cannot|hardly"
+    r"|barely|hasnt|scarcely|rarely|seldom|unless|except|dont|didnt|wont|cant|isnt|doesnt|no-show)\b"
+    r"|n['’]t\b"
+)
+_REFUSALS = re.compile(
+    r"\b(?:refus\w+|fail(?:s|ed|ing)? to|declin(?:e|es|ed|ing) to|den(?:y|ies|ied)|forb[ia]d\w*"
+    r"|prohibit\w*|barred|avoid\w*|refrain\w*|ceas(?:e|es|ed|ing)|stop(?:s|ped)? \w+ing|lack\w*"
+    r"|unable|impossible|exclud\w+|yet to|far from|giv\w+ up|gave up|decided against"
+    r"|instead of|rather not|forg[eo]t\w* to|neglect\w*|missing|hate to|gone(?! \w)|ran out|void"
+    r"|invalid|false|untrue|un\w{4,}(?:ed|able)|in the dark|quit)\b"
+)
+# Words between a denial and what it denies.
+_BETWEEN = frozenset(
+    (
+        *(
+            "longer",
+            "more",
+            "ever",
+            "even",
+            "really",
+            "yet",
+            "single",
+            "much",
+            "such",
+            "own",
+            "another",
+            "other",
+        ),
+        *("entitled", "able", "allowed", "permitted", "obliged", "required", "willing", "ready"),
+        *("want", "wants", "wanted", "like", "get", "got", "gets", "getting", "having", "one"),
+        *("go", "goes", "going", "make", "makes", "take", "takes", "give", "gives"),
+        *("actually", "always", "quite", "exactly", "anyone", "anything", "event", "account"),
+    )
+)
+_WORD = re.compile(r"[\w'’-]+")
+_CLAUSE = re.compile(r"[.;:!?\n]")
+
+
+def denials(text: str) -> tuple[int, int]:
+    """How often a text in lower case denies outright, and by verbs and adjectives that deny."""
+    kept = _without_idioms(text)
+    return len(_DENIALS.findall(kept)), len(_REFUSALS.findall(kept))
+
+
+def denied_words(text: str) -> frozenset[str]:
+    """The words of a text in lower case that its denials are about.
+
+    That is the next word that names something, as "permission" in "without my permission", or the
+    one before if none follows; of verbs and adjectives that deny, either.
+    """
+    kept = _without_idioms(text)
+    found: list[str] = []
+    for one in _DENIALS.finditer(kept):
+        found += _next(kept[one.end() :]) or _previous(kept[: one.start()])
+    for one in _REFUSALS.finditer(kept):
+        found += _next(kept[one.end() :]) + _previous(kept[: one.start()])
+        found += filter(is_content, _WORD.findall(one[0])[-1:])
+    return frozenset(found)
+
+
+def _without_idioms(text: str) -> str:
+    # Of "neither … nor" only the first denies.
+    once = re.sub(r"\b(neither\b[^.;!?]*?) nor\b", r"\1 or", text)
+    return _HARMLESS.sub(" ", once)
+
+
+def _next(text: str) -> list[str]:
+    return list(_first(_WORD.findall(_CLAUSE.split(text, maxsplit=1)[0])))
+
+
+def _previous(text: str) -> list[str]:
+    return list(_first(reversed(_WORD.findall(_CLAUSE.split(text)[-1]))))
+
+
+def _first(words: Iterator[str] | list[str]) -> Iterator[str]:
+    for word in words:
+        if is_content(word) and word not in _BETWEEN:
+            yield word
+            return

@@ -1,0 +1,66 @@
+"""Topics find in an index what they find in a local store."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slice_os import Corpus, Document, Hit, SpanEncoder
+from slice_os.topics import mine_topics, read_topics
+
+from .support import call_cli, dialogues
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "topics"
+
+
+def calls() -> list[Document]:
+    """Dialogues about what the topics are about."""
+    texts = {
+        row["id"]: "\n".join(turn["text"] for turn in row["text"]) for row in dialogues(10_000)
+    }
+    told = [(name, text) for name, text in texts.items() if re.search("cancel|stolen|screen", text)]
+    return [Document(name, text) for name, text in told[:40]]
+
+
+def shown(hits: list[Hit]) -> list[tuple[Any, ...]]:
+    return [
+        (hit.topic, hit.doc_id, hit.start, hit.end, round(hit.cosine, 4), hit.reasons)
+        for hit in hits
+    ]
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_mining_for_topics(
+    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, exclusive: bool
+) -> None:
+    topics = read_topics([EXAMPLES])
+    found = []
+    for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
+        with Corpus(store, encoder) as corpus:
+            corpus.add(calls())
+            found.append(list(mine_topics(corpus, topics, exclusive=exclusive)))
+    there, here = found
+    assert shown(there) == shown(here)
+    assert {hit.topic for hit in here} >= {"cancel"}
+    likely = [hit.probability for hit in here]
+    assert [hit.probability for hit in there] == pytest.approx(likely, abs=1e-3)
+
+
+def test_the_command_line_knows_what_is_new(
+    opensearch_url: str,
+    index_name: str,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    store, state = f"{opensearch_url}/{index_name}", tmp_path / "seen.txt"
+    with Corpus(store, encoder) as corpus:
+        corpus.add(calls())
+        hits = list(mine_topics(corpus, read_topics([EXAMPLES])))
+    asked = ("mine", "--topics", str(EXAMPLES), "--store", store, "--state", str(state), "--new")
+    first, second = (call_cli(capsys, *asked, "--json") for _ in range(2))
+    assert (first[0], len(first[1].splitlines())) == (0, len(hits))
+    assert second[:2] == (0, "")
