@@ -57,15 +57,25 @@ export function topicBoard(form, told) {
         const start = element("button", { class: "main", type: "button", click: () => byId("new-topic").click() }, "Make a topic");
         showNotice(notice, "No topics yet", "A topic is a set of phrases that mean the same. Search for one and choose “Save as topic”, or begin here.", start);
       }
-      // One after the other: each count goes through the whole store.
-      for (const card of cards) {
-        if (!card.isConnected) return;
-        await Promise.all([card.count(), card.countLabels()]);
-      }
+      await Promise.all([countAll(cards, view), ...cards.map((card) => card.countLabels())]);
     } catch (error) {
       board.replaceChildren();
       showError(notice, error, () => show(store));
     }
+  }
+
+  /** Count all topics in one pass; if one of them does not fit the store, each by itself. */
+  async function countAll(cards, view) {
+    if (!cards.length) return;
+    let found;
+    try {
+      found = (await ask(`counts?${new URLSearchParams(view)}`)).topics;
+    } catch {
+      for (const card of cards) if (card.isConnected) await card.count();
+      return;
+    }
+    const counts = new Map(found.map((one) => [one.topic, one]));
+    for (const card of cards) card.showCounts(counts.get(card.getAttribute("aria-label")) ?? { total: 0, counts: [] });
   }
 
   return {

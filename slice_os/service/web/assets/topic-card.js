@@ -32,12 +32,15 @@ export function topicCard(topic, view, told) {
     }
   } }, text);
 
+  function showCounts(found) {
+    total.replaceChildren(element("b", {}, counted(found.total)), found.total === 1 ? " hit" : " hits");
+    chart.replaceChildren(countsChart(found.counts, view.by));
+  }
+
   async function count() {
     const query = new URLSearchParams({ by: view.by, store: view.store });
     try {
-      const found = await ask(`${path}/counts?${query}`);
-      total.replaceChildren(element("b", {}, counted(found.total)), found.total === 1 ? " hit" : " hits");
-      chart.replaceChildren(countsChart(found.counts, view.by));
+      showCounts(await ask(`${path}/counts?${query}`));
     } catch (error) {
       total.textContent = "";
       chart.replaceChildren(element("p", { class: "wrong" }, inWords(error).text));
@@ -108,7 +111,7 @@ export function topicCard(topic, view, told) {
     ),
     outcome,
   );
-  return Object.assign(card, { count, countLabels });
+  return Object.assign(card, { count, countLabels, showCounts });
 }
 
 function cutOf(topic) {
