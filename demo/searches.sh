@@ -21,4 +21,9 @@ Try next:
   slice-os search "it does not work" --store demo.slice --filter domain=software --json
   slice-os mine -p "my card was stolen" --threshold 0.75 --store demo.slice
   slice-os ingest YOUR/FILES --store yours.slice
+
+Or search them in a browser:
+
+  pip install --constraint requirements.lock '.[serve]'
+  slice-os serve demo.slice --open
 END

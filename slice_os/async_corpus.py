@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.collapsing import CollapsedPage
+from slice_os.collapsing import FilledPage
 from slice_os.corpus import Corpus
+from slice_os.countering import countered_query
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
@@ -103,6 +104,7 @@ class AsyncCorpus:
         self,
         phrases: str | Sequence[str],
         *,
+        counter_phrases: Sequence[str] = (),
         top_k: int = 10,
         offset: int = 0,
         threshold: float | None = None,
@@ -120,6 +122,7 @@ class AsyncCorpus:
             return await asyncio.to_thread(
                 self._local.search,
                 phrases,
+                counter_phrases=counter_phrases,
                 top_k=top_k,
                 offset=offset,
                 threshold=threshold,
@@ -136,6 +139,7 @@ class AsyncCorpus:
         check_page(wanted, exhaustive=False)
         refine = await self._refinement(verify, min_probability, order)
         store, query = await self._query(phrases, where, unit, refine)
+        query = await self._countered(query, counter_phrases)
         hits = await _scored(store, query, refine.scored_page(wanted), collapse)
         return await asyncio.to_thread(refine.page, hits, wanted)
 
@@ -143,6 +147,7 @@ class AsyncCorpus:
         self,
         phrases: str | Sequence[str],
         *,
+        counter_phrases: Sequence[str] = (),
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
@@ -156,6 +161,7 @@ class AsyncCorpus:
         if self._local is not None:
             mined = self._local.iter_mine(
                 phrases,
+                counter_phrases=counter_phrases,
                 threshold=threshold,
                 where=where,
                 exhaustive=exhaustive,
@@ -170,6 +176,7 @@ class AsyncCorpus:
         refine = await self._refinement(verify, min_probability)
         store, query = await self._query(phrases, where, unit, refine)
         least = refine.threshold(threshold, store.index.settings.encoder.threshold)
+        query = await self._countered(query, counter_phrases)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
                 for hit in await asyncio.to_thread(_hits, candidates, query, least, refine):
@@ -201,6 +208,10 @@ class AsyncCorpus:
             make_query, encoder, phrases, parse_where(where), unit, refine.verifies
         )
         return store, query
+
+    async def _countered(self, query: Query, counter_phrases: Sequence[str]) -> Query:
+        _, encoder = await self._open()
+        return await asyncio.to_thread(countered_query, query, encoder, counter_phrases)
 
     async def _refinement(
         self, verify: bool | None, min_probability: float | None, order: str | None = None
@@ -245,17 +256,18 @@ async def _scored(
     store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
 ) -> Hits:
     """A page of hits by score."""
-    if not collapse:
-        return await _page(store, query, wanted)
-    attempt = CollapsedPage.of(wanted, exhaustive=False)
+    if not collapse and query.counters is None:
+        hits, _ = await _page(store, query, wanted)
+        return hits
+    attempt = FilledPage.of(wanted, collapse, exhaustive=False)
     while True:
-        found = await _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
-        if (page := attempt.hits(found)) is not None:
+        filling = replace(wanted, top_k=attempt.size, offset=0)
+        if (page := attempt.hits(*await _page(store, query, filling))) is not None:
             return page
         attempt = attempt.more()
 
 
-async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> Hits:
+async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
     if (page := await store.page(query, wanted)) is not None:
         return await asyncio.to_thread(page_hits, page, query, wanted)
     if wanted.fusion == SERVER:

@@ -1,4 +1,4 @@
-"""Near-identical hits, as one with their count."""
+"""Near-identical hits, as one with their count; and pages that are full nevertheless."""
 
 from __future__ import annotations
 
@@ -28,38 +28,46 @@ def collapse(hits: Iterable[Hit]) -> list[Hit]:
 
 
 @dataclass(frozen=True, slots=True)
-class CollapsedPage:
-    """Searching until enough hits of a page differ.
+class FilledPage:
+    """Searching until a page is full of hits that count.
 
     Attributes:
-        wanted: the page of different hits.
-        most: hits that can be searched for.
+        wanted: the page.
+        collapses: whether only hits in different words count.
+        most: passages that can be searched for.
         size: how many to search for now.
     """
 
     wanted: PageRequest
+    collapses: bool
     most: int
     size: int
 
     @classmethod
-    def of(cls, wanted: PageRequest, exhaustive: bool) -> CollapsedPage:
+    def of(cls, wanted: PageRequest, collapses: bool, exhaustive: bool) -> FilledPage:
         """The first search for a page.
 
         Args:
             wanted: the page.
+            collapses: whether only hits in different words count.
             exhaustive: whether the store scores every passage, however many hits are requested.
         """
         most = MAX_CANDIDATES if exhaustive else wanted.num_candidates
-        return cls(wanted, max(most, wanted.end), min(_MORE * wanted.end, most))
+        return cls(wanted, collapses, max(most, wanted.end), min(_MORE * wanted.end, most))
 
-    def hits(self, found: Hits) -> Hits | None:
-        """The page; None if another search for more hits can have more different ones."""
-        different = collapse(found)
-        if len(different) < self.wanted.end and len(found) == self.size < self.most:
+    def hits(self, found: Hits, passages: int) -> Hits | None:
+        """The page; None if another search for more hits can have more that count.
+
+        Args:
+            found: the hits.
+            passages: in how many passages they were looked for.
+        """
+        count = collapse(found) if self.collapses else list(found)
+        if len(count) < self.wanted.end and passages == self.size < self.most:
             return None
-        page = different[self.wanted.offset : self.wanted.end]
+        page = count[self.wanted.offset : self.wanted.end]
         return Hits(tuple(page), found.threshold, found.exhaustive)
 
-    def more(self) -> CollapsedPage:
+    def more(self) -> FilledPage:
         """The next search."""
         return replace(self, size=min(_MORE * self.size, self.most))

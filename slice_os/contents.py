@@ -6,11 +6,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from html import escape
 from types import TracebackType
 from typing import TypeVar
 
 from slice_os.documents import Metadata
-from slice_os.errors import InputError
+from slice_os.errors import InputError, SliceError
+from slice_os.notebook_html import corpus_html
 from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, Store, StoreInfo
 
 _Contents = TypeVar("_Contents", bound="Contents")
@@ -106,6 +108,13 @@ class Contents(ABC):
         # Without a password, which an address must not have, but may.
         shown = re.sub(r"//([^:/@]*):.*@", r"//\1:…@", self._location)
         return f"{type(self).__name__}({shown!r})"
+
+    def _repr_html_(self) -> str:
+        """What the store holds, for notebooks; its name alone if it cannot be opened."""
+        try:
+            return corpus_html(repr(self), self.info())
+        except SliceError as error:
+            return f"<code>{escape(repr(self))}</code><br>{escape(str(error))}"
 
     def __enter__(self: _Contents) -> _Contents:
         return self

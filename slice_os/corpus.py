@@ -18,6 +18,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.model import bundled_model
+from slice_os.notebook_bars import counted, ingest_bar
 from slice_os.parts import Part
 from slice_os.passages import DEFAULT_MAX_PIECES
 from slice_os.searchable import Searchable
@@ -130,7 +131,9 @@ class Corpus(Searchable):
         """
         added = 0
         rejected: list[Rejection] = []
-        given = checked_documents(as_documents(documents, text, options))
+        given = counted(
+            checked_documents(as_documents(documents, text, options)), "documents", documents
+        )
         store = self._for_writing()
         with store.writer() as writer:
             for part in encode_documents(given, self.encoder, store.info().max_pieces):
@@ -188,7 +191,7 @@ class Corpus(Searchable):
             id_prefix: put before the id of every document.
             prune: delete the documents of files that are gone from the folders in ``paths``.
             checksum: tell by its content whether a file has changed, not by its size and time.
-            progress: called after every source and document.
+            progress: called after every source and document; None for a bar in a notebook.
             complain: called for every unusable record.
             enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
@@ -204,19 +207,20 @@ class Corpus(Searchable):
             id_prefix=id_prefix,
             store_folder=self._folder,
         )
-        return ingest_sources(
-            self._for_writing(),
-            self.encoder,
-            sources,
-            options=options or ReadOptions(),
-            dead_letters=Path(dead_letters or self.default_dead_letters),
-            part=chosen,
-            prune=prune,
-            checksum=checksum,
-            progress=progress,
-            complain=complain,
-            enrich=enrich,
-        )
+        with ingest_bar(progress) as shown:
+            return ingest_sources(
+                self._for_writing(),
+                self.encoder,
+                sources,
+                options=options or ReadOptions(),
+                dead_letters=Path(dead_letters or self.default_dead_letters),
+                part=chosen,
+                prune=prune,
+                checksum=checksum,
+                progress=shown,
+                complain=complain,
+                enrich=enrich,
+            )
 
     @property
     def default_dead_letters(self) -> Path:

@@ -10,6 +10,7 @@ import numpy as np
 
 from slice_os.borders import border_scores, full_stops
 from slice_os.candidates import StoredPassage
+from slice_os.countering import nearer_counter
 from slice_os.passages import word_vectors
 from slice_os.places import Places, own_extent, passage_sentences, places_of
 from slice_os.query import Query
@@ -49,6 +50,8 @@ class HitBuilder:
     ) -> Iterator[Hit]:
         """The hits of one phrase, by position; they never overlap.
 
+        Words that are nearer to a counter-phrase are no hit.
+
         If several are in one clause, sentence or turn, and hits are as wide as these, only the
         best of them is one.
 
@@ -62,6 +65,8 @@ class HitBuilder:
         spans = self._scorer.best_spans(row, threshold, limit, self._borders)
         chosen: list[tuple[Extent, ScoredSpan]] = []
         for span in sorted(spans, key=lambda span: -span.cosine):
+            if self._countered(span):
+                continue
             shown = self._shown(span)
             if all(shown.end <= other.start or other.end <= shown.start for other, _ in chosen):
                 chosen.append((shown, span))
@@ -108,6 +113,15 @@ class HitBuilder:
     def _unread(self, hit: Hit, span: ScoredSpan) -> UnreadHit:
         words = self._passage.encoded.words[span.word : span.word + span.words, 2:]
         return UnreadHit.of(hit, word_vectors(self._passage.encoded.vectors, words))
+
+    def _countered(self, span: ScoredSpan) -> bool:
+        """Whether a counter-phrase is nearer to a span than every phrase."""
+        if self._query.counters is None:
+            return False
+        words = self._passage.encoded.words[span.word : span.word + span.words]
+        vector = self._passage.encoded.vectors[words[0, 2] : words[-1, 3]].sum(axis=0)
+        near = self._query.phrases.vectors @ vector
+        return nearer_counter(near, self._query.counters @ vector) is not None
 
     def _shown(self, span: ScoredSpan) -> Extent:
         """The unit of the query around a span, as far as the passage goes."""

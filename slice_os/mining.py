@@ -10,7 +10,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
-from slice_os.collapsing import CollapsedPage
+from slice_os.collapsing import FilledPage
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.fusion import Fusion, convex
@@ -88,17 +88,19 @@ def search(
             candidates.
     """
     check_page(wanted, store.exhaustive)
-    if not collapse:
-        return _page(store, query, wanted)
-    attempt = CollapsedPage.of(wanted, store.exhaustive)
+    if not collapse and query.counters is None:
+        hits, _ = _page(store, query, wanted)
+        return hits
+    attempt = FilledPage.of(wanted, collapse, store.exhaustive)
     while True:
-        found = _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
-        if (page := attempt.hits(found)) is not None:
+        found, passages = _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
+        if (page := attempt.hits(found, passages)) is not None:
             return page
         attempt = attempt.more()
 
 
-def _page(store: Store, query: Query, wanted: PageRequest) -> Hits:
+def _page(store: Store, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
+    """A page of hits, and the number of passages that they were looked for in."""
     if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
         return page_hits(page, query, wanted)
     if wanted.fusion != SERVER:
@@ -177,7 +179,7 @@ def best_hits(
     query: Query,
     wanted: PageRequest,
     exhaustive: bool = False,
-) -> Hits:
+) -> tuple[Hits, int]:
     """One page of the candidates with the highest scores; see `search`.
 
     Args:
@@ -186,6 +188,9 @@ def best_hits(
         query: what to look for.
         wanted: the page.
         exhaustive: whether the candidates are all passages.
+
+    Returns:
+        The hits, and the number of passages that they were looked for in.
     """
     hits: list[Hit] = []
     best = best_columns(scores, candidates.cosines, wanted)
@@ -200,11 +205,11 @@ def best_hits(
                 threshold=_least(wanted),
                 limit=1,
             )
-    return Hits(tuple(hits), wanted.threshold, exhaustive)
+    return Hits(tuple(hits), wanted.threshold, exhaustive), len(best)
 
 
-def page_hits(page: Page, query: Query, wanted: PageRequest) -> Hits:
-    """The hits of a page that a store scored by itself."""
+def page_hits(page: Page, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
+    """As `best_hits`, of a page that a store scored by itself."""
     hits: list[Hit] = []
     for found in page.passages:
         hits += HitBuilder(found.passage, query).hits(
@@ -214,7 +219,7 @@ def page_hits(page: Page, query: Query, wanted: PageRequest) -> Hits:
             threshold=_least(wanted),
             limit=1,
         )
-    return Hits(tuple(hits), wanted.threshold, page.exhaustive)
+    return Hits(tuple(hits), wanted.threshold, page.exhaustive), len(page.passages)
 
 
 def _least(wanted: PageRequest) -> float:

@@ -38,6 +38,8 @@ class Query:
         calibration: computes the probability of hits; None if the model has none.
         unit: how wide hits are; one of `slice_os.search_options.UNITS`.
         word_vectors: whether hits carry the vectors of their words, for a verifier.
+        counters: ``(n_counter_phrases, dimension)`` unit rows: words that are nearer to one of
+            them than to every phrase are no hit; None for none.
     """
 
     phrases: Phrases
@@ -47,3 +49,4 @@ class Query:
     calibration: Calibration | None = None
     unit: str = SPAN
     word_vectors: bool = False
+    counters: FloatArray | None = None

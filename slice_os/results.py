@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import orjson
 
-from slice_os.arrays import FloatArray
 from slice_os.documents import Metadata
 from slice_os.errors import InputError
+from slice_os.notebook_html import hit_html, hits_html
 from slice_os.rows.fields import Column, columns_of, decoded, type_hints
 from slice_os.rows.frames import to_arrow, to_pandas, to_polars
 from slice_os.rows.table import Table, collected
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+
+    from slice_os.arrays import FloatArray
 
 # Fields with another name in JSON.
 _NAMES = {"context": "passage"}
@@ -120,6 +122,10 @@ class Hit:
     def to_json(self) -> bytes:
         """The hit as one line of JSON, including the newline."""
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
+
+    def _repr_html_(self) -> str:
+        """The hit in its context, for notebooks."""
+        return hit_html(self)
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
@@ -294,6 +300,10 @@ class Hits(Sequence[Hit]):
             MissingExtraError: without polars.
         """
         return to_polars(self._table())
+
+    def _repr_html_(self) -> str:
+        """A table of the first hits, for notebooks."""
+        return hits_html(self)
 
     def _table(self) -> Table:
         return collected((hit.to_dict() for hit in self.items), Hit.columns())

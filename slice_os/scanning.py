@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from slice_os.candidates import StoredPassage
+from slice_os.countering import countered_query
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.hit_builder import HitBuilder
@@ -23,6 +24,7 @@ def scan(
     documents: Iterable[Document],
     phrases: str | Sequence[str],
     *,
+    counter_phrases: Sequence[str] = (),
     threshold: float | None = None,
     encoder: SpanEncoder | None = None,
     verify: bool | None = None,
@@ -37,6 +39,8 @@ def scan(
     Args:
         documents: read one by one; memory does not grow with their number.
         phrases: origin phrases; each is searched for on its own.
+        counter_phrases: hits whose words are nearer to one of these are left out; see
+            `Corpus.search`.
         threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
             decides.
         encoder: None for the bundled default.
@@ -51,6 +55,7 @@ def scan(
     encoder = encoder or SpanEncoder()
     refine = refinement(encoder, verifier, verify, min_probability)
     query = make_query(encoder, phrases, unit=unit, word_vectors=refine.verifies)
+    query = countered_query(query, encoder, counter_phrases)
     least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):

@@ -9,9 +9,11 @@ from functools import cached_property
 
 from slice_os.collapsing import collapse as collapsed
 from slice_os.contents import Contents
+from slice_os.countering import countered_query
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import make_query, mine, search
+from slice_os.notebook_bars import counted
 from slice_os.page import PageRequest
 from slice_os.refining import Refinement, refinement
 from slice_os.results import Hit, Hits
@@ -33,6 +35,7 @@ class Searchable(Contents):
         self,
         phrases: str | Sequence[str],
         *,
+        counter_phrases: Sequence[str] = (),
         top_k: int = 10,
         offset: int = 0,
         threshold: float | None = None,
@@ -49,6 +52,8 @@ class Searchable(Contents):
 
         Args:
             phrases: one origin phrase, or several that mean the same.
+            counter_phrases: wordings of what sounds alike but is something else. A hit whose words
+                are nearer to one of them than to every phrase is left out.
             top_k: number of hits.
             offset: hits to skip, for the next page.
             threshold: least cosine of a hit; None for any.
@@ -73,6 +78,7 @@ class Searchable(Contents):
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
+        query = countered_query(query, self.encoder, counter_phrases)
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
@@ -85,6 +91,7 @@ class Searchable(Contents):
         self,
         phrases: str | Sequence[str],
         *,
+        counter_phrases: Sequence[str] = (),
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
@@ -98,6 +105,7 @@ class Searchable(Contents):
 
         Args:
             phrases: origin phrases; each is mined on its own.
+            counter_phrases: as for `search`.
             threshold: least cosine of a hit; None for the model's own, or for 0.45 if the
                 probability decides.
             where: conditions on metadata fields; see `search`.
@@ -113,14 +121,16 @@ class Searchable(Contents):
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
+        query = countered_query(query, self.encoder, counter_phrases)
         mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
-        hits = refine.all(mined, least, exhaustive or self.store.exhaustive)
+        hits = refine.all(counted(mined, "hits"), least, exhaustive or self.store.exhaustive)
         return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
 
     def iter_mine(
         self,
         phrases: str | Sequence[str],
         *,
+        counter_phrases: Sequence[str] = (),
         threshold: float | None = None,
         where: Filter | None = None,
         exhaustive: bool = True,
@@ -131,5 +141,6 @@ class Searchable(Contents):
         """The hits of `mine`, one by one, if they may not fit into memory."""
         refine = refinement(self.encoder, self._verifier, verify, min_probability)
         query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
+        query = countered_query(query, self.encoder, counter_phrases)
         least = refine.threshold(threshold, self.encoder.card.threshold)
         yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))

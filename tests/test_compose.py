@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,6 +21,7 @@ DOCKERFILE = (REPOSITORY / "Dockerfile").read_text("utf-8")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]
 SERVERS = ["opensearch", "opensearch-secure"]
 COMMANDS = ["slice-os", "slice-os-secure"]
+PAGES = ["service", "service-secure"]
 
 
 def instructions(name: str, dockerfile: str = DOCKERFILE) -> list[str]:
@@ -68,18 +71,70 @@ def test_the_image_of_opensearch_has_the_plugin_of_its_version() -> None:
     assert all((PLUGIN / source).exists() for source in sources)
 
 
-def test_up_starts_only_the_open_server() -> None:
-    assert [name for name, service in SERVICES.items() if "profiles" not in service] == [
-        "opensearch"
-    ]
+def test_up_starts_opensearch_and_the_page() -> None:
+    started = {name for name, service in SERVICES.items() if "profiles" not in service}
+    assert started == {"opensearch", "service"}
 
 
-@pytest.mark.parametrize(("command", "server"), list(zip(COMMANDS, SERVERS, strict=True)))
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_published_to_this_machine_and_health_checked(name: str) -> None:
+    service = SERVICES[name]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    (program,) = service["command"]
+    loads, serves = program.split(" && exec ")
+    assert loads.startswith("slice-os ingest /demo")
+    assert serves.startswith("slice-os serve ")
+    assert loads.split("--store ")[1] == serves.split()[2]
+    assert {"/work", "/demo"} == {
+        volume["target"] if isinstance(volume, dict) else volume.split(":")[1]
+        for volume in service["volumes"]
+    }
+    assert "/ready" in service["healthcheck"]["test"][-1]
+    assert ("--keys" in serves) is (name == "service-secure")
+    # Without keys it has to know the address, or it answers nobody but itself.
+    assert ("--reached-at http://127.0.0.1:" in serves) is (name == "service")
+
+
+@pytest.mark.parametrize(
+    ("command", "server"), [*zip(COMMANDS, SERVERS, strict=True), *zip(PAGES, SERVERS, strict=True)]
+)
 def test_a_command_waits_for_its_server(command: str, server: str) -> None:
     assert SERVICES[command]["depends_on"] == {server: {"condition": "service_healthy"}}
     # `run` enables the command's profiles only, so its server has to be in one of them.
     needed = SERVICES[server].get("profiles")
     assert needed is None or set(SERVICES[command]["profiles"]) <= set(needed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("profiles", "expected"),
+    [
+        ([], ["opensearch", "service"]),
+        (["secure"], ["opensearch", "opensearch-secure", "service", "service-secure"]),
+        (["cli"], ["opensearch", "service", "slice-os"]),
+        (
+            ["cli-secure"],
+            ["opensearch", "opensearch-secure", "service", "slice-os-secure"],
+        ),
+    ],
+)
+def test_the_loader_of_compose_accepts_every_profile(
+    profiles: list[str], expected: list[str]
+) -> None:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("no Go (go) on the PATH")
+    done = subprocess.run(
+        [go, "run", ".", str(COMPOSE), *profiles],
+        cwd=REPOSITORY / "tests" / "compose",
+        env={**os.environ, "SLICE_OS_PORT": "8123"},
+        capture_output=True,
+        text=True,
+    )
+    if re.search(r"dial tcp|i/o timeout|no such host|connection refused", done.stderr):
+        pytest.skip("Go could not fetch the loader of Compose: check the network")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == expected
 
 
 def test_security_is_on_without_a_password_in_the_file() -> None:
@@ -112,6 +167,49 @@ def test_dockerignore_lets_through_what_the_image_copies() -> None:
         if not source.startswith("--")
     }
     assert copied == sent
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)  # it downloads what the image has
+def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
+    """Its two pip steps, in fresh environments, on the files that the image gets."""
+    source, wheels = tmp_path / "src", tmp_path / "wheels"
+    source.mkdir()
+    for copy in instructions("COPY"):
+        *names, target = copy.split()
+        for name in names:
+            path, to = REPOSITORY / name, source / (target if target != "./" else name)
+            if path.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__", "target")
+                shutil.copytree(path, to, symlinks=True, ignore=ignored)
+            else:
+                shutil.copy(path, to)
+    joined = DOCKERFILE.replace("\\\n", "")
+    steps = [re.sub(r"^--mount=\S+\s+", "", step) for step in instructions("RUN", joined)]
+    pips = [step for step in steps if step.startswith("pip ")]
+    assert [step.split()[1] for step in pips] == ["wheel", "install"]
+    for number, step in enumerate(pips):
+        environment = tmp_path / f"environment-{number}"
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        shell = step.replace("/wheels", str(wheels)).replace("--no-cache-dir ", "")
+        done = subprocess.run(
+            f"{environment}/bin/{shell}", shell=True, cwd=source, capture_output=True, text=True
+        )
+        if re.search(r"Failed to establish|Connection|Temporary failure", done.stderr):
+            pytest.skip("pip could not fetch what the image needs: check the network")
+        assert done.returncode == 0, done.stderr
+    program = environment / "bin" / "slice-os"
+    for command in (["--help"], ["serve", "--help"], ["ingest", "--help"]):
+        done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    checks = (
+        "from slice_os.service.demo import DEMO_PATHS; from slice_os.service.web_page import WEB; "
+        "import slice_os.service.app, xlsxwriter, pypdf, opentelemetry.sdk; "
+        "assert (WEB / 'index.html').is_file(); assert all(path.exists() for path in DEMO_PATHS)"
+    )
+    python = environment / "bin" / "python"
+    done = subprocess.run([python, "-c", checks], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_compose_itself_accepts_the_file() -> None:

@@ -22,7 +22,13 @@ REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "demo/*.md", "examples/*.md", "slice_os/models/*/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "demo/*.md",
+        "examples/**/*.md",
+        "slice_os/models/*/*.md",
+    )
     for path in REPOSITORY.glob(pattern)
 )
 
@@ -188,14 +194,25 @@ def test_the_tutorial_runs(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_frameworks_answer(folder: Path) -> None:
-    for name in ("langchain_core", "haystack", "llama_index.core"):
+    for name in ("langchain_core", "haystack", "llama_index.core", "spacy"):
         pytest.importorskip(name, reason=f"{name} is not installed; `make test` installs it")
     page = REPOSITORY / "docs" / "frameworks.md"
     (ingest,) = (line for line in "".join(fences(page, "sh")).splitlines() if "ingest" in line)
     run(ingest, folder)
-    answers = [run([sys.executable, "-c", program], folder) for program in fences(page, "python")]
-    searches = [answer for answer in answers if not answer.startswith("[[")]
+    programs = fences(page, "python")
+    # spaCy knows the component once slice-os is installed with its entry point.
+    known = "import slice_os.integrations.spacy_spans\n"
+    answers = [
+        run([sys.executable, "-c", known + program if "spacy" in program else program], folder)
+        for program in programs
+    ]
+    *searches, spans, cosines = answers
     assert [len(printed_hits(answer)) for answer in searches] == [3, 3, 3, 3]
+    assert [line[6:30] for line in spans.splitlines()] == [
+        "I want to cancel my subs",
+        "my card was stolen: Some",
+    ]
+    assert cosines.startswith("[[")
     (promised,) = fences(page, "text")
     assert [hit[1:] for hit in printed_hits(searches[0])] == [
         hit[1:] for hit in printed_hits(promised)

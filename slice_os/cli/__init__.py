@@ -28,6 +28,7 @@ COMMANDS = {
     "report": "slice_os.cli.report:report",
     "cut": "slice_os.cli.cut:cut",
     "serve": "slice_os.cli.serve:serve",
+    "key": "slice_os.cli.key:key",
     "mcp": "slice_os.cli.mcp_server:mcp",
     "list": "slice_os.cli.listing:list_entries",
     "info": "slice_os.cli.store:info",

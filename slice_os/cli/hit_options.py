@@ -52,6 +52,15 @@ file_option = click.option(
 )
 
 
+counter_phrases_option = click.option(
+    "--not",
+    "counter_phrases",
+    multiple=True,
+    metavar="PHRASE",
+    help="Leave out hits that are nearer to this phrase; repeatable.",
+)
+
+
 def phrases_option(required: bool = True) -> Callable[[Command], Command]:
     """``--phrase``, repeatable."""
     return click.option(

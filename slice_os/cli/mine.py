@@ -11,6 +11,7 @@ import click
 
 from slice_os.cli.hit_options import (
     collapse_option,
+    counter_phrases_option,
     file_option,
     give,
     min_probability_option,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @phrases_option(required=False)
 @topics_option()
 @store_option
+@counter_phrases_option
 @threshold_option
 @verify_option
 @min_probability_option
@@ -69,6 +71,7 @@ def mine(
     phrases: tuple[str, ...],
     topic_paths: tuple[str, ...],
     store: str,
+    counter_phrases: tuple[str, ...],
     threshold: float | None,
     verify: bool | None,
     min_probability: float | None,
@@ -105,6 +108,8 @@ def mine(
     if topic_paths and (threshold is not None or min_probability is not None):
         given = "--threshold" if min_probability is None else "--min-probability"
         raise click.UsageError(f"{given}: with --topics, the files of the topics have it")
+    if topic_paths and counter_phrases:
+        raise click.UsageError("--not: with --topics, the files of the topics have it")
     if phrases and (exclusive or only_new or state or counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
@@ -118,6 +123,7 @@ def mine(
             mined = partial(
                 corpus.iter_mine,
                 phrases,
+                counter_phrases=counter_phrases,
                 where=where,
                 exhaustive=not candidates,
                 verify=verify,

@@ -10,6 +10,7 @@ import click
 
 from slice_os.cli.hit_options import (
     collapse_option,
+    counter_phrases_option,
     file_option,
     give,
     min_probability_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @phrases_option()
+@counter_phrases_option
 @threshold_option
 @verify_option
 @min_probability_option
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 def scan(
     paths: tuple[str, ...],
     phrases: tuple[str, ...],
+    counter_phrases: tuple[str, ...],
     threshold: float | None,
     verify: bool | None,
     min_probability: float | None,
@@ -93,6 +96,7 @@ def scan(
     hits = scan_documents(
         documents(),
         phrases,
+        counter_phrases=counter_phrases,
         threshold=threshold,
         encoder=encoder,
         verify=verify,

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from slice_os.cli.hit_options import collapse_option, file_option, give, unit_option, verify_option
+from slice_os.cli.hit_options import (
+    collapse_option,
+    counter_phrases_option,
+    file_option,
+    give,
+    unit_option,
+    verify_option,
+)
 from slice_os.cli.options import (
     COSINE,
     PROBABILITY,
@@ -34,6 +41,7 @@ from slice_os.search_options import (
 @click.option(
     "-p", "--phrase", "more", multiple=True, help="Another wording of PHRASE; repeatable."
 )
+@counter_phrases_option
 @store_option
 @click.option(
     "-k",
@@ -85,6 +93,7 @@ from slice_os.search_options import (
 def search(
     phrase: str,
     more: tuple[str, ...],
+    counter_phrases: tuple[str, ...],
     store: str,
     top_k: int,
     offset: int,
@@ -115,6 +124,7 @@ def search(
     with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
         hits = corpus.search(
             [phrase, *more],
+            counter_phrases=counter_phrases,
             top_k=top_k,
             offset=offset,
             threshold=threshold,

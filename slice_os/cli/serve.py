@@ -32,6 +32,17 @@ from slice_os.errors import MissingExtraError
     show_default=True,
     help="Port to listen on; 0 for any that is free.",
 )
+@click.option(
+    "--keys",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of API keys, made with `slice-os key`. Without it, only this machine may ask.",
+)
+@click.option(
+    "--reached-at",
+    metavar="URL",
+    help="The address that people use, if it is another one: of a reverse proxy, or of the port "
+    "that a container publishes.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
     stores: tuple[str, ...],
@@ -41,6 +52,8 @@ def serve(
     labels: Path | None,
     host: str,
     port: int,
+    keys: Path | None,
+    reached_at: str | None,
     opens: bool,
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
@@ -64,7 +77,13 @@ def serve(
     if not served:
         raise click.UsageError("give a STORE, or --demo")
     settings = ServiceSettings(
-        served, topics or Path("topics"), labels or Path("labels.jsonl"), host, port
+        served,
+        topics or Path("topics"),
+        labels or Path("labels.jsonl"),
+        host,
+        port,
+        keys,
+        reached_at,
     )
 
     def started(address: str) -> None:

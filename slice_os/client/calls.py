@@ -194,15 +194,18 @@ def learn(name: str, options: Options) -> Call[TopicTable]:
     return Call("POST", f"{_topic_path(name)}/learn", _table, _given(options))
 
 
-def counts(name: str, by: str, options: Options) -> Call[list[Tally]]:
-    """How often a topic occurs."""
+def counts(name: str | None, by: str, options: Options) -> Call[list[Tally]]:
+    """How often a topic occurs, or each of them."""
 
     def read(found: Any) -> list[Tally]:
-        rows = found["counts"]
-        return [Tally(name, row["key"], row["hits"], row["documents"]) for row in rows]
+        return [
+            Tally(topic["topic"], row["key"], row["hits"], row["documents"])
+            for topic in ([found] if name is not None else found["topics"])
+            for row in topic["counts"]
+        ]
 
-    params = {"by": by, **_given(options)}
-    return Call("GET", f"{_topic_path(name)}/counts", read, params=params)
+    path = "counts" if name is None else f"{_topic_path(name)}/counts"
+    return Call("GET", path, read, params={"by": by, **_given(options)})
 
 
 def labels(name: str | None, after: int) -> Call[tuple[list[Label], int | None]]:

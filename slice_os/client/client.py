@@ -209,9 +209,17 @@ class Client:
         return self._result(calls.learn(name, options))
 
     def counts(
-        self, name: str, *, store: str | None = None, by: str = "day", date_field: str = "date"
+        self,
+        name: str | None = None,
+        *,
+        store: str | None = None,
+        by: str = "day",
+        date_field: str = "date",
     ) -> list[Tally]:
-        """How often a topic occurs, by ``day``, by ``document`` or by a metadata field."""
+        """How often a topic occurs, by ``day``, by ``document`` or by a metadata field.
+
+        None for all topics, which are counted in one pass over the store.
+        """
         options = self._service.options({"store": store, "date_field": date_field})
         return self._result(calls.counts(name, by, options))
 

@@ -42,6 +42,7 @@ def mined(
         )
     return corpus.iter_mine(
         wanted.phrases,
+        counter_phrases=wanted.counter_phrases,
         threshold=wanted.threshold,
         where=where,
         verify=wanted.verify,

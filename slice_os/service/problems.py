@@ -7,8 +7,10 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from slice_os.errors import (
     EncoderMismatchError,
@@ -92,12 +94,23 @@ def answer_errors(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)  # noqa: S101
         code = _HTTP_CODES.get(error.status_code, "bad_request")
         message = f"{request.method} {request.url.path}: {error.detail}"
-        problem = Problem(error.status_code, code, message, error.headers)
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(_methods(request))
+        problem = Problem(error.status_code, code, message, headers)
         return error_response(problem, request.state.request_id)
 
     app.add_exception_handler(SliceError, known)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
+
+
+def _methods(request: Request) -> list[str]:
+    """The methods that a path has; Starlette tells those of one route alone."""
+    routes: Sequence[APIRoute] = request.app.state.routes
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    same = (route.methods or () for route in matching if route.path == matching[0].path)
+    return sorted({method for methods in same for method in methods})
 
 
 def _first_of(errors: Sequence[Any]) -> str:

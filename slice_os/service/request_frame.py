@@ -63,7 +63,7 @@ class RequestFrame:
         try:
             await self._app(scope, receive, framed)
         except SenderLeft:
-            pass
+            raise
         except SliceError as error:
             if started:
                 raise

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -23,6 +25,7 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     Raises:
         InputError: if the host or port cannot be listened on.
     """
+    _log_to_stderr()
     listener = _listening(settings.host, settings.port)
     config = uvicorn.Config(
         create_app(settings),
@@ -39,6 +42,17 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     # The server ends gracefully, then raises the signal that stopped it again.
     with listener, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run([listener])
+
+
+def _log_to_stderr() -> None:
+    """A line of JSON for every request, and whatever went wrong."""
+    lines = logging.StreamHandler(sys.stderr)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    for name, level in (("slice_os.service", logging.INFO), ("uvicorn", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.addHandler(lines)
+        logger.propagate = False
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from slice_os.service.encoding import Encoders
+from slice_os.service.keys import ApiKeys, read_keys
 from slice_os.service.settings import ServiceSettings
 from slice_os.service.stores import ServedStores
 from slice_os.service.work import WorkPool
@@ -26,6 +27,7 @@ class Services:
         pool: threads for blocking work.
         topics: the folder of topics.
         labels: the file of labels.
+        keys: those that are accepted; None to demand none.
     """
 
     settings: ServiceSettings
@@ -34,14 +36,20 @@ class Services:
     pool: WorkPool
     topics: TopicsFolder
     labels: LabelJournal
+    keys: ApiKeys | None
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Services:
-        """Those of a service with these settings; nothing is opened or loaded yet."""
+        """Those of a service with these settings; no store is opened yet.
+
+        Raises:
+            InputError: if the keys cannot be read.
+        """
         encoders = Encoders()
         stores = ServedStores(settings.stores, encoders)
         topics, labels = TopicsFolder(settings.topics), LabelJournal(settings.labels)
-        return cls(settings, encoders, stores, WorkPool(settings.limits), topics, labels)
+        keys = None if settings.keys is None else read_keys(settings.keys)
+        return cls(settings, encoders, stores, WorkPool(settings.limits), topics, labels, keys)
 
     def close(self) -> None:
         """Close the stores and end the threads."""

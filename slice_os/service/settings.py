@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,7 @@ class Limits:
     """
 
     body_bytes: int = 16 << 20
-    workers: int = 4
+    workers: int = field(default_factory=lambda: max(4, os.cpu_count() or 1))
     waiting: int = 64
     seconds: float = 30.0
     mine_seconds: float = 600.0
@@ -45,6 +46,8 @@ class ServiceSettings:
         host: address to listen on.
         port: port to listen on.
         keys: file of API keys; None to demand none, which only a loopback address may do.
+        reached_at: the address that people use, if it is another one than host and port; such as
+            that of a reverse proxy, or of the port that a container publishes.
         limits: of requests.
     """
 
@@ -54,4 +57,5 @@ class ServiceSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Path | None = None
+    reached_at: str | None = None
     limits: Limits = field(default_factory=Limits)

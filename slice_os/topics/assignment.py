@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
+import numpy as np
+
 from slice_os.arrays import FloatArray
+from slice_os.countering import nearer_counter
 from slice_os.documents import Metadata, field_text
 from slice_os.filters import matcher
 from slice_os.query import Where
@@ -156,10 +159,9 @@ def countered(
     if not rivals:
         return None
     phrases = topic.all_phrases
-    found = cosines(hit, [*phrases, *rivals])
-    counter = int(found[len(phrases) :].argmax()) + len(phrases)
-    nearer = found[counter] > found[: len(phrases)].max()
-    return (rivals[counter - len(phrases)], float(found[counter])) if nearer else None
+    near, far = np.split(cosines(hit, [*phrases, *rivals]), [len(phrases)])
+    counter = nearer_counter(near, far)
+    return None if counter is None else (rivals[counter], float(far[counter]))
 
 
 def _nearest_topic(hits: Sequence[Hit]) -> Iterator[Hit]:

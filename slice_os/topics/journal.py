@@ -39,8 +39,9 @@ class LabelJournal:
         """
         if not self.path.exists():
             return []
-        with self._opened():
-            answers = read_answers(self.path)
+        with self._opened() as file:
+            content = _content(file)
+        answers = read_answers(content, self.path)
         return sorted(answers, key=lambda answer: answer.number)
 
     def add(self, labels: Sequence[Label]) -> None:
@@ -64,7 +65,8 @@ class LabelJournal:
         if not self.path.exists():
             return None
         with self._opened() as file:
-            given = [each.label for each in read_answers(self.path) if each.label.key == key]
+            answers = read_answers(_content(file), self.path)
+            given = [answer.label for answer in answers if answer.label.key == key]
             if not given:
                 return None
             row = {**replace(given[0], context=None).to_row(), "label": None}
@@ -101,14 +103,18 @@ def _end_last_line(file: FileIO) -> None:
     file.seek(max(0, size - 1))
     if file.read() in (b"", b"\n"):
         return
-    file.seek(0)
-    content = file.read()
+    content = _content(file)
     whole = content.rfind(b"\n") + 1
     last = content[whole:]
     if _is_json(last) or not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
         _append(file, b"\n")
     else:
         file.truncate(whole)
+
+
+def _content(file: FileIO) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _is_json(line: bytes) -> bool:

@@ -95,21 +95,25 @@ def read_labels(path: str | Path) -> list[Label]:
     Raises:
         InputError: naming file and line.
     """
-    return [answer.label for answer in read_answers(path)]
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: no labels ({error.strerror})") from None
+    return [answer.label for answer in read_answers(content, path)]
 
 
-def read_answers(path: str | Path) -> list[Answer]:
+def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     """The labels of `read_labels` with the numbers of their lines.
+
+    Args:
+        content: of the file.
+        path: its name, for messages.
 
     Raises:
         InputError: naming file and line.
     """
-    try:
-        lines = Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: no labels ({error.strerror})") from None
     given: dict[LabelKey, list[Answer]] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
         row = _row(line, f"{path}:{number}")

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,10 +78,15 @@ def settings(store_folder: Path, tmp_path: Path) -> ServiceSettings:
     )
 
 
+def asking(app: FastAPI) -> TestClient:
+    """Asks an app in this process as if it listened on this machine alone."""
+    return TestClient(app, base_url="http://127.0.0.1:8000")
+
+
 @pytest.fixture
 def client(settings: ServiceSettings) -> Iterator[TestClient]:
     """Asks an app in this process."""
-    with TestClient(create_app(settings), base_url="http://127.0.0.1:8000") as client:
+    with asking(create_app(settings)) as client:
         yield client
 
 
@@ -92,26 +97,30 @@ class Server:
     Attributes:
         address: ``http://127.0.0.1:PORT``, without a slash at the end.
         process: ends with SIGTERM.
+        log: what it wrote to standard error after its first line.
     """
 
     address: str
     process: subprocess.Popen[str]
+    log: list[str]
 
 
 @contextmanager
-def served(*arguments: str) -> Iterator[Server]:
-    """``slice-os serve`` with these arguments, on a free port."""
+def served(*arguments: str, environment: Mapping[str, str] = {}) -> Iterator[Server]:
+    """``slice-os serve`` with these arguments and variables, on a free port."""
     command = [*COMMAND, "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    variables = {**ENVIRONMENT, **environment}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    log: list[str] = []
+    # A pipe that nobody reads would stop the service.
+    reader = threading.Thread(target=lambda: log.extend(process.stderr or ()))
+    reader.start()
     try:
-        assert process.stderr is not None
-        lines = []
-        for line in process.stderr:
-            lines.append(line)
-            if found := re.search(r"at (http://\S+)/$", line.rstrip()):
-                yield Server(found[1], process)
-                return
-        raise AssertionError("".join(lines) or "the service did not start")
+        found = re.search(r"at (http://\S+)/$", first.rstrip())
+        assert found, first
+        yield Server(found[1], process, log)
     finally:
         process.terminate()
         try:
@@ -119,6 +128,8 @@ def served(*arguments: str) -> Iterator[Server]:
         finally:
             process.kill()
             process.wait()
+            reader.join()
+            process.stderr.close()
 
 
 @contextmanager

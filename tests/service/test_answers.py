@@ -70,6 +70,10 @@ def test_errors_have_one_shape(
     assert "\n" not in error["message"]
 
 
+def test_a_method_that_is_not_allowed_tells_those_that_are(client: TestClient) -> None:
+    assert client.patch("/documents/chat-1").headers["Allow"] == "DELETE, GET"
+
+
 def test_the_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
     answer = client.get("/")
     assert answer.headers["Content-Type"].startswith("text/html")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder, scan
 from slice_os.client import (
+    AccessError,
     AsyncClient,
     BadRequestError,
     Client,
@@ -20,9 +24,10 @@ from slice_os.client import (
     ServiceUnavailableError,
     TopicTable,
 )
+from slice_os.service.keys import new_key
 from slice_os.topics.labels import Label
 
-from .conftest import DOCUMENTS, Server, served
+from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served
 
 PHRASE = "I want to cancel my subscription"
 TOPIC: TopicTable = {
@@ -136,6 +141,7 @@ def test_topics_are_curated(service: Client, corpus: Corpus) -> None:
     assert {hit.topic for hit in hits} == {"cancel"}
     counts = service.counts("cancel", by="domain")
     assert [(row.topic, row.place) for row in counts] == [("cancel", "media")]
+    assert service.counts(by="domain") == counts
     assert service.suggest("cancel", limit=3) is not None
 
     labels = [Label.of(hit, right=True) for hit in hits]
@@ -162,6 +168,18 @@ def test_faults_are_those_of_the_library(service: Client) -> None:
         nobody.stores()
 
 
+def test_a_key_allows_what_it_is_for(process: Server, home: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.jsonl"
+    key = new_key(keys, "ann", ["read"])
+    with served(str(home / "calls"), "--keys", str(keys)) as server:
+        with Client(server.address, api_key=key) as reader:
+            assert reader.search(PHRASE)
+            with pytest.raises(AccessError, match="curate"):
+                reader.save_topic(TOPIC)
+        with Client(server.address) as nobody, pytest.raises(AccessError, match="Bearer"):
+            nobody.search(PHRASE)
+
+
 def test_many_things_at_once(process: Server) -> None:
     async def ask() -> list[int]:
         async with AsyncClient(process.address) as service:
@@ -176,3 +194,15 @@ def test_many_things_at_once(process: Server) -> None:
             return found
 
     assert asyncio.run(ask()) == [1, 2, 3]
+
+
+def test_the_examples_of_the_documentation_run(server: Server) -> None:
+    page = (REPOSITORY / "docs" / "clients.md").read_text("utf-8")
+    programs = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    assert len(programs) == 2
+    for program in programs:
+        asking = program.replace("http://127.0.0.1:8000", server.address)
+        command = [sys.executable, "-c", asking]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout

@@ -15,7 +15,7 @@ from slice_os import SpanEncoder
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 
-from .conftest import DOCUMENTS
+from .conftest import DOCUMENTS, asking
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def writable(settings: ServiceSettings, tmp_path: Path) -> Iterator[TestClient]:
     copy = tmp_path / "copy"
     shutil.copytree(settings.stores["calls"], copy)
     app = create_app(replace(settings, stores={"copy": str(copy)}))
-    with TestClient(app, base_url="http://127.0.0.1:8000") as client:
+    with asking(app) as client:
         yield client
 
 

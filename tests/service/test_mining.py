@@ -20,7 +20,7 @@ from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics import Topic
 
-from .conftest import in_thread
+from .conftest import asking, in_thread
 
 PHRASES = ["I want to cancel my subscription", "my card was stolen"]
 
@@ -129,7 +129,7 @@ def ends(seen: list[int]) -> bool:
 
 def test_mining_ends_when_the_time_is_over(endless: tuple[FastAPI, list[int]]) -> None:
     app, seen = endless
-    with TestClient(app) as client:
+    with asking(app) as client:
         answer = client.post("/mine", json={"phrases": PHRASES})
     assert lines(answer)[-1]["error"]["code"] == "time_limit"
     assert ends(seen)

@@ -184,3 +184,17 @@ def test_hits_are_counted(
         hits = [hit for hit in mine_topics(corpus, [given]) if hit.metadata["domain"] == "media"]
     assert answer["total"] == len(hits) == sum(count["hits"] for count in answer["counts"])
     assert answer["documents"] == 2
+
+
+def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> None:
+    client.post("/topics", json={"name": "never", "phrases": ["xylophones"], "threshold": 1})
+    params = {"by": "csat"}
+    found = client.get("/counts", params=params).json()["topics"]
+    assert [each["topic"] for each in found] == ["cancel", "never"]
+    for each in found:
+        assert client.get(f"/topics/{each['topic']}/counts", params=params).json() == each
+    assert found[1] == {"topic": "never", "total": 0, "documents": 0, "by": "csat", "counts": []}
+
+
+def test_no_topic_has_no_counts(client: TestClient) -> None:
+    assert client.get("/counts").json() == {"topics": []}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from slice_os.service.settings import LONGEST_PHRASE, MOST_PHRASES
 
@@ -14,6 +14,14 @@ PhraseList = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_PH
 """One phrase, or several that mean the same."""
 
 StoreName = Annotated[str | None, Field(description="May be missing if one store is served.")]
+
+
+def _whole(number: object) -> object:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+WHOLE = BeforeValidator(_whole)
+"""For whole numbers; in JSON, 3.0 is one, too."""
 
 Filters = Annotated[
     Mapping[str, Any] | None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from slice_os.documents import ENGLISH, Document, Scalar, Segment
-from slice_os.service.models.base import Body, StoreName
+from slice_os.service.models.base import WHOLE, Body, StoreName
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.stores.base import DocumentEntry
 
@@ -16,8 +16,8 @@ from slice_os.stores.base import DocumentEntry
 class SegmentBody(Body):
     """A turn or cue of a document; see `slice_os.Segment`."""
 
-    start: Annotated[int, Field(ge=0)]
-    end: Annotated[int, Field(ge=0)]
+    start: Annotated[int, Field(ge=0), WHOLE]
+    end: Annotated[int, Field(ge=0), WHOLE]
     speaker: str | None = None
     start_time: float | None = None
     end_time: float | None = None

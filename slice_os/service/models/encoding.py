@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from slice_os.service.models.base import Body, Text
+from slice_os.service.models.base import WHOLE, Body, Text
 from slice_os.service.settings import MOST_TEXTS
 
-Offset = Annotated[int, Field(ge=0)]
+Offset = Annotated[int, Field(ge=0), WHOLE]
 Span = Annotated[list[Offset], Field(min_length=2, max_length=2)]
 
 

@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from slice_os.results import Context
-from slice_os.service.models.base import Body
+from slice_os.service.models.base import WHOLE, Body
 from slice_os.service.models.topics import Filled, Name
 
-Offset = Annotated[int, Field(ge=0, lt=2**53)]
+Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
 MOST_LABELS = 1_000
 
 

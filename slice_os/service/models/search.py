@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, create_model
 from slice_os.results import Hit
 from slice_os.rows.fields import type_hints
 from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
-from slice_os.service.models.base import Body, Filters, PhraseList, StoreName, Text
+from slice_os.service.models.base import WHOLE, Body, Filters, PhraseList, StoreName, Text
 from slice_os.service.models.documents import DocumentAnswer, DocumentBody
 from slice_os.service.settings import MOST_HITS, MOST_PHRASES, MOST_TEXTS
 
@@ -75,11 +75,11 @@ class SearchRequest(Wanted):
     """
 
     store: StoreName = None
-    top_k: Annotated[int, Field(ge=0, le=MOST_HITS)] = 10
-    offset: Annotated[int, Field(ge=0, le=MAX_CANDIDATES)] = 0
+    top_k: Annotated[int, Field(ge=0, le=MOST_HITS), WHOLE] = 10
+    offset: Annotated[int, Field(ge=0, le=MAX_CANDIDATES), WHOLE] = 0
     where: Filters = None
     fusion: Literal["convex", "rrf", "cosine", "server"] = "convex"
-    num_candidates: Annotated[int, Field(ge=1, le=MAX_CANDIDATES)] = NUM_CANDIDATES
+    num_candidates: Annotated[int, Field(ge=1, le=MAX_CANDIDATES), WHOLE] = NUM_CANDIDATES
     order: Literal["score", "probability"] | None = None
     collapse: bool = False
 
@@ -115,7 +115,7 @@ class PhraseMining(PhraseHighlights):
     """
 
     where: Filters = None
-    limit: Annotated[int, Field(ge=1)] | None = None
+    limit: Annotated[int, Field(ge=1), WHOLE] | None = None
 
 
 class TopicMining(TopicHighlights):
@@ -127,7 +127,7 @@ class TopicMining(TopicHighlights):
     """
 
     where: Filters = None
-    limit: Annotated[int, Field(ge=1)] | None = None
+    limit: Annotated[int, Field(ge=1), WHOLE] | None = None
 
 
 class ScanRequest(Wanted):

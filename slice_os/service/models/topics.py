@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, create_model
 
 from slice_os.rows.fields import type_hints
-from slice_os.service.models.base import Body, Filters, StoreName
+from slice_os.service.models.base import WHOLE, Body, Filters, StoreName
 from slice_os.service.models.search import Cosine, HitAnswer, Probability, Unit
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.topics.topic import Learned, Topic
@@ -17,7 +17,7 @@ Name = Annotated[str, Field(pattern=NAME)]
 Filled = Annotated[str, Field(pattern=r"\S", max_length=LONGEST_PHRASE)]
 Texts = list[Filled]
 Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
 
 _TYPES: dict[str, Any] = {
     "name": Name,
@@ -122,7 +122,7 @@ class SuggestRequest(Body):
     """
 
     store: StoreName = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
     margin: Annotated[float, Field(gt=0, le=1)] = 0.1
     where: Filters = None
 
@@ -167,33 +167,3 @@ class LearnRequest(Body):
 
     store: StoreName = None
     exclusive: bool = False
-
-
-class CountAnswer(BaseModel):
-    """How often a topic occurs.
-
-    Attributes:
-        key: the day, the document or the value of the field; ``-`` without one.
-        hits: number of hits.
-        documents: number of documents that have one.
-    """
-
-    key: str
-    hits: int
-    documents: int
-
-
-class CountsAnswer(BaseModel):
-    """How often a topic occurs, in all and apart.
-
-    Attributes:
-        total: number of hits.
-        documents: number of documents that have one.
-        by: what they are counted by.
-        counts: days in order, otherwise by falling number of hits.
-    """
-
-    total: int
-    documents: int
-    by: str
-    counts: list[CountAnswer]

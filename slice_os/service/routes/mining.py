@@ -18,7 +18,7 @@ from slice_os.service.services import Services, Shared
 router = APIRouter(tags=["search"])
 
 
-@router.post("/mine", response_class=JsonLines)
+@router.post("/mine", response_class=JsonLines, status_code=200)
 async def mine(request: Request, services: Shared, body: PhraseMining | TopicMining) -> JsonLines:
     """Every hit in a store, line by line, as soon as it is found.
 

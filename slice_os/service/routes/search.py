@@ -31,7 +31,7 @@ async def scan(services: Shared, body: ScanRequest) -> JsonAnswer:
 
 def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
-    options = body.model_dump(exclude={"store", "phrases", "counter_phrases"})
+    options = body.model_dump(exclude={"store", "phrases"})
     hits = services.stores.get(body.store).search(body.phrases, **options)
     return {
         "hits": [hit.to_dict() for hit in hits],
@@ -43,7 +43,7 @@ def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
 
 
 def _scan(services: Services, body: ScanRequest) -> dict[str, Any]:
-    options = body.model_dump(exclude={"documents", "phrases", "counter_phrases"})
+    options = body.model_dump(exclude={"documents", "phrases"})
     encoder = services.encoders.default()
     documents = until_stopped(documents_of(body.documents))
     hits = scan_documents(documents, body.phrases, encoder=encoder, **options)

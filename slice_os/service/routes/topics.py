@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Header, Path
 
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
@@ -15,7 +15,6 @@ from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.topics import (
     NAME,
     CasesAnswer,
-    CountsAnswer,
     LearnRequest,
     NewTopic,
     SuggestAnswer,
@@ -25,15 +24,12 @@ from slice_os.service.models.topics import (
     TopicList,
 )
 from slice_os.service.services import Services, Shared
-from slice_os.service.stopping import until_stopped
 from slice_os.topics.examples import run_examples
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import Suggestion, suggest
-from slice_os.topics.run import mine_topics
 from slice_os.topics.table import read_table, topic_table
-from slice_os.topics.tallies import tally
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"])
@@ -128,27 +124,10 @@ async def learn_topic(
     learned = await services.pool.run(
         lambda: learn(
             stored.topic, labels, _encoder(services, wanted.store), exclusive=wanted.exclusive
-        )
+        ),
+        services.settings.limits.mine_seconds,
     )
     return _answer(await in_folder(services.topics.write_learned, name, learned, etag))
-
-
-@router.get("/topics/{name}/counts", response_model=CountsAnswer)
-async def counts(
-    services: Shared,
-    name: TopicName,
-    store: str | None = None,
-    by: Annotated[
-        str, Query(min_length=1, description="day, document, or the name of a metadata field.")
-    ] = "day",
-    date_field: Annotated[str, Query(description="Metadata field of the day.")] = "date",
-) -> JsonAnswer:
-    """How often a topic occurs in a store: by day, by document, or by the values of a field."""
-    topic = (await in_folder(services.topics.get, name)).topic
-    seconds = services.settings.limits.mine_seconds
-    return JsonAnswer(
-        await services.pool.run(lambda: _counts(services, topic, store, by, date_field), seconds)
-    )
 
 
 def _topic(body: TopicChange, name: str) -> Topic:
@@ -216,20 +195,4 @@ def _suggestion(found: Suggestion) -> dict[str, Any]:
         "phrase": found.phrase,
         "cosine": round(found.cosine, 6),
         "hits": [hit.to_dict() for hit in found.hits[:_SHOWN_HITS]],
-    }
-
-
-def _counts(
-    services: Services, topic: Topic, store: str | None, by: str, date_field: str
-) -> dict[str, Any]:
-    hits = list(until_stopped(mine_topics(services.stores.get(store), [topic])))
-    counts = [
-        {"key": row.place, "hits": row.hits, "documents": row.documents}
-        for row in tally(hits, by, date_field)
-    ]
-    return {
-        "total": len(hits),
-        "documents": len({hit.doc_id for hit in hits}),
-        "by": by,
-        "counts": counts,
     }

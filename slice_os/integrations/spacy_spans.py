@@ -1,0 +1,164 @@
+"""spaCy: a component that marks what says a phrase, or belongs to a topic.
+
+Examples:
+    >>> nlp = spacy.blank("en")
+    >>> nlp.add_pipe("slice_os", config={"phrases": ["I want to cancel my subscription"]})
+    >>> doc = nlp("Hello, I would like to close my account.")
+    >>> for span in doc.spans["slice_os"]:
+    ...     span.text, span.label_, span._.slice_os["cosine"]
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from slice_os.documents import Document
+from slice_os.encoder import SpanEncoder
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.integrations.evidence import evidence_of
+from slice_os.results import Hit
+from slice_os.scanning import scan
+from slice_os.search_options import SPAN
+from slice_os.topics.files import read_topics
+from slice_os.topics.tagging import scan_topics
+
+try:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span, SpanGroup
+except ImportError:
+    raise MissingExtraError("The component of spaCy", "spacy") from None
+
+FACTORY = "slice_os"
+SCORES = "scores"
+
+
+class SpacySpans:
+    """Sets ``doc.spans[spans_key]``: a span for each hit, labelled with its topic or its phrase.
+
+    ``span._.slice_os`` has the evidence, such as ``cosine`` and ``probability``. The cosines are
+    also in ``doc.spans[spans_key].attrs["scores"]``, in the order of the spans. A span has whole
+    tokens: those that its hit touches.
+
+    Args:
+        phrases: what to look for; each is a label.
+        topics: files and folders of topics, whose names are labels. They have cuts of their own.
+        threshold: least cosine of a hit of a phrase; None for the model's own.
+        min_probability: least probability of a hit of a phrase; None for any.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+        unit: how wide hits of phrases are; see `Corpus.search`.
+        model: a model folder, or the name of a bundled one; None for the default.
+        spans_key: where the spans go.
+
+    Raises:
+        InputError: without a phrase or a topic, or if a topic cannot be used.
+    """
+
+    def __init__(
+        self,
+        phrases: list[str],
+        topics: list[str],
+        threshold: float | None,
+        min_probability: float | None,
+        verify: bool | None,
+        unit: str,
+        model: str | None,
+        spans_key: str,
+    ) -> None:
+        if not phrases and not topics:
+            raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
+        self._phrases = phrases
+        self._topics = read_topics(topics) if topics else []
+        self._verify = verify
+        self._options: dict[str, Any] = {
+            "threshold": threshold,
+            "min_probability": min_probability,
+            "unit": unit,
+        }
+        self._encoder = SpanEncoder(model)
+        self._spans_key = spans_key
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Mark one document."""
+        (marked,) = self.pipe([doc])
+        return marked
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Mark documents as they come; those of a batch are encoded together."""
+        rest = iter(stream)
+        while batch := list(islice(rest, batch_size)):
+            hits: dict[str, list[Hit]] = defaultdict(list)
+            for hit in self._hits([Document(str(n), doc.text) for n, doc in enumerate(batch)]):
+                hits[hit.doc_id].append(hit)
+            for number, doc in enumerate(batch):
+                doc.spans[self._spans_key] = _group(doc, hits[str(number)], self._spans_key)
+                yield doc
+
+    def _hits(self, documents: list[Document]) -> Iterator[Hit]:
+        how: dict[str, Any] = {"encoder": self._encoder, "verify": self._verify}
+        if self._phrases:
+            yield from scan(documents, self._phrases, **self._options, **how)
+        if self._topics:
+            yield from scan_topics(documents, self._topics, **how)
+
+
+@Language.factory(
+    FACTORY,
+    assigns=["doc.spans"],
+    default_config={
+        "phrases": [],
+        "topics": [],
+        "threshold": None,
+        "min_probability": None,
+        "verify": None,
+        "unit": SPAN,
+        "model": None,
+        "spans_key": FACTORY,
+    },
+)
+def make_spans(
+    nlp: Language,
+    name: str,
+    phrases: list[str],
+    topics: list[str],
+    threshold: float | None,
+    min_probability: float | None,
+    verify: bool | None,
+    unit: str,
+    model: str | None,
+    spans_key: str,
+) -> SpacySpans:
+    """The component that ``nlp.add_pipe("slice_os")`` adds; see `SpacySpans`."""
+    del nlp, name
+    return SpacySpans(phrases, topics, threshold, min_probability, verify, unit, model, spans_key)
+
+
+def _group(doc: Doc, hits: list[Hit], spans_key: str) -> SpanGroup:
+    hits = sorted(hits, key=lambda hit: (hit.start, hit.end))
+    spans = [_span(doc, hit) for hit in hits]
+    evidence = [evidence_of(hit) for hit in hits]
+    attrs = {SCORES: [one["cosine"] for one in evidence], FACTORY: evidence}
+    return SpanGroup(doc, name=spans_key, attrs=attrs, spans=spans)
+
+
+def _span(doc: Doc, hit: Hit) -> Span:
+    """The tokens that a hit touches."""
+    label = hit.topic or hit.phrase
+    span = doc.char_span(hit.start, hit.end, label=label, alignment_mode="expand")
+    assert span is not None  # noqa: S101  a hit has words, which are in tokens
+    return span
+
+
+def _evidence(span: Span) -> dict[str, Any] | None:
+    """What a group of spans has about one of them; None if no hit made it."""
+    # An attribute stored with a span would be one for all labels of the same words.
+    for group in span.doc.spans.values():
+        for other, evidence in zip(group, group.attrs.get(FACTORY, ()), strict=False):
+            if other == span:
+                return dict(evidence)
+    return None
+
+
+Span.set_extension(FACTORY, getter=_evidence, force=True)

@@ -1,0 +1,127 @@
+"""API keys: who may do what. A file has only the hashes of keys."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from slice_os.errors import InputError
+
+READ, WRITE, CURATE, METRICS = SCOPES = ("read", "write", "curate", "metrics")
+"""Search and show; change documents; change topics and labels; see metrics."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """What is known of a key.
+
+    Attributes:
+        name: who has it; logs have it.
+        scopes: what it allows.
+        sha256: of the key, as hexadecimal digits.
+    """
+
+    name: str
+    scopes: frozenset[str]
+    sha256: str
+
+
+class ApiKeys:
+    """The keys that a service accepts.
+
+    Args:
+        keys: all of them.
+    """
+
+    def __init__(self, keys: Iterable[ApiKey]) -> None:
+        self._keys = tuple(keys)
+
+    def find(self, secret: str) -> ApiKey | None:
+        """The key that a request has sent; None if there is no such key.
+
+        It takes the same time for every key.
+        """
+        sent = _digest(secret)
+        found = None
+        for key in self._keys:
+            if hmac.compare_digest(sent, key.sha256):
+                found = key
+        return found
+
+
+def read_keys(path: Path) -> ApiKeys:
+    """The keys of a file: a JSON object a line, with ``name``, ``scopes`` and ``sha256``.
+
+    Raises:
+        InputError: naming file and line, or that there is no key.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(
+            f"{path}: no keys ({error.strerror}); make one with `slice-os key`"
+        ) from None
+    keys = [_key(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if not keys:
+        raise InputError(f"{path}: no key; make one with `slice-os key`")
+    return ApiKeys(keys)
+
+
+def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
+    """Add a key to a file, which only its owner may read.
+
+    Args:
+        path: of the file; made if there is none.
+        name: who gets the key.
+        scopes: what it allows.
+
+    Returns:
+        The key itself, which is stored nowhere.
+
+    Raises:
+        InputError: if the name is none, is taken, or the file cannot be written.
+    """
+    secret = f"slice-{secrets.token_urlsafe(32)}"
+    line = {"name": name, "scopes": list(scopes), "sha256": _digest(secret)}
+    packed = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    _key(packed, "the key")
+    try:
+        known = path.read_bytes().splitlines() if path.exists() else []
+        if any(_key(one, str(path)).name == name for one in known if one.strip()):
+            raise InputError(f"{path}: has a key of {name!r}; delete its line first")
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as file:
+            file.write(packed)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    return secret
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
+
+
+def _key(line: bytes, where: str) -> ApiKey:
+    try:
+        row = orjson.loads(line)
+        name, scopes, sha256 = row["name"], row["scopes"], row["sha256"]
+        fits = _NAME.fullmatch(name) and _HASH.fullmatch(sha256) and scopes
+        unknown = set(scopes) - set(SCOPES)
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        fits, unknown = None, set()
+    if not fits or unknown:
+        raise InputError(
+            f"{where}: no key; it has a name of letters, digits, '-', '_' and '.', scopes among "
+            f"{', '.join(SCOPES)}, and a sha256; make one with `slice-os key`"
+        )
+    return ApiKey(name, frozenset(scopes), sha256)

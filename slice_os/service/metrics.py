@@ -1,0 +1,106 @@
+"""What a service counts about itself, for Prometheus; one access line of JSON for each request."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timezone
+from time import perf_counter
+
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from slice_os.service.whole_requests import SenderLeft
+from slice_os.service.work import WorkPool
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+# As nginx writes it.
+_SENDER_LEFT = 499
+
+access_log = logging.getLogger("slice_os.service.access")
+
+
+class Metrics:
+    """The counters of a service.
+
+    Args:
+        pool: whose requests are counted.
+
+    Attributes:
+        registry: all of them.
+    """
+
+    def __init__(self, pool: WorkPool) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        labels = ("method", "route")
+        self.requests = Counter(
+            "slice_os_requests", "Requests answered.", (*labels, "status"), registry=self.registry
+        )
+        self.seconds = Histogram(
+            "slice_os_request_seconds",
+            "Time from a request to the end of its answer.",
+            labels,
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        working = Gauge(
+            "slice_os_working_requests",
+            "Requests that are worked on or wait for a thread.",
+            registry=self.registry,
+        )
+        working.set_function(lambda: pool.admitted)
+
+
+class Observed:
+    """Wraps an app: every request is counted, and logged without what it is about.
+
+    Args:
+        app: the app.
+        metrics: counts them.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = perf_counter()
+        status, size = 500, 0
+
+        async def observed(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, observed)
+        except SenderLeft:
+            status = _SENDER_LEFT
+        finally:
+            self._note(scope, status, size, perf_counter() - begun)
+
+    def _note(self, scope: Scope, status: int, size: int, seconds: float) -> None:
+        # Paths have ids of documents; and whatever a client makes up, which would be a label each.
+        route = getattr(scope.get("route"), "path", "other")
+        method = scope["method"] if route != "other" else "other"
+        self._metrics.requests.labels(method, route, status).inc()
+        self._metrics.seconds.labels(method, route).observe(seconds)
+        state = scope.get("state", {})
+        line = {
+            "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            "request_id": state.get("request_id"),
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "milliseconds": round(1_000 * seconds, 3),
+            "bytes": size,
+            "key": state.get("key"),
+        }
+        access_log.info("%s", orjson.dumps(line).decode())

@@ -1,0 +1,121 @@
+/** The page: what is shown, and the address that says so. */
+
+import { fromFragment, toFragment } from "./address.js";
+import { keyDialog } from "./dialogs.js";
+import { byId, element } from "./dom.js";
+import { shortcuts } from "./keyboard.js";
+import { showError, showNotice } from "./notices.js";
+import { narrow } from "./reader-pane.js";
+import { searchView } from "./search-view.js";
+import { ask, whenKeyNeeded } from "./service.js";
+import { themeButton } from "./theme-button.js";
+import { topicBoard } from "./topic-board.js";
+import { topicForm } from "./topic-form.js";
+
+let view = fromFragment(location.hash);
+/** @type {any[]} */
+let stores = [];
+
+whenKeyNeeded(keyDialog());
+themeButton(byId("theme"));
+const form = topicForm();
+const search = searchView(() => view, change, form, listTopics);
+const board = topicBoard(form, { search: searchTopic, changed: listTopics });
+
+/** Change the view; a pushed one can be gone back from. */
+function change(changes, pushed = false) {
+  view = Object.assign(view, changes);
+  const address = toFragment(view);
+  if (address === location.hash) return;
+  if (pushed) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+}
+
+function storeOf(name) {
+  return stores.find((store) => store.name === name) ?? stores[0];
+}
+
+async function show() {
+  const store = storeOf(view.store);
+  const onTopics = view.page === "topics";
+  byId("search-view").hidden = onTopics;
+  byId("topics-view").hidden = !onTopics;
+  for (const page of ["search", "topics"]) {
+    byId(`to-${page}`).setAttribute("aria-current", view.page === page ? "page" : "false");
+  }
+  document.title = onTopics ? "Topics – SLICE-OS" : [view.phrases[0], "SLICE-OS"].filter(Boolean).join(" – ");
+  if (!store) {
+    showNotice(byId("notice"), "No store is served", "Start the service with one: slice-os serve STORE. Make it with slice-os ingest FILES --store STORE.");
+    return;
+  }
+  view.store = store.name;
+  byId("store").value = store.name;
+  board.fields(Object.keys(store.fields ?? {}));
+  if (onTopics) await board.show(store.name);
+  else await search.open(store);
+}
+
+async function listTopics() {
+  const { topics } = await ask("topics").catch(() => ({ topics: [] }));
+  byId("topic").replaceChildren(
+    element("option", { value: "" }, "none"),
+    ...topics.map(({ name }) => element("option", { value: name }, name)),
+  );
+  byId("topic").value = view.topic;
+}
+
+function searchTopic(topic) {
+  const cut = topic.learned?.threshold ?? topic.threshold;
+  change({
+    page: "search",
+    phrases: [...topic.phrases, ...(topic.learned?.phrases ?? [])],
+    counters: [...(topic.counter_phrases ?? []), ...(topic.learned?.counter_phrases ?? [])],
+    where: topic.where ?? {},
+    unit: topic.unit || "span",
+    measure: "cosine",
+    least: typeof cut === "number" ? cut : null,
+    most: "every",
+    topic: topic.name,
+    open: null,
+  }, true);
+  byId("topic").value = topic.name;
+  show();
+}
+
+async function start() {
+  try {
+    ({ stores } = await ask("stores"));
+  } catch (error) {
+    showError(byId("notice"), error, start);
+    return;
+  }
+  byId("notice").hidden = true;
+  byId("store").replaceChildren(...stores.map(({ name }) => element("option", { value: name }, name)));
+  byId("store").disabled = stores.length < 2;
+  await listTopics();
+  await show();
+}
+
+byId("store").addEventListener("change", () => {
+  change({ store: byId("store").value, where: {}, open: null }, true);
+  show();
+});
+for (const page of ["search", "topics"]) {
+  byId(`to-${page}`).addEventListener("click", (event) => {
+    event.preventDefault();
+    change({ page }, true);
+    show();
+  });
+}
+byId("filters").open = !narrow();
+byId("skip").addEventListener("click", () => byId("results").focus());
+byId("show-help").addEventListener("click", () => byId("help").showModal());
+addEventListener("popstate", () => {
+  view = fromFragment(location.hash);
+  show();
+});
+shortcuts({
+  ...Object.fromEntries(Object.entries(search.keys).map(([key, deed]) => [key, () => view.page === "search" && deed()])),
+  "?": () => byId("help").showModal(),
+});
+start();

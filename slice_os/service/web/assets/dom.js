@@ -1,0 +1,56 @@
+/** Building and finding elements. Text is set as text and never read as HTML. */
+
+/**
+ * An element with attributes, listeners and children.
+ *
+ * @param {string} tag
+ * @param {Object<string, string | number | boolean | null | undefined | EventListener>} attributes
+ *   functions listen to the event of that name; false, null and undefined are left out
+ * @param {...(Node | string | null | undefined)} children
+ * @returns {any}
+ */
+export function element(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function drawing(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value !== false && value !== null && value !== undefined)
+      node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/**
+ * The element with an id.
+ *
+ * @param {string} id
+ * @returns {any}
+ */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Text from outside, isolated so that its direction cannot reorder what stands beside it. */
+export function isolated(text) {
+  return element("bdi", {}, text);
+}
+
+const number = new Intl.NumberFormat("en");
+
+/** A whole number with separators. */
+export function counted(value) {
+  return number.format(value);
+}
+
+/** "1 hit", "2 hits". */
+export function plural(value, noun) {
+  return `${counted(value)} ${noun}${value === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,114 @@
+/** Facets: values of metadata fields to search within, with how many of the hits have each. */
+
+import { counted, element, isolated, plural } from "./dom.js";
+import { ask } from "./service.js";
+
+const FIRST = 8;
+const MOST = 100;
+
+/**
+ * @param {HTMLElement} root
+ * @param {(where: Object<string, any>) => void} changed
+ */
+export function facetPanel(root, changed) {
+  let where = {};
+  /** @type {{field: string, value: string, count: HTMLElement}[]} */
+  let counts = [];
+
+  function allow(field, condition) {
+    const others = Object.entries(where).filter(([name]) => name !== field);
+    where = Object.fromEntries(condition === null ? others : [...others, [field, condition]]);
+    changed(where);
+  }
+
+  function listed(store, field, values, limit) {
+    const chosen = chosenOf(where[field]);
+    const boxes = values.map(({ value, documents }) => {
+      const count = element("span", { class: "count" });
+      counts.push({ field, value: String(value), count });
+      const box = element("input", { type: "checkbox", value: String(value), checked: chosen.includes(String(value)) });
+      return element(
+        "label",
+        { class: "check", title: plural(documents, "document") },
+        box, element("span", { class: "name" }, isolated(String(value))), count,
+      );
+    });
+    const more = values.length === limit && limit < MOST
+      ? element("button", { class: "link", type: "button", click: () => fill(store, field, group, MOST) }, "more")
+      : null;
+    const group = element(
+      "fieldset",
+      { change: () => {
+        const ticked = [...group.querySelectorAll("input:checked")].map((box) => box.value);
+        allow(field, ticked.length ? ticked : null);
+      } },
+      element("legend", {}, isolated(field)), ...boxes, more,
+    );
+    return group;
+  }
+
+  async function fill(store, field, place, limit) {
+    const path = `stores/${encodeURIComponent(store)}/fields/${encodeURIComponent(field)}?limit=${limit}`;
+    const { values } = await ask(path);
+    if (values.length) place.replaceWith(listed(store, field, values, limit));
+    else place.remove();
+  }
+
+  function between(field) {
+    const given = where[field] ?? {};
+    const edge = (name, operator) =>
+      element("label", {}, `${name} `, element("input", { type: "number", step: "any", value: given[operator] ?? "", "data-operator": operator }));
+    const group = element(
+      "fieldset",
+      { change: () => {
+        const edges = [...group.querySelectorAll("input")].filter((input) => input.value !== "");
+        const condition = Object.fromEntries(
+          edges.map((input) => [input.dataset.operator, input.valueAsNumber]),
+        );
+        allow(field, edges.length ? condition : null);
+      } },
+      element("legend", {}, isolated(field)),
+      element("div", { class: "pair" }, edge("from", "gte"), edge("to", "lte")),
+    );
+    return group;
+  }
+
+  return {
+    /** Show the fields of a store; a field that cannot be listed is left out. */
+    async show(store, fields, chosen) {
+      where = chosen;
+      counts = [];
+      const names = Object.keys(fields);
+      const places = names.map((field) =>
+        fields[field] === "number" ? between(field) : element("fieldset", { hidden: true }));
+      root.replaceChildren(...places);
+      root.parentElement.hidden = !names.length;
+      await Promise.all(names.map(async (field, index) => {
+        if (fields[field] === "number") return;
+        await fill(store, field, places[index], FIRST).catch(() => places[index].remove());
+      }));
+    },
+    /** Count hits beside each value. */
+    count(hits) {
+      const found = new Map();
+      for (const { metadata } of hits) {
+        for (const [field, value] of Object.entries(metadata)) {
+          for (const one of [value].flat()) {
+            const key = `${field}\n${one}`;
+            found.set(key, (found.get(key) ?? 0) + 1);
+          }
+        }
+      }
+      for (const { field, value, count } of counts) {
+        const number = found.get(`${field}\n${value}`) ?? 0;
+        const text = number ? counted(number) : "";
+        if (count.textContent !== text) count.textContent = text;
+      }
+    },
+  };
+}
+
+function chosenOf(condition) {
+  if (condition === undefined || (typeof condition === "object" && !Array.isArray(condition))) return [];
+  return [condition].flat().map(String);
+}

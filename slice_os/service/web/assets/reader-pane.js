@@ -1,0 +1,94 @@
+/** Opens documents beside the list, and keeps both at the same hit. */
+
+import { byId } from "./dom.js";
+import { inWords } from "./notices.js";
+import { documentReader } from "./reader.js";
+import { ask, documentPath } from "./service.js";
+
+// Marks of all hits from this cosine on, so that the slider has room in a document, too.
+const FLOOR = 0.45;
+
+/**
+ * @param {() => import("./address.js").View} current
+ * @param {(change: Object) => void} change
+ * @param {() => Object} queryBody the query as the service reads it
+ * @param {(hit: any) => void} choose chooses a hit in the list, if it is there
+ */
+export function readerPane(current, change, queryBody, choose) {
+  let running = new AbortController();
+  let id = "";
+  let opener = null;
+  const view = byId("search-view");
+  const reader = documentReader(
+    {
+      root: byId("reader"), title: byId("reader-title"), fields: byId("reader-fields"),
+      text: byId("reader-text"), map: byId("minimap"), number: byId("mark-number"),
+      former: byId("former-mark"), next: byId("next-mark"), close: byId("close-reader"),
+    },
+    {
+      closed: close,
+      moved: (mark) => {
+        remember(mark);
+        choose(mark);
+      },
+    },
+  );
+
+  async function open(hit) {
+    remember(hit);
+    if (hit.doc_id === id && reader.goTo(hit)) return;
+    running.abort();
+    const mine = (running = new AbortController());
+    if (!id) opener = document.activeElement;
+    id = hit.doc_id;
+    view.classList.add("with-reader");
+    reader.expect(id);
+    // Over a narrow screen the document is all there is.
+    if (narrow()) byId("close-reader").focus();
+    const { where, ...query } = queryBody();
+    const body = { ...query, threshold: FLOOR };
+    try {
+      const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
+      reader.show(shown, hit);
+    } catch (error) {
+      if (error.name !== "AbortError") reader.fail(inWords(error).text);
+    }
+  }
+
+  function remember(hit) {
+    change({ open: { id: hit.doc_id, start: hit.start, end: hit.end } });
+  }
+
+  function close() {
+    if (!id) return;
+    running.abort();
+    id = "";
+    view.classList.remove("with-reader");
+    reader.close();
+    change({ open: null });
+    if (opener?.isConnected) opener.focus({ preventScroll: true });
+  }
+
+  return {
+    open,
+    close,
+    /** A hit was chosen in the list: an open reader goes there. */
+    follow(hit) {
+      if (id && !narrow()) open(hit);
+    },
+    cut: (test) => reader.cut(test),
+    /** Open what the address says, if it is among the hits. */
+    reopen(hits) {
+      const wanted = current().open;
+      const hit = wanted && hits.find((one) => one.doc_id === wanted.id && one.start === wanted.start && one.end === wanted.end);
+      if (!hit) return;
+      choose(hit);
+      open(hit);
+    },
+  };
+}
+
+/** Whether there is one column. */
+export function narrow() {
+  return matchMedia("(max-width: 60rem)").matches;
+}

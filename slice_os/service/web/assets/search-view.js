@@ -1,0 +1,295 @@
+/** The search: asks the service, and shows the hits that reach the threshold. */
+
+import { byId, counted, element, plural } from "./dom.js";
+import { facetPanel } from "./facets.js";
+import { hitList } from "./hit-list.js";
+import { labelBook } from "./labels.js";
+import { showError, showNotice, tell, toast, toastError } from "./notices.js";
+import { queryForm } from "./query-form.js";
+import { narrow, readerPane } from "./reader-pane.js";
+import { initialLeast, keyOf, ordered, reached, reaches } from "./scores.js";
+import { ServiceError, ask, askLines } from "./service.js";
+import { saveCsv, saveXlsx } from "./table-file.js";
+import { thresholdControl } from "./threshold.js";
+import { nameFrom } from "./topic-form.js";
+
+const MOST_MINED = 5000;
+const EXAMPLES = ["the contract renews by itself", "somebody stole my card", "neither side pays for indirect damages"];
+// How far below the threshold hits are fetched, so that the slider has room.
+const ROOM = 0.15;
+
+/**
+ * @param {() => import("./address.js").View} current the view of the page
+ * @param {(change: Object, pushed?: boolean) => void} change changes it, and the address
+ * @param {ReturnType<import("./topic-form.js").topicForm>} topics
+ * @param {() => Promise<void>} topicsChanged
+ */
+export function searchView(current, change, topics, topicsChanged) {
+  /** @type {import("./scores.js").Hit[]} */
+  let found = [];
+  let visible = [];
+  let running = new AbortController();
+  let usual = 0.6;
+  const root = byId("results");
+  const notice = byId("notice");
+  const book = labelBook();
+
+  const form = queryForm(byId("query"), () => {
+    change({ ...form.read(), least: null, open: null }, true);
+    run().then(() => narrow() && root.scrollIntoView());
+  });
+  const list = hitList(byId("hits"), byId("more"), {
+    chosen: (hit) => reader.follow(hit),
+    deed: (name, hit) => (name === "open" ? reader.open(hit) : answer(hit, name === "yes")),
+    answerOf: book.answerOf,
+  });
+  const threshold = thresholdControl(
+    { svg: byId("histogram"), slider: byId("least"), value: byId("least-value"), from: byId("scale-from"), to: byId("scale-to") },
+    {
+      moved: (least) => {
+        current().least = least;
+        show();
+      },
+      settled: () => {
+        change({});
+        list.number();
+        tell(`${plural(visible.length, "hit")} of ${counted(found.length)}`);
+      },
+    },
+  );
+  const facets = facetPanel(byId("facets"), (where) => {
+    change({ ...form.read(), where, open: null }, true);
+    if (current().phrases.length) run();
+  });
+  const reader = readerPane(current, change, queryBody, (mark) => {
+    const hit = visible.find((one) => keyOf(one) === keyOf(mark));
+    if (hit && hit !== list.chosen) list.choose(hit);
+  });
+
+  function queryBody() {
+    const { store, phrases, counters, where, unit, verify } = current();
+    return {
+      store,
+      phrases,
+      ...(counters.length && { counter_phrases: counters }),
+      ...(Object.keys(where).length && { where }),
+      ...(unit !== "span" && { unit }),
+      ...(verify && { verify }),
+    };
+  }
+
+  /** Show what reaches the threshold: no query, and called up to once a frame. */
+  function show() {
+    const { measure, least, order } = current();
+    visible = ordered(reached(found, measure, least), order);
+    list.show(visible);
+    byId("count").textContent = counted(visible.length);
+    byId("total").textContent = counted(found.length);
+    facets.count(visible);
+    reader.cut((hit) => reaches(hit, measure, least));
+    if (found.length && !visible.length) {
+      showNotice(notice, "No hit reaches this threshold", `Move the slider to the left to see ${plural(found.length, "hit")}.`);
+    } else if (found.length) notice.hidden = true;
+  }
+
+  function drawAll() {
+    const view = current();
+    const scored = found.some((hit) => hit.probability !== null);
+    byId("measures").disabled = !scored;
+    if (!scored) view.measure = "cosine";
+    view.least ??= initialLeast(found, view.measure, usual);
+    document.querySelector(`#measures [value=${view.measure}]`).checked = true;
+    byId("order").value = view.order;
+    byId("toolbar").hidden = !found.length;
+    threshold.draw(found, view.measure, view.least);
+    show();
+    list.number();
+  }
+
+  async function run() {
+    running.abort();
+    const mine = (running = new AbortController());
+    const view = current();
+    reader.close();
+    found = [];
+    visible = [];
+    list.reset(view.phrases.length > 1);
+    byId("toolbar").hidden = true;
+    byId("mining").hidden = true;
+    notice.hidden = true;
+    if (!view.phrases.length) return welcome();
+    root.setAttribute("aria-busy", "true");
+    try {
+      const began = performance.now();
+      if (view.most === "every") await mineAll(mine.signal);
+      else await searchBest(Number(view.most), mine.signal);
+      if (mine.signal.aborted) return;
+      drawAll();
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      if (!found.length) {
+        showNotice(notice, "Nothing says that here", Object.keys(view.where).length ? "Within the chosen fields there is no hit. Untick some, or try another wording." : "Try a wording with other words, or a shorter one.");
+      }
+      tell(`${plural(visible.length, "hit")} of ${counted(found.length)}, in ${seconds} seconds`);
+      if (view.open) reader.reopen(found);
+    } catch (error) {
+      if (error.name !== "AbortError") showError(notice, error, run);
+    } finally {
+      if (mine === running) {
+        root.removeAttribute("aria-busy");
+        byId("mining").hidden = true;
+      }
+    }
+  }
+
+  async function searchBest(most, signal) {
+    const { collapse, verify } = current();
+    const body = { ...queryBody(), top_k: most, ...(collapse && { collapse }), ...(verify && { order: "probability" }) };
+    if (most > 200) body.num_candidates = most;
+    found = (await ask("search", { body, signal })).hits;
+  }
+
+  async function mineAll(signal) {
+    const { collapse, least, measure } = current();
+    const floor = measure === "cosine" && least !== null ? Math.min(least, usual) : usual;
+    const body = { ...queryBody(), threshold: Math.max(0, floor - ROOM), limit: MOST_MINED, ...(collapse && { collapse }) };
+    const bar = byId("progress");
+    byId("mining").hidden = false;
+    bar.removeAttribute("value");
+    byId("progress-text").textContent = "Reading the whole store …";
+    let drawn = 0;
+    for await (const line of askLines("mine", { body, signal })) {
+      if (line.error) throw new ServiceError(500, line.error.code, line.error.message);
+      if (line.hit) found.push(line.hit);
+      if (line.progress) {
+        const { done, of } = line.progress;
+        if (of) Object.assign(bar, { max: of, value: done });
+        byId("progress-text").textContent = `${counted(done)}${of ? ` of ${counted(of)}` : ""} · ${plural(found.length, "hit")}`;
+      }
+      if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more`);
+      if (performance.now() - drawn > 300 && found.length) {
+        drawAll();
+        drawn = performance.now();
+      }
+    }
+    found = found.toSorted((one, other) => other.cosine - one.cosine);
+  }
+
+  function welcome() {
+    root.removeAttribute("aria-busy");
+    const examples = EXAMPLES.map((phrase) => element("button", { type: "button", click: () => {
+      form.fill({ ...current(), phrases: [phrase], counters: [] });
+      byId("query").requestSubmit();
+    } }, phrase));
+    showNotice(
+      notice,
+      "What are you looking for?",
+      "Type how somebody might say it. You get every place that says it in other words, with a score that you can cut by.",
+      ...(current().store === "demo" ? examples : []),
+    );
+  }
+
+  async function answer(hit, right) {
+    if (!current().topic) {
+      const saved = await saveTopic();
+      if (!saved) return;
+    }
+    try {
+      await book.give(hit, right);
+    } catch (error) {
+      toastError(error);
+    }
+    list.refresh(hit);
+  }
+
+  async function answerChosen(right) {
+    const hit = list.chosen;
+    if (!hit) return list.step(0);
+    await answer(hit, right);
+    if (list.chosen === hit) list.step(1);
+  }
+
+  async function undo() {
+    try {
+      const hit = await book.undo();
+      if (!hit) return;
+      list.refresh(hit);
+      if (visible.includes(hit)) list.choose(hit);
+      toast("Answer taken back");
+    } catch (error) {
+      toastError(error);
+    }
+  }
+
+  async function saveTopic() {
+    const view = current();
+    const [first = ""] = view.phrases;
+    const cut = view.measure === "cosine" ? "threshold" : "min_probability";
+    const saved = await topics.make({
+      name: nameFrom(first), phrases: view.phrases, counter_phrases: view.counters,
+      ...(view.least !== null && { [cut]: view.least }),
+      ...(Object.keys(view.where).length && { where: view.where }),
+      ...(view.unit !== "span" && { unit: view.unit }),
+    });
+    if (!saved) return null;
+    toast(`Topic ${saved.name} saved`);
+    await topicsChanged();
+    await useTopic(saved.name);
+    return saved;
+  }
+
+  async function useTopic(name) {
+    byId("topic").value = name;
+    change({ topic: name });
+    await book.open(name).catch(toastError);
+    list.refreshAll();
+  }
+
+  byId("topic").addEventListener("change", () => useTopic(byId("topic").value));
+  byId("save-topic").addEventListener("click", saveTopic);
+  byId("stop").addEventListener("click", () => {
+    running.abort();
+    byId("mining").hidden = true;
+    drawAll();
+  });
+  byId("measures").addEventListener("change", () => {
+    change({ measure: document.querySelector("#measures :checked").value, least: null });
+    drawAll();
+  });
+  byId("order").addEventListener("change", () => {
+    change({ order: byId("order").value });
+    show();
+    list.number();
+  });
+  byId("export-csv").addEventListener("click", () => saveCsv(visible));
+  byId("export-xlsx").addEventListener("click", () => saveXlsx(visible).catch(toastError));
+  byId("copy-link").addEventListener("click", async () => {
+    change({});
+    await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address", true));
+  });
+
+  return {
+    /** Show the view of the page, with a store. */
+    async open(store) {
+      const view = current();
+      usual = store.threshold ?? usual;
+      form.fill(view);
+      await Promise.all([
+        facets.show(store.name, store.fields ?? {}, view.where),
+        book.open(view.topic).catch(toastError),
+        run(),
+      ]);
+      facets.count(visible);
+      list.refreshAll();
+    },
+    keys: {
+      "/": () => form.focus(),
+      j: () => list.step(1),
+      k: () => list.step(-1),
+      o: () => list.chosen && reader.open(list.chosen),
+      y: () => answerChosen(true),
+      n: () => answerChosen(false),
+      u: undo,
+      Escape: () => reader.close(),
+    },
+  };
+}

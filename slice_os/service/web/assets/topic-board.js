@@ -1,0 +1,80 @@
+/** The board of all topics. */
+
+import { sure } from "./dialogs.js";
+import { byId, element, isolated } from "./dom.js";
+import { showError, showNotice, toast, toastError } from "./notices.js";
+import { ask } from "./service.js";
+import { topicCard } from "./topic-card.js";
+import { quoted, topicPath } from "./topic-form.js";
+
+/**
+ * @param {ReturnType<import("./topic-form.js").topicForm>} form
+ * @param {{search: (topic: any) => void, changed: () => void}} told
+ */
+export function topicBoard(form, told) {
+  const by = byId("counts-by");
+  const board = byId("board");
+  const notice = byId("board-notice");
+  let store = "";
+
+  byId("new-topic").addEventListener("click", async () => {
+    if (await form.make({ phrases: [] })) await again();
+  });
+  by.addEventListener("change", () => show(store));
+
+  async function again() {
+    told.changed();
+    await show(store);
+  }
+
+  async function edit(topic) {
+    const saved = await form.change(topic);
+    if (!saved) return;
+    toast(`${topic.name} saved`);
+    await again();
+  }
+
+  async function drop(topic) {
+    if (!await sure(`Delete the topic ${topic.name}? Its answers stay in the labels file.`)) return;
+    try {
+      await ask(topicPath(topic.name), { method: "DELETE", headers: { "If-Match": quoted(topic.etag) } });
+      await again();
+    } catch (error) {
+      toastError(error);
+    }
+  }
+
+  async function show(name) {
+    store = name;
+    notice.hidden = true;
+    try {
+      const { topics, problems = [] } = await ask("topics");
+      const view = { store, by: by.value };
+      const cards = topics.map((topic) => topicCard(topic, view, { search: told.search, edit, drop, changed: again }));
+      const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(problem)));
+      board.replaceChildren(...broken, ...cards);
+      if (!topics.length) {
+        const start = element("button", { class: "main", type: "button", click: () => byId("new-topic").click() }, "Make a topic");
+        showNotice(notice, "No topics yet", "A topic is a set of phrases that mean the same. Search for one and choose “Save as topic”, or begin here.", start);
+      }
+      // One after the other: each count goes through the whole store.
+      for (const card of cards) {
+        if (!card.isConnected) return;
+        await Promise.all([card.count(), card.countLabels()]);
+      }
+    } catch (error) {
+      board.replaceChildren();
+      showError(notice, error, () => show(store));
+    }
+  }
+
+  return {
+    show,
+    /** Offer to count by the fields of a store. */
+    fields(names) {
+      const chosen = by.value;
+      by.replaceChildren(...["day", "document", ...names].map((name) => element("option", { value: name }, name)));
+      by.value = names.includes(chosen) ? chosen : "day";
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/** One topic on the board: what it is, how often it occurs, and what can be done with it. */
+
+import { countsChart } from "./counts-chart.js";
+import { counted, element, isolated, plural } from "./dom.js";
+import { allLabels } from "./labels.js";
+import { inWords, toast, toastError } from "./notices.js";
+import { ask } from "./service.js";
+import { topicPath } from "./topic-form.js";
+
+/**
+ * @param {any} topic
+ * @param {{store: string, by: string}} view
+ * @param {{search: (topic: any) => void, edit: (topic: any) => void, drop: (topic: any) => void,
+ *   changed: (topic: any) => void}} told
+ * @returns {HTMLElement}
+ */
+export function topicCard(topic, view, told) {
+  const total = element("p", { class: "total" }, "…");
+  const chart = element("div", { class: "chart-place" }, element("p", { class: "soft" }, "Counting …"));
+  const labels = element("span", { class: "soft" });
+  const outcome = element("div", { class: "outcome", "aria-live": "polite" });
+  const path = topicPath(topic.name);
+
+  const button = (text, deed) => element("button", { type: "button", click: async (event) => {
+    event.target.disabled = true;
+    try {
+      await deed();
+    } catch (error) {
+      toastError(error);
+    } finally {
+      event.target.disabled = false;
+    }
+  } }, text);
+
+  async function count() {
+    const query = new URLSearchParams({ by: view.by, store: view.store });
+    try {
+      const found = await ask(`${path}/counts?${query}`);
+      total.replaceChildren(element("b", {}, counted(found.total)), found.total === 1 ? " hit" : " hits");
+      chart.replaceChildren(countsChart(found.counts, view.by));
+    } catch (error) {
+      total.textContent = "";
+      chart.replaceChildren(element("p", { class: "wrong" }, inWords(error).text));
+    }
+  }
+
+  async function countLabels() {
+    const found = await allLabels(topic.name).catch(() => []);
+    const right = found.filter(({ label }) => label).length;
+    labels.textContent = found.length ? `${counted(right)} accepted, ${counted(found.length - right)} rejected` : "no answers yet";
+  }
+
+  async function test() {
+    const { cases } = await ask(`${path}/test`, { method: "POST" });
+    const passed = cases.filter((one) => one.passed).length;
+    outcome.replaceChildren(
+      element("h3", {}, cases.length ? `${passed} of ${cases.length} examples pass` : "No examples yet"),
+      element("ul", { class: "plain-list" }, ...cases.map((one) => element(
+        "li", {},
+        element("span", { class: one.passed ? "right" : "wrong" }, one.passed ? "✓ " : "✕ "),
+        isolated(one.text),
+        element("span", { class: "soft" }, one.expected ? " must match" : " must not match"),
+      ))),
+    );
+  }
+
+  async function suggest() {
+    const { suggestions } = await ask(`${path}/suggest`, { body: { store: view.store } });
+    outcome.replaceChildren(
+      element("h3", {}, suggestions.length ? "Near misses" : "No near misses"),
+      element("ul", { class: "plain-list" }, ...suggestions.map((one) => element(
+        "li", {},
+        element("q", {}, isolated(one.text)),
+        element("span", { class: "soft" }, ` ${plural(one.documents, "document")}, cosine ${one.cosine.toFixed(2)} `),
+        button("It is", () => extend("phrases", one.text)),
+        button("It is not", () => extend("counter_phrases", one.text)),
+      ))),
+    );
+  }
+
+  function extend(list, text) {
+    told.edit({ ...topic, [list]: [...(topic[list] ?? []), text] });
+  }
+
+  async function learn() {
+    const learned = await ask(`${path}/learn`, { body: { store: view.store } });
+    toast(`${topic.name} learned from ${plural(learned.learned?.labels ?? 0, "answer")}`);
+    told.changed(learned);
+  }
+
+  const card = element(
+    "article",
+    { class: "card", "aria-label": topic.name },
+    element("header", {}, element("h2", {}, isolated(topic.name)), total),
+    topic.description ? element("p", { dir: "auto" }, topic.description) : null,
+    chart,
+    element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
+      ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
+    element("p", {}, element("span", { class: "soft" }, `${cutOf(topic)} · `), labels),
+    element(
+      "div", { class: "deeds" },
+      button("Show hits", () => told.search(topic)),
+      button("Test", test),
+      button("Near misses", suggest),
+      button("Learn", learn),
+      button("Edit", () => told.edit(topic)),
+      button("Delete", () => told.drop(topic)),
+    ),
+    outcome,
+  );
+  return Object.assign(card, { count, countLabels });
+}
+
+function cutOf(topic) {
+  const learned = topic.learned?.threshold;
+  if (typeof learned === "number") return `cosine from ${learned.toFixed(2)}, learned`;
+  if (typeof topic.precision === "number") return `precision ${topic.precision.toFixed(2)}`;
+  if (typeof topic.min_probability === "number") return `probability from ${topic.min_probability.toFixed(2)}`;
+  if (typeof topic.threshold === "number") return `cosine from ${topic.threshold.toFixed(2)}`;
+  return "the model’s threshold";
+}

@@ -1,0 +1,218 @@
+"""Answering hits by keyboard, and topics: saved from a search, on the board, and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.request import Request, urlopen
+
+from playwright.sync_api import Page, expect
+
+from tests.service.conftest import Server
+from tests.service.page.conftest import OpenPage, search_fragment
+
+CANCEL = "I want to cancel my subscription"
+
+
+def asked(server: Server, path: str, body: object = None) -> dict[str, object]:
+    """What the service itself answers."""
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(f"{server.address}/{path}", data, {"Content-Type": "application/json"})
+    with urlopen(request) as answer:
+        return dict(json.load(answer))
+
+
+def make_topic(server: Server, name: str, **fields: object) -> None:
+    asked(server, "topics", {"name": name, "phrases": [CANCEL], "threshold": 0.5, **fields})
+
+
+def chosen(page: Page) -> str:
+    return page.locator(".hit.chosen .place .link").inner_text()
+
+
+def test_keys_go_through_hits_and_open_them(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, least="0.4"))
+    expect(page.locator(".hit").first).to_be_visible()
+    names = page.locator(".hit .place .link").all_text_contents()
+    page.keyboard.press("j")
+    assert chosen(page) == names[0]
+    page.keyboard.press("j")
+    assert chosen(page) == names[1]
+    page.keyboard.press("k")
+    assert chosen(page) == names[0]
+    page.keyboard.press("o")
+    expect(page.locator("#reader-title")).to_have_text(names[0])
+    page.keyboard.press("Escape")
+    expect(page.locator("#reader")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Phrase 1", exact=True)).to_be_focused()
+    page.keyboard.type("jy?")  # letters in a field are letters
+    expect(page.get_by_label("Phrase 1", exact=True)).to_have_value("jy?")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keyboard")).to_be_visible()
+    page.get_by_label("Single keys work as shortcuts").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert chosen(page) == names[0]
+
+
+def test_answers_are_kept_and_taken_back(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "keep-answers")
+    page = open_page(search_fragment(CANCEL, least="0.4", topic="keep-answers"))
+    expect(page.locator(".hit").first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    expect(page.locator(".hit").first).to_have_attribute("data-answer", "yes")
+    expect(page.locator(".hit").nth(1)).to_have_class(re.compile("chosen"))
+    page.keyboard.press("n")
+    expect(page.locator(".hit").nth(1)).to_have_attribute("data-answer", "no")
+    labels = asked(page_server, "labels?topic=keep-answers")["labels"]
+    assert isinstance(labels, list)
+    assert [label["label"] for label in labels] == [True, False]
+    again = open_page(search_fragment(CANCEL, least="0.4", topic="keep-answers"))
+    expect(again.locator(".hit").nth(1)).to_have_attribute("data-answer", "no")
+    page.keyboard.press("u")
+    expect(page.locator(".hit").nth(1)).to_have_attribute("data-answer", "")
+    page.keyboard.press("u")
+    expect(page.locator(".hit").first).to_have_attribute("data-answer", "")
+    assert asked(page_server, "labels?topic=keep-answers")["labels"] == []
+
+
+def test_buttons_answer_and_the_same_answer_again_takes_it_back(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "buttons")
+    page = open_page(search_fragment(CANCEL, topic="buttons"))
+    accept = page.locator(".hit").first.get_by_role("button", name="Accept")
+    accept.click()
+    expect(accept).to_have_attribute("aria-pressed", "true")
+    accept.click()
+    expect(accept).to_have_attribute("aria-pressed", "false")
+    assert asked(page_server, "labels?topic=buttons")["labels"] == []
+
+
+def test_an_answer_without_a_topic_makes_one(open_page: OpenPage, page_server: Server) -> None:
+    page = open_page(search_fragment(CANCEL, least="0.4"))
+    expect(page.locator(".hit").first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("y")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Name")).to_have_value("i-want-to-cancel-my-subscription")
+    dialog.get_by_label("Name").fill("cancellations")
+    dialog.get_by_label("Must match, one a line").fill("I want to cancel my plan")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.locator(".hit").first).to_have_attribute("data-answer", "yes")
+    expect(page.locator("#topic")).to_have_value("cancellations")
+    topic = asked(page_server, "topics/cancellations")
+    assert topic["phrases"] == [CANCEL]
+    assert topic["threshold"] == 0.4
+    assert topic["must_match"] == ["I want to cancel my plan"]
+
+
+def test_a_name_that_is_taken_is_said_in_the_dialogue(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "taken")
+    page = open_page(search_fragment(CANCEL))
+    page.get_by_role("button", name="Save as topic").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("taken")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).not_to_be_empty()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+
+
+def test_the_board_counts_topics_over_time(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "over-time", threshold=0.6, counter_phrases=["I cancel nothing"])
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="over-time", exact=True)
+    expect(card.locator(".total")).to_have_text("3 hits")
+    expect(card.locator("svg")).to_have_attribute(
+        "aria-label", re.compile("from 2026-06-01 to 2026-06-03")
+    )
+    expect(card.locator("svg rect")).to_have_count(2)
+    expect(card).to_contain_text("not I cancel nothing")
+    page.get_by_label("Count by").select_option("domain")
+    expect(card.locator(".ranking")).to_contain_text("media")
+    card.get_by_role("button", name="Show hits").click()
+    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("#topic")).to_have_value("over-time")
+
+
+def test_a_topic_is_tested_changed_and_deleted(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(
+        page_server,
+        "examples",
+        must_match=["please cancel my subscription"],
+        must_not_match=["I want to cancel my subscription now"],
+    )
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="examples", exact=True)
+    card.get_by_role("button", name="Test").click()
+    expect(card.locator(".outcome")).to_contain_text("1 of 2 examples pass")
+    card.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Must not match, one a line").fill("")
+    dialog.get_by_label("Description").fill("<b>who leaves</b>")
+    dialog.get_by_role("button", name="Save").click()
+    expect(card).to_contain_text("<b>who leaves</b>")
+    assert not asked(page_server, "topics/examples").get("must_not_match")
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Keep it").click()
+    expect(card).to_be_visible()
+    card.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card).to_have_count(0)
+
+
+def test_of_two_people_the_second_hears_that_somebody_was_faster(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "shared")
+    page = open_page("#topics")
+    page.get_by_role("article", name="shared", exact=True).get_by_role(
+        "button", name="Edit"
+    ).click()
+    other = open_page("#topics")
+    other.get_by_role("article", name="shared", exact=True).get_by_role(
+        "button", name="Edit"
+    ).click()
+    other.get_by_role("dialog").get_by_label("Description").fill("by the first")
+    other.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(other.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("dialog").get_by_label("Description").fill("by the second")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).not_to_be_empty()
+
+
+def test_near_misses_are_offered_as_phrases(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "narrow", threshold=0.9)
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="narrow", exact=True)
+    card.get_by_role("button", name="Near misses").click()
+    card.locator(".outcome").get_by_role("button", name="It is", exact=True).first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Phrases, one a line")).to_have_value(re.compile(f"^{CANCEL}\n.+"))
+    dialog.get_by_role("button", name="Save").click()
+    expect(card.locator(".phrases li")).to_have_count(2)
+
+
+def test_answers_teach_a_topic(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "taught")
+    page = open_page(search_fragment(CANCEL, least="0.3", topic="taught"))
+    expect(page.locator(".hit").first).to_be_visible()
+    page.keyboard.press("j")
+    for key in "yyyn":
+        before = page.locator(".hit:not([data-answer=''])").count()
+        page.keyboard.press(key)
+        expect(page.locator(".hit:not([data-answer=''])")).to_have_count(before + 1)
+    page.get_by_role("link", name="Topics").click()
+    card = page.get_by_role("article", name="taught", exact=True)
+    expect(card).to_contain_text("3 accepted, 1 rejected")
+    card.get_by_role("button", name="Learn").click()
+    expect(page.locator(".toast")).to_contain_text("taught learned from 4 answers")
+    learned = asked(page_server, "topics/taught")["learned"]
+    assert isinstance(learned, dict)
+    assert learned["labels"] == 4

@@ -1,0 +1,69 @@
+"""Hits as files from the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.service.page.conftest import OpenPage, search_fragment
+
+CANCEL = "I want to cancel my subscription"
+
+
+def saved(page: Page, button: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def test_csv_has_the_hits_that_are_shown(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(search_fragment(CANCEL, least="0.6"))
+    expect(page.locator(".hit").first).to_be_visible()
+    path = saved(page, "CSV", tmp_path)
+    assert path.name == "hits.csv"
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    assert [row["doc_id"] for row in rows] == page.locator(".hit .place .link").all_text_contents()
+    assert rows[0]["text"] == page.locator(".hit mark").first.inner_text()
+    assert {row["metadata.domain"] for row in rows} >= {"media"}
+    assert rows[0]["passage.text"]
+
+
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"]
+)
+def test_what_looks_like_a_formula_is_escaped(open_page: OpenPage, start: str) -> None:
+    page = open_page()
+    hit = {
+        "doc_id": f'{start}HYPERLINK("a")',
+        "start": -1,
+        "text": 'a "b",\nc',
+        "metadata": {f"{start}k": [f"{start}1", 2]},
+        "reasons": [],
+        "passage": {"text": ""},
+    }
+    text = page.evaluate(
+        "async (hit) => (await import('./assets/table-file.js')).csvOf([hit])", hit
+    )
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert row["doc_id"] == f"'{hit['doc_id']}"
+    assert row["start"] == "-1"  # a number is no formula
+    assert row["text"] == hit["text"]
+    assert row[f"metadata.{start}k"] == f"'{start}1; 2"
+
+
+@pytest.mark.xfail(reason="the service does not write files yet")
+def test_xlsx_comes_from_the_service(open_page: OpenPage, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    page = open_page(search_fragment(CANCEL, least="0.6"))
+    expect(page.locator(".hit").first).to_be_visible()
+    path = saved(page, "XLSX", tmp_path)
+    sheet = openpyxl.load_workbook(path).active
+    rows = list(sheet.iter_rows(values_only=True))
+    assert len(rows) == 1 + page.locator(".hit").count()
+    assert rows[1][rows[0].index("text")] == page.locator(".hit mark").first.inner_text()

@@ -1,0 +1,153 @@
+"""Text from outside stays text; keys, and errors of the service, have their own states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.service.page.conftest import MARKUP, OVERRIDE, OpenPage, search_fragment
+
+CANCEL = "I want to cancel my subscription"
+ASSETS = Path(__file__).parents[3] / "slice_os" / "service" / "web" / "assets"
+
+
+def failing(status: int, message: str, **headers: str) -> Any:
+    body = {"error": {"code": "x", "message": message, "request_id": "1"}}
+    return lambda route: route.fulfill(status=status, json=body, headers=headers)
+
+
+def test_markup_in_documents_phrases_metadata_and_names_is_text(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, MARKUP, least="0.3"))
+    hit = page.locator(".hit", has_text=f"{MARKUP}.txt").first
+    expect(hit.locator(".place .link")).to_have_text(f"{MARKUP}.txt")
+    expect(hit.locator(".place")).to_contain_text(f"domain {MARKUP}")
+    expect(hit.locator(".passage")).to_contain_text("<b>bold</b> and that is all.")
+    expect(page.locator("#facets")).to_contain_text(MARKUP)
+    hit.locator(".place .link").click()
+    expect(page.locator("#reader-text")).to_contain_text(f"{MARKUP} I want to cancel")
+    assert page.locator("main img, main b:not(.score b, .figures b), main script").count() == 0
+    assert "owned" not in page.title()
+
+
+def test_values_that_turn_the_direction_of_text_are_isolated(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, least="0.3"))
+    field = page.locator(".hit bdi.field", has_text=OVERRIDE).first
+    expect(field).to_be_attached()
+    assert field.evaluate("bdi => getComputedStyle(bdi).unicodeBidi") == "isolate"
+
+
+def test_the_page_runs_no_inline_script_or_style(open_page: OpenPage) -> None:
+    refused: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("console", lambda one: refused.append(one.text))
+
+    page = open_page(before=watch)
+    policy = page.request.get(page.url).headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    for script in page.locator("script").all():
+        assert script.get_attribute("src")
+    assert page.locator("style, [style], [onclick]").count() == 0
+    assert not [line for line in refused if "Content Security Policy" in line]
+
+
+def test_no_source_parses_text_as_html() -> None:
+    for path in ASSETS.glob("*.js"):
+        source = path.read_text("utf-8")
+        for name in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert name not in source, path.name
+
+
+@pytest.mark.parametrize(
+    ("status", "title"),
+    [(503, "The store cannot be reached"), (504, "That took too long"), (413, "too much")],
+)
+def test_errors_have_a_state_and_another_try(open_page: OpenPage, status: int, title: str) -> None:
+    page = open_page()
+    page.route("**/search", failing(status, "index demo: no answer"))
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text(title)
+    expect(page.locator("#notice")).to_contain_text("index demo: no answer")
+    page.unroute("**/search")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_a_busy_service_says_when_to_try_again(open_page: OpenPage) -> None:
+    page = open_page()
+    page.route("**/search", failing(429, "48 requests wait", **{"Retry-After": "2"}))
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The service is busy")).to_be_visible()
+    expect(page.locator("#notice button")).to_be_disabled()
+    page.unroute("**/search")
+    page.get_by_role("button", name="Try again", exact=True).click()
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def test_a_service_that_is_gone_is_noticed(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.get_by_role("heading", name="What are you looking for?")).to_be_visible()
+    page.route("**/search", lambda route: route.abort("connectionrefused"))
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The service does not answer")).to_be_visible()
+
+
+def test_a_stream_that_ends_in_an_error_says_so(open_page: OpenPage) -> None:
+    page = open_page()
+    line = '{"error": {"code": "x", "message": "the index went away", "request_id": "1"}}\n'
+    page.route("**/mine", lambda route: route.fulfill(body=line))
+    page.locator("#options summary").click()
+    page.get_by_label("Find").select_option("every")
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("the index went away")
+
+
+def test_without_a_store_it_says_how_to_serve_one(open_page: OpenPage) -> None:
+    page = open_page(
+        before=lambda page: page.route(
+            "**/stores", lambda route: route.fulfill(json={"stores": []})
+        )
+    )
+    expect(page.get_by_role("heading", name="No store is served")).to_be_visible()
+
+
+def test_a_key_is_asked_for_once_and_sent(open_page: OpenPage) -> None:
+    sent: list[str] = []
+
+    def guard(route: Route) -> None:
+        key = route.request.headers.get("authorization", "")
+        sent.append(key)
+        if key == "Bearer right":
+            route.continue_()
+        else:
+            failing(401, "give a key")(route)
+
+    page = open_page(before=lambda page: page.route("**/{stores,topics,search,stores/**}", guard))
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Key").fill("wrong")
+    dialog.get_by_role("button", name="Use this key").click()
+    expect(dialog.get_by_role("alert")).to_have_text("The service refused that key.")
+    dialog.get_by_label("Key").fill("right")
+    dialog.get_by_role("button", name="Use this key").click()
+    expect(page.get_by_role("heading", name="What are you looking for?")).to_be_visible()
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_be_visible()
+    assert sent[-1] == "Bearer right"
+    stored = page.evaluate("[sessionStorage.length, JSON.stringify(localStorage)]")
+    assert stored[0] == 1
+    assert "right" not in stored[1]
+
+
+def test_without_a_key_it_says_that_one_is_needed(open_page: OpenPage) -> None:
+    page = open_page(before=lambda page: page.route("**/stores", failing(401, "give a key")))
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("heading", name="A key is needed")).to_be_visible()

@@ -1,0 +1,61 @@
+"""The service does what its OpenAPI description says, for whatever is sent to it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from slice_os.service.keys import SCOPES, new_key
+
+from .conftest import served
+
+# Values of the right form may still be wrong: a phrase without a word, an unknown field or topic.
+CONFIG = """
+[checks]
+positive_data_acceptance.expected-statuses = ["2xx", "400", "404", "409", "412"]
+negative_data_rejection.expected-statuses = ["400", "404", "405", "409", "412", "422"]
+"""
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_no_fault(store_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(store_folder, tmp_path / "calls")
+    (tmp_path / "schemathesis.toml").write_text(CONFIG)
+    places = ("--topics", str(tmp_path / "topics"), "--labels", str(tmp_path / "labels.jsonl"))
+    keys = tmp_path / "keys.jsonl"
+    header = f"Bearer {new_key(keys, 'all', SCOPES)}"
+    with served(str(tmp_path / "calls"), *places, "--keys", str(keys)) as server:
+        topic = {"name": "cancel", "phrases": ["cancel my plan"]}
+        added = httpx.post(
+            f"{server.address}/topics", json=topic, headers={"Authorization": header}
+        )
+        assert added.status_code == 201
+        command = [
+            *(sys.executable, "-m", "schemathesis.cli"),
+            *("--config-file", str(tmp_path / "schemathesis.toml")),
+            *("run", f"{server.address}/openapi.json"),
+            *("--phases", "examples,coverage,fuzzing", "--max-examples", "5"),
+            *("--seed", "1", "--generation-deterministic"),
+            *("--header", f"Authorization: {header}"),
+            *("--request-timeout", "60", "--workers", "2", "--no-color"),
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert httpx.get(f"{server.address}/ready").status_code == 200
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
+    assert "Traceback" not in "".join(server.log)
+
+
+def test_the_description_is_openapi_3_1_and_has_every_error(client: TestClient) -> None:
+    description = client.get("/openapi.json").json()
+    assert description["openapi"] == "3.1.0"
+    for path, operations in description["paths"].items():
+        if path in ("/health", "/ready"):
+            continue
+        for operation in operations.values():
+            assert {"401", "403", "429", "503", "504"} <= operation["responses"].keys()

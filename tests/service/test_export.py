@@ -1,0 +1,37 @@
+"""Hits as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+
+import pytest
+from starlette.testclient import TestClient
+
+from slice_os import Hits
+
+
+def test_hits_are_files_in_every_format(client: TestClient) -> None:
+    hits = client.post("/search", json={"phrases": "cancel my plan"}).json()["hits"]
+    answers = {
+        kind: client.post("/export", params={"format": kind}, json={"hits": hits})
+        for kind in ("jsonl", "csv", "xlsx", "parquet", "html")
+    }
+    assert {answer.status_code for answer in answers.values()} == {200}
+    assert [hit.to_dict() for hit in Hits.from_jsonl(answers["jsonl"].content)] == hits
+    rows = list(csv.DictReader(io.StringIO(answers["csv"].content.decode("utf-8-sig"))))
+    assert [row["doc_id"] for row in rows] == [hit["doc_id"] for hit in hits]
+    assert zipfile.is_zipfile(io.BytesIO(answers["xlsx"].content))
+    disposition = answers["xlsx"].headers["Content-Disposition"]
+    assert disposition == 'attachment; filename="hits.xlsx"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "hits", "status"), [("doc", [], 422), ("csv", [{"text": "a"}], 400), ("csv", [3], 422)]
+)
+def test_what_is_no_hit_is_refused(
+    client: TestClient, kind: str, hits: list[object], status: int
+) -> None:
+    answer = client.post("/export", params={"format": kind}, json={"hits": hits})
+    assert answer.status_code == status

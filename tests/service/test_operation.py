@@ -1,0 +1,131 @@
+"""What operators see: metrics, access lines, traces, and how the service stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from slice_os import Corpus, Document, SpanEncoder
+
+from .conftest import served
+
+SECRET = "a phrase that no log may have"
+
+
+def test_requests_are_counted(client: TestClient) -> None:
+    client.post("/search", json={"phrases": SECRET})
+    client.post("/search", json={"phrases": 3})
+    client.get("/documents/chat-1")
+    client.get("/no/such/path")
+    text = client.get("/metrics").text
+    samples = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+    def count(method: str, route: str, status: str) -> float:
+        labels = sorted({"method": method, "route": route, "status": status}.items())
+        return samples[("slice_os_requests_total", *labels)]
+
+    assert count("POST", "/search", "200") == 1
+    assert count("POST", "/search", "422") == 1
+    assert count("GET", "/documents/{doc_id:path}", "200") == 1
+    assert count("other", "other", "404") == 1
+    assert samples[("slice_os_working_requests",)] == 0
+    assert ("process_resident_memory_bytes",) in samples
+    assert SECRET not in text
+
+
+def test_access_lines_have_no_phrase_and_no_key(store_folder: Path, tmp_path: Path) -> None:
+    with served(str(store_folder), *places(tmp_path)) as server:
+        headers = {"X-Request-Id": "one-2", "Authorization": "Bearer slice-secret"}
+        for path in ("search", "scan"):
+            body = {"phrases": SECRET, "documents": []} if path == "scan" else {"phrases": SECRET}
+            httpx.post(f"{server.address}/{path}", json=body, headers=headers, timeout=60)
+        httpx.get(f"{server.address}/documents/{SECRET}")
+    lines = list(map(orjson.loads, server.log))
+    assert [line["route"] for line in lines] == ["/search", "/scan", "/documents/{doc_id:path}"]
+    assert [line["status"] for line in lines] == [200, 200, 404]
+    assert lines[0]["request_id"] == "one-2"
+    assert SECRET not in "".join(server.log)
+    assert "slice-secret" not in "".join(server.log)
+
+
+def places(folder: Path) -> list[str]:
+    return ["--topics", str(folder / "topics"), "--labels", str(folder / "labels.jsonl")]
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+    """Takes traces; its address, and the paths and bodies that came."""
+    came: list[tuple[str, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            came.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", came
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_requests_are_spans_if_the_environment_says_where_to(
+    store_folder: Path,
+    tmp_path: Path,
+    collector: tuple[str, list[tuple[str, bytes]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, came = collector
+    trace = "0af7651916cd43dd8448eb211c80319c"
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": address}
+    with served(str(store_folder), *places(tmp_path), environment=variables) as server:
+        headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
+        body = {"phrases": SECRET}
+        httpx.post(f"{server.address}/search", json=body, headers=headers, timeout=60)
+    ((path, content), *_) = came
+    assert path == "/v1/traces"
+    assert b"POST /search" in content
+    assert bytes.fromhex(trace) in content
+    assert SECRET.encode() not in content
+
+
+def test_a_request_that_runs_may_end_when_the_service_stops(
+    encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    folder = tmp_path / "large"
+    text = "I would like to cancel my subscription today. The weather is nice. "
+    with Corpus(folder, encoder) as corpus:
+        corpus.add(Document(f"d{number:02}", f"{number}. {text * 20}") for number in range(40))
+    with served(str(folder), *places(tmp_path)) as server, ThreadPoolExecutor(1) as thread:
+        body = {"phrases": "cancel my subscription", "threshold": 0.5, "verify": True}
+        with httpx.stream("POST", f"{server.address}/mine", json=body, timeout=60) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            server.process.terminate()
+            time.sleep(0.5)
+            late = thread.submit(httpx.get, f"{server.address}/health")
+            with pytest.raises(httpx.ConnectError):
+                late.result()
+            *_, last = lines
+        assert orjson.loads(last)["summary"]["complete"] is True
+        assert server.process.wait(60) == 0

@@ -1,0 +1,64 @@
+"""The example notebooks run, and show what they showed when they were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
+pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+
+FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+KILOBYTE = 1_000
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the notebooks share a store of the demo documents."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def kinds(outputs: list[Any]) -> list[str]:
+    """What a cell shows: a stream, a result or an error, and the best form of it."""
+    return [
+        str(output.get("name") or next(iter(sorted(output.get("data", {})))))
+        for output in outputs
+        if output.get("name") != "stderr"  # where progress bars are
+    ]
+
+
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_there_is_one_for_each_user() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["contact_centre", "contracts", "research"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_small_and_with_its_answers(path: Path) -> None:
+    assert path.stat().st_size < 50 * KILOBYTE
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert sum(bool(cell.outputs) for cell in code_cells(notebook)) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(
+    path: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, folder in (("XDG_CACHE_HOME", cache), ("HOME", cache), ("IPYTHONDIR", tmp_path)):
+        monkeypatch.setenv(name, str(folder))
+    written = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)
+    nbclient.NotebookClient(
+        notebook, timeout=500, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    ).execute()
+    for cell, expected in zip(code_cells(notebook), code_cells(written), strict=True):
+        assert {"text/html", "text/plain"} >= set(kinds(expected.outputs)) - {"stdout"}
+        assert kinds(cell.outputs) == kinds(expected.outputs), cell.source
