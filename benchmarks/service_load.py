@@ -131,7 +131,7 @@ def kill_and_restart(store: Path, folder: Path) -> dict[str, Any]:
     """Labels are posted until the service is killed; those that were answered must be there."""
     answered = []
     with serving(store, folder) as server:
-        threading.Timer(1.0, lambda: server.process.send_signal(signal.SIGKILL)).start()
+        threading.Timer(5.0, lambda: server.process.send_signal(signal.SIGKILL)).start()
         with httpx.Client(base_url=server.address, timeout=30) as client:
             for number in range(100_000):
                 label = {"topic": "t", "doc_id": "d", "start": number, "end": number + 1}

@@ -8,8 +8,7 @@ Examples:
     ...     span.text, span.label_, span._.slice_os["cosine"]
 """
 
-from __future__ import annotations
-
+# Without postponed annotations: spaCy 3.7 cannot read those of a factory.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice

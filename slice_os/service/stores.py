@@ -9,8 +9,9 @@ from threading import Lock
 from slice_os.corpus import Corpus
 from slice_os.service.encoding import Encoders
 from slice_os.service.problems import Problem
-from slice_os.service.stopping import check_stopped
+from slice_os.service.stopping import StoppableVerifier, check_stopped
 from slice_os.stores.registry import open_store
+from slice_os.verifier.choice import chosen_verifier
 
 # A request that waits to write looks this often whether it should stop.
 _LOOK_SECONDS = 0.1
@@ -27,7 +28,7 @@ class ServedStores:
     def __init__(self, locations: Mapping[str, str], encoders: Encoders) -> None:
         self.locations = dict(locations)
         self._encoders = encoders
-        self._opening = Lock()
+        self._opening = {name: Lock() for name in self.locations}
         self._open: dict[str, Corpus] = {}
         self._writers = {name: Lock() for name in self.locations}
 
@@ -47,7 +48,8 @@ class ServedStores:
             StoreError: if the store cannot be opened.
         """
         chosen = self._chosen(name)
-        with self._opening:
+        # One store that does not answer must not keep the others from being opened.
+        with self._opening[chosen]:
             if chosen not in self._open:
                 self._open[chosen] = self._opened(self.locations[chosen])
             return self._open[chosen]
@@ -73,20 +75,21 @@ class ServedStores:
 
     def close(self) -> None:
         """Close all stores."""
-        with self._opening:
-            for corpus in self._open.values():
-                corpus.store.close()
-            self._open.clear()
+        for name, opening in self._opening.items():
+            with opening:
+                if (corpus := self._open.pop(name, None)) is not None:
+                    corpus.store.close()
 
     def _opened(self, location: str) -> Corpus:
         store = open_store(location)
         try:
             info = store.info()
             encoder = self._encoders.of(info.encoder, info.location)
+            verifier = chosen_verifier(None, None, encoder)
         except BaseException:
             store.close()
             raise
-        return Corpus(store, encoder)
+        return Corpus(store, encoder, verifier=verifier and StoppableVerifier(verifier))
 
     def _chosen(self, name: str | None) -> str:
         if name is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +20,7 @@ from starlette.testclient import TestClient
 from slice_os import Corpus, Hit
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
+from slice_os.service.stopping import CURRENT, Stopped
 from slice_os.topics import Topic
 
 from .conftest import asking, in_thread
@@ -147,3 +150,16 @@ def test_work_ends_when_the_client_goes_away(endless: tuple[FastAPI, list[int]],
         assert ends(seen)
         assert app.state.services.pool.admitted == 0
         assert httpx.get(f"{address}/health").status_code == 200
+
+
+def test_verifying_ends_between_batches(client: TestClient) -> None:
+    corpus = client.app.state.services.stores.get()
+    stop = threading.Event()
+    stop.set()
+
+    def verified() -> None:
+        CURRENT.set(stop)
+        corpus.mine(PHRASES, threshold=0.3, verify=True)
+
+    with pytest.raises(Stopped):
+        contextvars.copy_context().run(verified)

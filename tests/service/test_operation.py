@@ -129,3 +129,17 @@ def test_a_request_that_runs_may_end_when_the_service_stops(
             *_, last = lines
         assert orjson.loads(last)["summary"]["complete"] is True
         assert server.process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_the_demo_needs_nothing_else(tmp_path: Path) -> None:
+    variables = {"XDG_CACHE_HOME": str(tmp_path)}
+    for _ in range(2):  # made, then found
+        with served("--demo", environment=variables) as server:
+            body = {"phrases": "my phone screen is broken", "top_k": 3}
+            answer = httpx.post(f"{server.address}/search", json=body, timeout=120).json()
+            assert "my phone screen is broken" in answer["hits"][0]["text"]
+            topic = {"name": "broken", "phrases": ["it is broken"]}
+            httpx.put(f"{server.address}/topics/broken", json=topic).raise_for_status()
+            httpx.delete(f"{server.address}/topics/broken").raise_for_status()
+    assert (tmp_path / "slice-os" / "demo" / "topics").is_dir()

@@ -57,7 +57,6 @@ def test_what_looks_like_a_formula_is_escaped(open_page: OpenPage, start: str) -
     assert row[f"metadata.{start}k"] == f"'{start}1; 2"
 
 
-@pytest.mark.xfail(reason="the service does not write files yet")
 def test_xlsx_comes_from_the_service(open_page: OpenPage, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     page = open_page(search_fragment(CANCEL, least="0.6"))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.service.page.conftest import LONG, OpenPage, search_fragment
 
@@ -70,7 +69,6 @@ def test_several_wordings_are_one_search_and_each_hit_names_its_own(open_page: O
     expect(page.locator(".hit mark").first).to_contain_text("renew")
 
 
-@pytest.mark.xfail(reason="the service does not leave them out yet")
 def test_hits_nearer_to_what_it_is_not_are_left_out(open_page: OpenPage) -> None:
     page = open_page(search_fragment(CANCEL, least="0.6"))
     expect(page.locator(".hit mark", has_text="want to cancel my").first).to_be_visible()
@@ -127,6 +125,9 @@ def test_facets_narrow_the_search_and_count_its_hits(open_page: OpenPage) -> Non
     page.locator("#facets fieldset", has_text="csat").get_by_label("from").fill("3")
     page.keyboard.press("Tab")
     expect(page.locator(".hit .place .link")).to_have_text("calls/ben.txt")
+    page.get_by_role("button", name="clear all filters").click()
+    expect(page.locator("#total")).not_to_have_text("1")
+    assert "where" not in page.url
 
 
 def test_a_link_reproduces_the_view(open_page: OpenPage) -> None:
@@ -163,6 +164,41 @@ def test_every_hit_of_the_store_is_streamed(open_page: OpenPage) -> None:
     expect(page.locator(".hit", has_text=LONG)).to_have_count(6)
     expect(page.locator("#mining")).to_be_hidden()
     expect(page.locator(".hit", has_text="contracts/short.txt").first).to_be_visible()
+
+
+def test_mining_can_be_stopped(open_page: OpenPage) -> None:
+    page = open_page(before=lambda page: page.route("**/mine", lambda route: None))
+    page.locator("#options summary").click()
+    page.get_by_label("Find").select_option("every")
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/mine")):
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("heading", name="Stopped")).to_be_visible()
+    expect(page.locator("#mining")).to_be_hidden()
+
+
+def test_what_the_verifier_holds_against_a_hit_is_shown(open_page: OpenPage) -> None:
+    asked: list[str] = []
+
+    def doubted(route: Route) -> None:
+        asked.append(str(route.request.post_data))
+        answer = route.fetch()
+        found = answer.json()
+        for hit in found["hits"]:
+            hit |= {"reasons": ["<i>negated here</i>"], "bm25": None, "count": 3}
+        route.fulfill(response=answer, json=found)
+
+    page = open_page(before=lambda page: page.route("**/search", doubted))
+    page.locator("#options summary").click()
+    page.get_by_label("Same words only once").check()
+    page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
+    page.keyboard.press("Enter")
+    first = page.locator(".hit").first
+    expect(first.locator(".doubt")).to_have_text("<i>negated here</i>")
+    expect(first).to_contain_text("3 times")
+    expect(first).not_to_contain_text("BM25")
+    assert '"collapse":true' in asked[-1]
 
 
 def test_what_is_nowhere_has_a_state_of_its_own(open_page: OpenPage) -> None:

@@ -1,6 +1,6 @@
 /** Facets: values of metadata fields to search within, with how many of the hits have each. */
 
-import { counted, element, isolated, plural } from "./dom.js";
+import { byId, counted, element, isolated, plural } from "./dom.js";
 import { ask } from "./service.js";
 
 const FIRST = 8;
@@ -11,15 +11,25 @@ const MOST = 100;
  * @param {(where: Object<string, any>) => void} changed
  */
 export function facetPanel(root, changed) {
+  const clear = byId("clear-filters");
   let where = {};
+  let again = () => {};
   /** @type {{field: string, value: string, count: HTMLElement}[]} */
   let counts = [];
 
   function allow(field, condition) {
     const others = Object.entries(where).filter(([name]) => name !== field);
     where = Object.fromEntries(condition === null ? others : [...others, [field, condition]]);
+    clear.hidden = !Object.keys(where).length;
     changed(where);
   }
+
+  clear.addEventListener("click", () => {
+    where = {};
+    clear.hidden = true;
+    again();
+    changed(where);
+  });
 
   function listed(store, field, values, limit) {
     const chosen = chosenOf(where[field]);
@@ -77,12 +87,14 @@ export function facetPanel(root, changed) {
     /** Show the fields of a store; a field that cannot be listed is left out. */
     async show(store, fields, chosen) {
       where = chosen;
+      again = () => this.show(store, fields, {});
+      clear.hidden = !Object.keys(where).length;
       counts = [];
       const names = Object.keys(fields);
       const places = names.map((field) =>
         fields[field] === "number" ? between(field) : element("fieldset", { hidden: true }));
       root.replaceChildren(...places);
-      root.parentElement.hidden = !names.length;
+      byId("filters").hidden = !names.length;
       await Promise.all(names.map(async (field, index) => {
         if (fields[field] === "number") return;
         await fill(store, field, places[index], FIRST).catch(() => places[index].remove());

@@ -4,12 +4,27 @@ import { ask } from "./service.js";
 import { around } from "./text.js";
 import { keyOf, spanOf } from "./scores.js";
 
+const PAGE = 1000;
+
 export function labelBook() {
   /** @type {Map<string, boolean>} */
   let given = new Map();
-  /** @type {{topic: string, hit: import("./scores.js").Hit, before: boolean | undefined}[]} */
+  /** @type {import("./scores.js").Hit[]} */
   let history = [];
   let topic = "";
+
+  async function load() {
+    const name = topic;
+    const found = name ? await allLabels(name) : [];
+    if (topic === name) given = new Map(found.map((label) => [keyOf(label), label.label]));
+  }
+
+  /** Take the last answer to a hit back; one before it counts again. */
+  async function takeBack(hit) {
+    const { label, passage, ...key } = labelOf(topic, hit, true);
+    await ask("labels", { method: "DELETE", body: key });
+    await load();
+  }
 
   return {
     /** Begin with the answers of a topic; none for an empty name. */
@@ -17,47 +32,46 @@ export function labelBook() {
       topic = name;
       given = new Map();
       history = [];
-      if (!name) return;
-      const found = await allLabels(name);
-      if (topic === name) given = new Map(found.map((label) => [keyOf(label), label.label]));
+      await load();
     },
     answerOf: (hit) => given.get(keyOf(hit)),
     /** Answer a hit; the same answer again takes it back. Rejects if the service did not keep it. */
     async give(hit, right) {
-      const before = given.get(keyOf(hit));
-      if (before === right) await remove(topic, hit);
-      else await ask("labels", { body: { labels: [labelOf(topic, hit, right)] } });
-      if (before === right) given.delete(keyOf(hit));
-      else given.set(keyOf(hit), right);
-      history.push({ topic, hit, before });
+      if (given.get(keyOf(hit)) === right) {
+        await takeBack(hit);
+        history = history.filter((one) => one !== hit);
+        return;
+      }
+      await ask("labels", { body: { labels: [labelOf(topic, hit, right)] } });
+      given.set(keyOf(hit), right);
+      history.push(hit);
     },
     /** Take the last answer back; the hit it was about, or null if there is none. */
     async undo() {
-      const last = history.at(-1);
-      if (!last) return null;
-      if (last.before === undefined) await remove(last.topic, last.hit);
-      else await ask("labels", { body: { labels: [labelOf(last.topic, last.hit, last.before)] } });
+      const hit = history.at(-1);
+      if (!hit) return null;
+      await takeBack(hit);
       history.pop();
-      if (last.before === undefined) given.delete(keyOf(last.hit));
-      else given.set(keyOf(last.hit), last.before);
-      return last.hit;
+      return hit;
     },
   };
 }
 
 /** All labels of a topic. */
 export async function allLabels(topic) {
-  const { labels } = await ask(`labels?topic=${encodeURIComponent(topic)}`);
-  return labels;
+  const found = [];
+  let after = 0;
+  for (;;) {
+    const query = new URLSearchParams({ topic, after: String(after), limit: String(PAGE) });
+    const { labels, next } = await ask(`labels?${query}`);
+    found.push(...labels);
+    if (next === null) return found;
+    after = next;
+  }
 }
 
 function labelOf(topic, hit, right) {
   const { start, end } = spanOf(hit);
   const [, text] = around(hit.passage, { start, end });
   return { topic, doc_id: hit.doc_id, start, end, text, label: right, passage: hit.passage };
-}
-
-async function remove(topic, hit) {
-  const { label, passage, ...key } = labelOf(topic, hit, true);
-  await ask("labels", { method: "DELETE", body: key });
 }

@@ -14,6 +14,7 @@ import { thresholdControl } from "./threshold.js";
 import { nameFrom } from "./topic-form.js";
 
 const MOST_MINED = 5000;
+const MOST_IN_XLSX = 2000;
 const EXAMPLES = ["the contract renews by itself", "somebody stole my card", "neither side pays for indirect damages"];
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.15;
@@ -123,8 +124,6 @@ export function searchView(current, change, topics, topicsChanged) {
       const began = performance.now();
       if (view.most === "every") await mineAll(mine.signal);
       else await searchBest(Number(view.most), mine.signal);
-      if (mine.signal.aborted) return;
-      drawAll();
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
       if (!found.length) {
         showNotice(notice, "Nothing says that here", Object.keys(view.where).length ? "Within the chosen fields there is no hit. Untick some, or try another wording." : "Try a wording with other words, or a shorter one.");
@@ -146,6 +145,7 @@ export function searchView(current, change, topics, topicsChanged) {
     const body = { ...queryBody(), top_k: most, ...(collapse && { collapse }), ...(verify && { order: "probability" }) };
     if (most > 200) body.num_candidates = most;
     found = (await ask("search", { body, signal })).hits;
+    drawAll();
   }
 
   async function mineAll(signal) {
@@ -167,11 +167,17 @@ export function searchView(current, change, topics, topicsChanged) {
       }
       if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more`);
       if (performance.now() - drawn > 300 && found.length) {
-        drawAll();
+        drawMined();
         drawn = performance.now();
       }
     }
+    drawMined();
+  }
+
+  /** The best first: mined hits come in the order of documents. */
+  function drawMined() {
     found = found.toSorted((one, other) => other.cosine - one.cosine);
+    drawAll();
   }
 
   function welcome() {
@@ -248,8 +254,8 @@ export function searchView(current, change, topics, topicsChanged) {
   byId("save-topic").addEventListener("click", saveTopic);
   byId("stop").addEventListener("click", () => {
     running.abort();
-    byId("mining").hidden = true;
-    drawAll();
+    drawMined();
+    if (!found.length) showNotice(notice, "Stopped", "No hit had been found yet.");
   });
   byId("measures").addEventListener("change", () => {
     change({ measure: document.querySelector("#measures :checked").value, least: null });
@@ -261,7 +267,10 @@ export function searchView(current, change, topics, topicsChanged) {
     list.number();
   });
   byId("export-csv").addEventListener("click", () => saveCsv(visible));
-  byId("export-xlsx").addEventListener("click", () => saveXlsx(visible).catch(toastError));
+  byId("export-xlsx").addEventListener("click", () => {
+    if (visible.length > MOST_IN_XLSX) toast(`XLSX holds ${counted(MOST_IN_XLSX)} hits from here: raise the threshold, or save CSV`, true);
+    else saveXlsx(visible).catch(toastError);
+  });
   byId("copy-link").addEventListener("click", async () => {
     change({});
     await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address", true));
