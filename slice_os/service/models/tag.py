@@ -20,7 +20,7 @@ class TagRequest(Body):
         documents: the texts; nothing is stored.
         topics: names; null for all topics of the service.
         exclusive: words count for the nearest topic alone.
-        verify: whether the verifier reads the hits; by default if the probability decides.
+        verify: whether the verifier reads the hits; by default if it knows the model.
     """
 
     documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
