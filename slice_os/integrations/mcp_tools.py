@@ -45,6 +45,10 @@ PhraseList = Annotated[
     list[str],
     Field(description="Wordings of one meaning, such as a sentence a person says.", min_length=1),
 ]
+CounterPhrases = Annotated[
+    list[str] | None,
+    Field(description="What is not meant: hits whose words are nearer to one of these are out."),
+]
 Threshold = Annotated[
     float | None, Field(description="Least cosine of a hit, such as 0.6.", ge=-1, le=1)
 ]
@@ -149,6 +153,7 @@ class Tools:
         where: MetadataFilter = None,
         min_probability: Probability = None,
         unit: Unit = "span",
+        counter_phrases: CounterPhrases = None,
     ) -> FoundHits:
         """Find the passages that say one of the phrases best, each with its best span."""
         hits = self._corpus(store).search(
@@ -158,6 +163,7 @@ class Tools:
             where=where,
             min_probability=min_probability,
             unit=unit,
+            counter_phrases=counter_phrases or (),
         )
         return _bounded(hits, top_k)
 
@@ -170,10 +176,16 @@ class Tools:
         where: MetadataFilter = None,
         min_probability: Probability = None,
         unit: Unit = "span",
+        counter_phrases: CounterPhrases = None,
     ) -> FoundHits:
         """Find every place that says one of the phrases, by document, up to a limit."""
         hits = self._corpus(store).iter_mine(
-            phrases, threshold=threshold, where=where, min_probability=min_probability, unit=unit
+            phrases,
+            threshold=threshold,
+            where=where,
+            min_probability=min_probability,
+            unit=unit,
+            counter_phrases=counter_phrases or (),
         )
         return _bounded(hits, limit)
 
@@ -185,6 +197,7 @@ class Tools:
         threshold: Threshold = None,
         min_probability: Probability = None,
         unit: Unit = "span",
+        counter_phrases: CounterPhrases = None,
     ) -> FoundHits:
         """Find every place in a text of your own that says one of the phrases."""
         hits = scan_documents(
@@ -194,6 +207,7 @@ class Tools:
             encoder=next(iter(self._corpora.values())).encoder,
             min_probability=min_probability,
             unit=unit,
+            counter_phrases=counter_phrases or (),
         )
         return _bounded(hits, limit)
 

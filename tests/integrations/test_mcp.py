@@ -100,6 +100,9 @@ async def test_a_text_is_scanned(client: Client) -> None:
     (hit,) = found["hits"]
     assert text[hit["start"] : hit["end"]] == hit["text"]
     assert hit["probability"] > 0.1
+    wanted = {"text": text, "phrases": ["cancel my plan"], "threshold": 0.3}
+    left = await answer(client, "scan", **wanted, counter_phrases=["please end my plan today"])
+    assert hit["text"] not in [one["text"] for one in left["hits"]]
 
 
 async def test_a_document_is_read_page_by_page(client: Client, contracts: Path) -> None:
