@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 FOLDER = Path(__file__).with_name("page")
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 800}
-CONTRACTS = {"phrase": "the contract renews by itself each year", "least": "0.5"}
+CONTRACTS = {"phrase": "either party can end the contract by giving notice", "least": "0.5"}
 CARD = {"phrase": "somebody stole my card", "least": "0.55"}
 TOPICS: list[dict[str, Any]] = [
     {"name": "card-stolen", "phrases": ["my card was stolen", "I lost my card"]},
