@@ -114,8 +114,15 @@ def _methods(request: Request) -> list[str]:
 
 
 def _first_of(errors: Sequence[Any]) -> str:
-    """The first fault of a request, and where it is."""
-    first = errors[0]
-    where = ".".join(map(str, first["loc"]))
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where}: {first['msg']}{more}"
+    """The first fault of a request, and where it is.
+
+    Of a body that may have one of several forms, that of the form it is nearest to.
+    """
+    forms: dict[str, list[str]] = {}
+    for error in errors:
+        # Of fields, which are in lower case, pydantic names the form before.
+        place = [str(part) for part in error["loc"]]
+        form = place.pop(1) if len(place) > 1 and place[1][:1].isupper() else ""
+        forms.setdefault(form, []).append(f"{'.'.join(place)}: {error['msg']}")
+    first, *others = min(forms.values(), key=len)
+    return f"{first} (and {len(others)} more)" if others else first

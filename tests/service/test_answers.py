@@ -70,6 +70,12 @@ def test_errors_have_one_shape(
     assert "\n" not in error["message"]
 
 
+def test_a_fault_is_that_of_the_form_it_is_nearest_to(client: TestClient) -> None:
+    answer = client.post("/mine", json={"topics": ["a"], "threshold": 0.5})
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"].startswith("body.threshold: Extra inputs")
+
+
 def test_a_method_that_is_not_allowed_tells_those_that_are(client: TestClient) -> None:
     assert client.patch("/documents/chat-1").headers["Allow"] == "DELETE, GET"
 
