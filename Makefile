@@ -96,6 +96,6 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@echo "Adding to $(VENV) what tests and checks need, such as torch: a few minutes and 6 GB the first time"
+	@echo "Adding to $(VENV) what tests and checks need, such as torch: a few minutes and 8 GB the first time"
 	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,eval,export,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing,train]' --group dev
 	@touch $@
