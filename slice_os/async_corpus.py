@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from slice_os.candidates import ScoredCandidates
 from slice_os.collapsing import FilledPage
 from slice_os.corpus import Corpus
-from slice_os.countering import countered_query
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
@@ -138,8 +137,7 @@ class AsyncCorpus:
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         check_page(wanted, exhaustive=False)
         refine = await self._refinement(verify, min_probability, order)
-        store, query = await self._query(phrases, where, unit, refine)
-        query = await self._countered(query, counter_phrases)
+        store, query = await self._query(phrases, where, unit, refine, counter_phrases)
         hits = await _scored(store, query, refine.scored_page(wanted), collapse)
         return await asyncio.to_thread(refine.page, hits, wanted)
 
@@ -174,9 +172,8 @@ class AsyncCorpus:
                     yield hit
             return
         refine = await self._refinement(verify, min_probability)
-        store, query = await self._query(phrases, where, unit, refine)
+        store, query = await self._query(phrases, where, unit, refine, counter_phrases)
         least = refine.threshold(threshold, store.index.settings.encoder.threshold)
-        query = await self._countered(query, counter_phrases)
         async with aclosing(store.scan(query, least, exhaustive)) as pages:
             async for candidates in pages:
                 for hit in await asyncio.to_thread(_hits, candidates, query, least, refine):
@@ -201,17 +198,24 @@ class AsyncCorpus:
         await self.close()
 
     async def _query(
-        self, phrases: str | Sequence[str], where: Filter | None, unit: str, refine: Refinement
+        self,
+        phrases: str | Sequence[str],
+        where: Filter | None,
+        unit: str,
+        refine: Refinement,
+        counter_phrases: Sequence[str],
     ) -> tuple[AsyncOpenSearchStore, Query]:
         store, encoder = await self._open()
         query = await asyncio.to_thread(
-            make_query, encoder, phrases, parse_where(where), unit, refine.verifies
+            make_query,
+            encoder,
+            phrases,
+            parse_where(where),
+            unit,
+            refine.verifies,
+            counter_phrases,
         )
         return store, query
-
-    async def _countered(self, query: Query, counter_phrases: Sequence[str]) -> Query:
-        _, encoder = await self._open()
-        return await asyncio.to_thread(countered_query, query, encoder, counter_phrases)
 
     async def _refinement(
         self, verify: bool | None, min_probability: float | None, order: str | None = None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.errors import InputError
+from slice_os.rows.json_rows import json_object
 
 PROBABILITY, COSINE = MEASURES = ("probability", "cosine")
 # Of a 95 % interval.
@@ -157,12 +158,7 @@ def read_labelled(path: str | Path) -> LabelledHits:
 
 
 def _row(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: not valid JSON ({error})") from None
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: no JSON object")
+    row = json_object(line, where)
     if row.get("label") not in (True, False, None):  # or 1 and 0, which are equal to them
         raise InputError(f"{where}: field 'label' is neither true nor false")
     for name in MEASURES:

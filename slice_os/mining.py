@@ -38,6 +38,7 @@ def make_query(
     where: Where = (),
     unit: str = SPAN,
     word_vectors: bool = False,
+    counter_phrases: Sequence[str] = (),
 ) -> Query:
     """The query for origin phrases, with the span lengths of the encoder.
 
@@ -47,6 +48,7 @@ def make_query(
         where: conditions on metadata.
         unit: how wide hits are.
         word_vectors: whether hits carry the vectors of their words, for a verifier.
+        counter_phrases: words that are nearer to one of these than to every phrase are no hit.
 
     Raises:
         InputError: on no phrase, or one without a word, or an unknown unit.
@@ -66,6 +68,7 @@ def make_query(
         calibration=encoder.calibration,
         unit=unit,
         word_vectors=word_vectors,
+        counters=encoder.encode_phrases(counter_phrases) if counter_phrases else None,
     )
 
 

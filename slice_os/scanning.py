@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from slice_os.candidates import StoredPassage
-from slice_os.countering import countered_query
 from slice_os.documents import Document
 from slice_os.encoder import SpanEncoder
 from slice_os.hit_builder import HitBuilder
@@ -54,8 +53,7 @@ def scan(
     """
     encoder = encoder or SpanEncoder()
     refine = refinement(encoder, verifier, verify, min_probability)
-    query = make_query(encoder, phrases, unit=unit, word_vectors=refine.verifies)
-    query = countered_query(query, encoder, counter_phrases)
+    query = make_query(encoder, phrases, (), unit, refine.verifies, counter_phrases)
     least = refine.threshold(threshold, encoder.card.threshold)
     check_threshold(least)
     for part in encode_documents(documents, encoder):

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from slice_os.collapsing import collapse as collapsed
 from slice_os.contents import Contents
-from slice_os.countering import countered_query
 from slice_os.encoder import SpanEncoder
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import make_query, mine, search
@@ -77,8 +76,9 @@ class Searchable(Contents):
                 with an unknown field or operator.
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
-        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
-        query = countered_query(query, self.encoder, counter_phrases)
+        query = make_query(
+            self.encoder, phrases, parse_where(where), unit, refine.verifies, counter_phrases
+        )
         wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
@@ -120,8 +120,9 @@ class Searchable(Contents):
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         least = refine.threshold(threshold, self.encoder.card.threshold)
-        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
-        query = countered_query(query, self.encoder, counter_phrases)
+        query = make_query(
+            self.encoder, phrases, parse_where(where), unit, refine.verifies, counter_phrases
+        )
         mined = mine(self.store, query, threshold=least, exhaustive=exhaustive)
         hits = refine.all(counted(mined, "hits"), least, exhaustive or self.store.exhaustive)
         return replace(hits, items=tuple(collapsed(hits))) if collapse else hits
@@ -140,7 +141,8 @@ class Searchable(Contents):
     ) -> Generator[Hit, None, None]:
         """The hits of `mine`, one by one, if they may not fit into memory."""
         refine = refinement(self.encoder, self._verifier, verify, min_probability)
-        query = make_query(self.encoder, phrases, parse_where(where), unit, refine.verifies)
-        query = countered_query(query, self.encoder, counter_phrases)
+        query = make_query(
+            self.encoder, phrases, parse_where(where), unit, refine.verifies, counter_phrases
+        )
         least = refine.threshold(threshold, self.encoder.card.threshold)
         yield from refine.each(mine(self.store, query, threshold=least, exhaustive=exhaustive))

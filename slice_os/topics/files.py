@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slice_os.errors import InputError
+from slice_os.rows.replacing import replacing
 from slice_os.topics.table import read_table
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.writing import learned_table
@@ -121,8 +122,7 @@ def write_learned(path: Path, learned: Learned) -> None:
     """
     try:
         written = with_learned(path.read_bytes().decode("utf-8"), learned)
-        beside = path.with_name(f".{path.name}.new")
-        beside.write_bytes(written.encode())
-        beside.replace(path)
+        with replacing(path) as part:
+            part.write_bytes(written.encode())
     except (InputError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from None

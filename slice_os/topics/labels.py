@@ -11,6 +11,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.results import Context, Extent, Hit
+from slice_os.rows.json_rows import json_object
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """What a label is about: topic, document, first code point, one past the last, words."""
@@ -116,7 +117,7 @@ def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
-        row = _row(line, f"{path}:{number}")
+        row = json_object(line, f"{path}:{number}")
         taken_back = row.get("label", False) is None
         label = label_of({**row, "label": False} if taken_back else row, f"{path}:{number}")
         answers = given.setdefault(label.key, [])
@@ -157,16 +158,6 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
     return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
-
-
-def _row(line: bytes, where: str) -> dict[str, Any]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"{where}: not valid JSON ({error})") from None
-    if not isinstance(row, dict):
-        raise InputError(f"{where}: no JSON object")
-    return row
 
 
 def _context(passage: Any, where: str) -> Context:
