@@ -1,4 +1,4 @@
-"""How cosine and BM25 combine: nDCG@10 of each fusion, and of each weight of `convex`.
+"""How cosine and BM25 combine: nDCG@10 of each fusion, and of each weight of BM25.
 
     python benchmarks/calibration_set.py --data ../shared/data --out calibration
     python benchmarks/fusion.py --data calibration/paraphrases-train.jsonl --setting corpus
@@ -29,7 +29,7 @@ from slice_os.evaluation.span_retrieval.ranking import (
     span_encoder,
 )
 from slice_os.evaluation.span_retrieval.systems import relevant
-from slice_os.fusion import convex
+from slice_os.fusion import weighted
 from slice_os.search_options import FUSIONS, load_fusion
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -57,7 +57,7 @@ def main() -> None:
             candidates = scored.spans, scored.bm25, float(scored.bm25.max(initial=0))
             scores = {"bm25": scored.bm25}
             scores |= {name: load_fusion(name)(*candidates) for name in FUSIONS}
-            scores |= {f"weight {weight}": convex(*candidates, weight) for weight in WEIGHTS}
+            scores |= {f"weight {weight}": weighted(weight)(*candidates) for weight in WEIGHTS}
             for name, row in scores.items():
                 ranked = [str(scored.first + number) for number in scored.ranking(row)]
                 runs.setdefault(name, {})[scored.task.id] = ranked
