@@ -159,7 +159,7 @@ def run(
             "phrases of other topics, and a soft maximum over the topic's phrases; span and whole "
             "text: as normalised, of 0.3 times the cosine of the span and 0.7 times that of the "
             "whole text, less 0.3 times the score of the next best topic; with regression: as "
-            "that, and 0.3 times what a ridge regression on the phrases and counter-phrases of all "
+            "that, and 0.2 times what a ridge regression on the phrases and counter-phrases of all "
             "topics says of the whole text.",
             "nearest topic: a document has the topic with the best score alone, or none. labels: "
             "so many texts of the training part were labelled for each topic, the least certain "
