@@ -203,7 +203,7 @@ def _after(
     """Scores after so many labels for each topic, and a threshold that the test part has no say in.
 
     Without labels it is chosen on other sets. With labels it is the mean of that and of the one
-    that is chosen by the labels.
+    that is chosen by the labels, unless topics have learned thresholds of their own.
     """
 
     def scored(one: Task, topics: Sequence[PhraseTopic]) -> Scored:
@@ -228,7 +228,9 @@ def _after(
     if not others:
         return found, None
     elsewhere = one_threshold(after)
-    own = list(_held_out(task, scoring, calibration, answered, learner))
+    if learner is not add_labels:
+        return found, elsewhere
+    own = list(_held_out(task, scoring, calibration, answered))
     return found, (elsewhere + one_threshold(own)) / 2 if own else elsewhere
 
 
@@ -237,7 +239,6 @@ def _held_out(
     scoring: Scoring,
     calibration: Calibration | None,
     answered: Answers,
-    learner: Learner,
 ) -> Iterator[Scored]:
     """Scores of the texts that have a topic by the labels, each by topics that never saw it.
 
@@ -254,7 +255,7 @@ def _held_out(
             columns = np.arange(held, len(known), _FOLDS)
             texts = np.array(known)[columns]
             seen = [[text for text in answered[row] if text not in texts] for row in kept]
-            made = learned(topics, task.pool, task.pool_gold[kept], seen, learner)
+            made = learned(topics, task.pool, task.pool_gold[kept], seen)
             part = scoring.scored(task.pool_spans.rows(texts), made, gold[:, columns], calibration)
             scores[:, columns] = part.scores
         yield Scored(scores, scores, gold)
