@@ -27,8 +27,10 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, Scoring
-from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors, best_spans, phrase_vectors
+from slice_os.evaluation.topics.scoring import SCORINGS, Scoring
+from slice_os.evaluation.topics.spans import BestSpans, best_spans, phrase_vectors
+from slice_os.topics.topic import Topic
+from slice_os.topics.utterances.spans import PhraseVectors
 
 PHRASES, LABELLED = 5, 20
 # Of the sets that choose the threshold, so many parts of the topics are left out in turn.
@@ -66,7 +68,7 @@ class Task:
         gold: ``(n_topics, n_documents)``.
     """
 
-    topics: tuple[PhraseTopic, ...]
+    topics: tuple[Topic, ...]
     pool: tuple[str, ...]
     pool_spans: BestSpans
     pool_gold: Flags
@@ -192,7 +194,7 @@ def _after(
 ) -> tuple[Scored, float | None]:
     """Scores after so many labels for each topic, and the threshold chosen on other sets."""
 
-    def scored(one: Task, topics: Sequence[PhraseTopic]) -> Scored:
+    def scored(one: Task, topics: Sequence[Topic]) -> Scored:
         return scoring.scored(one.spans, topics, one.gold, calibration)
 
     before = [scored(one, one.topics) for one in others]
@@ -200,7 +202,7 @@ def _after(
     if n_labels is None:
         return scored(task, task.topics), start
 
-    def taught(one: Task) -> list[PhraseTopic]:
+    def taught(one: Task) -> list[Topic]:
         of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold, calibration)
         asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
         answers = (of_pool.ranking, one.pool_gold, asked_at, n_labels)
@@ -215,7 +217,7 @@ def _task(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Task:
     phrases, pool = _phrases(data, encoder), texts_of(data.labelled)
     label = f"{encoder.name}: {data.name}"
     return Task(
-        topics=tuple(map(PhraseTopic, data.topics, data.phrases)),
+        topics=tuple(map(Topic, data.topics, data.phrases)),
         pool=tuple(pool),
         pool_spans=best_spans(encoder, pool, phrases, label, progress),
         pool_gold=_gold(data.topics, data.labelled),
@@ -234,7 +236,7 @@ def _folds(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Iterator
         kept = [row for row in range(len(data.topics)) if row % _FOLDS != fold]
         names = [data.topics[row] for row in kept]
         yield Task(
-            topics=tuple(PhraseTopic(data.topics[row], data.phrases[row]) for row in kept),
+            topics=tuple(Topic(data.topics[row], data.phrases[row]) for row in kept),
             pool=tuple(texts[pool]),
             pool_spans=spans.rows(pool),
             pool_gold=_gold(names, data.labelled[pool]),
