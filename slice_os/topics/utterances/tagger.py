@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +13,12 @@ from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
 from slice_os.encoder import PieceRange, SpanEncoder
 from slice_os.errors import InputError
+from slice_os.search_options import UTTERANCE_THRESHOLD
 from slice_os.threads import one_blas_thread
 from slice_os.topics.run import check_topics, wordings
 from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.scores import UtteranceScores, columns_of, uncountered
 from slice_os.topics.utterances.spans import PhraseVectors, TextSpans, text_spans
-
-# The mean of two thresholds, each chosen on the training parts of other sets: .253 for Banking77
-# and .266 for CLINC150, "with regression, nearest topic" without labels in docs/evaluation.md.
-LEAST_SCORE = 0.259
 
 _BATCH = 256
 
@@ -30,11 +28,11 @@ class UtteranceTopic:
     """The topic of a text, and the one that came next.
 
     Attributes:
-        topic: its topic; None if it has none, and then so are the score, the offsets and the
-            phrase.
-        score: of the topic.
-        start: first code point of the span of the text that is nearest to the topic.
+        topic: its topic; None if it has none, and then so are the fields up to ``phrase``.
+        score: of the topic, as the threshold is one; no cosine.
+        start: first code point of the span that is nearest to the topic.
         end: one past the last.
+        text: the span itself, the code points ``start:end`` of the text.
         phrase: the phrase of the topic that this span is nearest to.
         runner_up: the best of the other topics; of all, if the text has none. None if
             counter-phrases rule them out, or the text has no word.
@@ -45,9 +43,18 @@ class UtteranceTopic:
     score: float | None = None
     start: int | None = None
     end: int | None = None
+    text: str | None = None
     phrase: str | None = None
     runner_up: str | None = None
     runner_up_score: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The topic as plain JSON types; floats are rounded to six decimals."""
+        values = asdict(self)
+        return {
+            name: round(value, 6) if isinstance(value, float) else value
+            for name, value in values.items()
+        }
 
 
 class UtteranceTagger:
@@ -59,7 +66,7 @@ class UtteranceTagger:
     Args:
         topics: two or more.
         encoder: of the texts.
-        threshold: least score of a text's topic. It is no cosine.
+        threshold: least score of a text's topic.
 
     Raises:
         InputError: on fewer topics, two with one name, one without a phrase, or a threshold that
@@ -67,12 +74,12 @@ class UtteranceTagger:
     """
 
     def __init__(
-        self, topics: Sequence[Topic], encoder: SpanEncoder, threshold: float = LEAST_SCORE
+        self, topics: Sequence[Topic], encoder: SpanEncoder, threshold: float = UTTERANCE_THRESHOLD
     ) -> None:
         check_topics(topics)
         if len(topics) < 2:
             raise InputError(
-                f"{topics[0].name!r} is the only topic; a whole text has the best of two or more"
+                f"{topics[0].name!r} is the only topic; whole texts need two or more to choose from"
             )
         if not isfinite(threshold):
             raise InputError(f"threshold {threshold}: give a number")
@@ -134,10 +141,12 @@ class UtteranceTagger:
         columns = columns_of(self._phrases, topic.all_phrases)
         nearest = int(spans.cosines[columns].argmax())
         first, words = spans.first[columns[nearest]], spans.words[columns[nearest]]
+        start, end = int(aligned.words[first, 0]), int(aligned.words[first + words - 1, 1])
         return UtteranceTopic(
             topic=topic.name,
             score=score,
-            start=int(aligned.words[first, 0]),
-            end=int(aligned.words[first + words - 1, 1]),
+            start=start,
+            end=end,
+            text=aligned.text[start:end],
             phrase=topic.all_phrases[nearest],
         )
