@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, IntArray
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.threads import one_blas_thread
@@ -33,7 +33,7 @@ class BestSpans:
     words: npt.NDArray[np.uint8]
     whole: FloatArray
 
-    def rows(self, chosen: slice) -> BestSpans:
+    def rows(self, chosen: slice | IntArray) -> BestSpans:
         """Those of some of the documents."""
         return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen], self.whole[chosen])
 
