@@ -22,11 +22,13 @@ from slice_os.evaluation.topics.measures import (
 )
 from slice_os.evaluation.topics.scoring import SCORINGS, normalised
 from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.search_options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
 from slice_os.topics.utterances.spans import PhraseVectors
 
 from .commands import run_harness
 
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "eval"
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NEITHER = ["the weather is nice today", "my dog likes bones", "two plus two is four"]
 TOPICS = {
@@ -208,6 +210,17 @@ class TestScoring:
         assert add_labels(Topic("one", ("a",)), labels) == Topic(
             "one", ("a", "b"), counter_phrases=("c",)
         )
+
+
+def test_the_default_threshold_is_the_one_that_was_measured() -> None:
+    found = [
+        row["threshold"]
+        for path in sorted(RESULTS.glob("topics-*.json"))
+        for row in json.loads(path.read_text("utf-8"))["rows"]
+        if (row["score"], row["labels"]) == (SCORINGS[-1].name, 0)
+    ]
+    assert len(found) == 2
+    assert np.mean(found) == pytest.approx(UTTERANCE_THRESHOLD, abs=0.01)
 
 
 class TestHarness:
