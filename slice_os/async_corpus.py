@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.candidates import ScoredCandidates
-from slice_os.collapsing import FilledPage
 from slice_os.corpus import Corpus
 from slice_os.encoder import SpanEncoder
+from slice_os.filled_page import FilledPage, FoundHits
 from slice_os.filters import Filter, parse_where
 from slice_os.mining import (
     all_hits,
@@ -110,13 +109,14 @@ class AsyncCorpus:
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        per_passage: int = 1,
         verify: bool | None = None,
         min_probability: float | None = None,
         order: str | None = None,
         unit: str = SPAN,
         collapse: bool = False,
     ) -> Hits:
-        """The best passages for any of the phrases; see `Corpus.search`."""
+        """The best hits for any of the phrases; see `Corpus.search`."""
         if self._local is not None:
             return await asyncio.to_thread(
                 self._local.search,
@@ -128,13 +128,14 @@ class AsyncCorpus:
                 where=where,
                 fusion=fusion,
                 num_candidates=num_candidates,
+                per_passage=per_passage,
                 verify=verify,
                 min_probability=min_probability,
                 order=order,
                 unit=unit,
                 collapse=collapse,
             )
-        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
+        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates, per_passage)
         check_page(wanted, exhaustive=False)
         refine = await self._refinement(verify, min_probability, order)
         store, query = await self._query(phrases, where, unit, refine, counter_phrases)
@@ -260,18 +261,16 @@ async def _scored(
     store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
 ) -> Hits:
     """A page of hits by score."""
-    if not collapse and query.counters is None:
-        hits, _ = await _page(store, query, wanted)
-        return hits
-    attempt = FilledPage.of(wanted, collapse, exhaustive=False)
-    while True:
-        filling = replace(wanted, top_k=attempt.size, offset=0)
-        if (page := attempt.hits(*await _page(store, query, filling))) is not None:
-            return page
+    attempt = FilledPage.of(wanted, query, collapse, exhaustive=False)
+    if attempt is None:
+        return (await _found(store, query, wanted)).hits
+    while (page := attempt.page(await _found(store, query, attempt.request))) is None:
         attempt = attempt.more()
+    return page
 
 
-async def _page(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
+async def _found(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> FoundHits:
+    """The hits in a page of passages."""
     if (page := await store.page(query, wanted)) is not None:
         return await asyncio.to_thread(page_hits, page, query, wanted)
     if wanted.fusion == SERVER:

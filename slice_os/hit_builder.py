@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -45,6 +45,7 @@ class HitBuilder:
         *,
         bm25: float | None = None,
         score: float | None = None,
+        cosine_weight: float = 0.0,
         threshold: float = -1.0,
         limit: int | None = None,
     ) -> Iterator[Hit]:
@@ -59,17 +60,13 @@ class HitBuilder:
             row: the phrase's row in the query.
             bm25: of the passage for the phrase; None if there is no corpus to count terms in.
             score: of the passage for the phrase; None for the cosine of each span.
+            cosine_weight: of the cosine in that score, so that a hit after the best one is scored
+                with its own cosine; 0 to give all hits the passage's score.
             threshold: least cosine of a hit.
-            limit: at most that many hits, the best ones; None for all.
+            limit: at most that many hits, the best ones; None for all. One that is nearer to a
+                counter-phrase takes its place among them.
         """
-        spans = self._scorer.best_spans(row, threshold, limit, self._borders)
-        chosen: list[tuple[Extent, ScoredSpan]] = []
-        for span in sorted(spans, key=lambda span: -span.cosine):
-            if self._countered(span):
-                continue
-            shown = self._shown(span)
-            if all(shown.end <= other.start or other.end <= shown.start for other, _ in chosen):
-                chosen.append((shown, span))
+        chosen = self._chosen(row, threshold, limit)
         for shown, span in sorted(chosen, key=lambda pair: pair[0].start):
             start, end = span_offsets(self._passage.encoded, span)
             metadata = self._passage.encoded.metadata
@@ -83,7 +80,7 @@ class HitBuilder:
                 ],
                 cosine=span.cosine,
                 bm25=bm25,
-                score=span.cosine if score is None else score,
+                score=span.cosine if score is None else score - cosine_weight * span.behind,
                 metadata=self._places.own_metadata(metadata, start, end),
                 context=self._context,
                 probability=_probability(self._query, row, span.cosine, span.words),
@@ -92,6 +89,25 @@ class HitBuilder:
                 span=None if self._query.unit == SPAN else Extent(start, end),
             )
             yield self._unread(hit, span) if self._query.word_vectors else hit
+
+    def _chosen(
+        self, row: int, threshold: float, limit: int | None
+    ) -> list[tuple[Extent, ScoredSpan]]:
+        """Spans of hits with what is shown around them, which never overlaps."""
+        spans: Iterable[ScoredSpan] = self._scorer.best_spans(row, threshold, self._borders)
+        if limit is None:
+            spans = sorted(spans, key=lambda span: -span.cosine)
+        chosen: list[tuple[Extent, ScoredSpan]] = []
+        countered = 0
+        for span in spans:
+            shown = self._shown(span)
+            if self._countered(span):
+                countered += 1
+            elif all(shown.end <= other.start or other.end <= shown.start for other, _ in chosen):
+                chosen.append((shown, span))
+            if countered + len(chosen) == limit:
+                break
+        return chosen
 
     @cached_property
     def _places(self) -> Places:

@@ -10,12 +10,12 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.candidates import ScoredCandidates
-from slice_os.collapsing import FilledPage
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.fusion import Fusion, convex
+from slice_os.filled_page import FilledPage, FoundHits
+from slice_os.fusion import Fusion, Linear, convex
 from slice_os.hit_builder import HitBuilder
-from slice_os.page import Page, PageRequest, best_columns
+from slice_os.page import Page, PageRequest, ScoredPassage, best_columns
 from slice_os.query import Phrases, Query, Where
 from slice_os.results import Hit, Hits
 from slice_os.search_options import (
@@ -75,10 +75,11 @@ def make_query(
 def search(
     store: Store, query: Query, wanted: PageRequest = FIRST_PAGE, collapse: bool = False
 ) -> Hits:
-    """The best passages for any of the phrases, each with its best span.
+    """The best hits for any of the phrases.
 
-    Phrases are alternatives: a passage counts with the phrase that scores best in it. Equal
-    scores are ordered by the passage's position in the store, so that pages never repeat a hit.
+    Phrases are alternatives: a passage counts with the phrase that scores best in it, and has
+    hits of this one only. Hits with equal scores are ordered by the score of their passage, and
+    then by its position in the store, so that pages never repeat a hit.
 
     Args:
         store: where to search.
@@ -87,23 +88,20 @@ def search(
         collapse: show hits in the same words as one; see `slice_os.collapsing.collapse`.
 
     Raises:
-        InputError: on an unknown fusion, a negative top_k or offset, or a page beyond the
-            candidates.
+        InputError: on an unknown fusion, or one by rank for several hits of a passage, on a
+            negative top_k or offset, or a page beyond the candidates.
     """
     check_page(wanted, store.exhaustive)
-    if not collapse and query.counters is None:
-        hits, _ = _page(store, query, wanted)
-        return hits
-    attempt = FilledPage.of(wanted, collapse, store.exhaustive)
-    while True:
-        found, passages = _page(store, query, replace(wanted, top_k=attempt.size, offset=0))
-        if (page := attempt.hits(found, passages)) is not None:
-            return page
+    attempt = FilledPage.of(wanted, query, collapse, store.exhaustive)
+    if attempt is None:
+        return _found(store, query, wanted).hits
+    while (page := attempt.page(_found(store, query, attempt.request))) is None:
         attempt = attempt.more()
+    return page
 
 
-def _page(store: Store, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
-    """A page of hits, and the number of passages that they were looked for in."""
+def _found(store: Store, query: Query, wanted: PageRequest) -> FoundHits:
+    """The hits in a page of passages."""
     if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
         return page_hits(page, query, wanted)
     if wanted.fusion != SERVER:
@@ -148,7 +146,7 @@ def check_page(wanted: PageRequest, exhaustive: bool) -> None:
     Raises:
         InputError: saying which values work.
     """
-    for name in ("top_k", "offset", "num_candidates"):
+    for name in ("top_k", "offset", "num_candidates", "per_passage"):
         number: object = getattr(wanted, name)
         if not isinstance(number, Integral):
             raise InputError(f"{name} {number!r}: give a whole number")
@@ -156,6 +154,14 @@ def check_page(wanted: PageRequest, exhaustive: bool) -> None:
         check_threshold(wanted.threshold)
     if wanted.top_k < 0 or wanted.offset < 0:
         raise InputError("top_k and offset must not be negative")
+    if wanted.per_passage < 1:
+        raise InputError(f"per_passage {wanted.per_passage}: give 1 or more")
+    if wanted.per_passage > 1 and _linear(wanted.fusion) is None:
+        able = ", ".join(name for name in FUSIONS if _linear(name))
+        raise InputError(
+            f"per_passage {wanted.per_passage}: fusion '{wanted.fusion}' ranks passages, not "
+            f"hits; use one of {able}"
+        )
     if wanted.fusion != SERVER:
         load_fusion(wanted.fusion)
     if exhaustive:
@@ -182,8 +188,8 @@ def best_hits(
     query: Query,
     wanted: PageRequest,
     exhaustive: bool = False,
-) -> tuple[Hits, int]:
-    """One page of the candidates with the highest scores; see `search`.
+) -> FoundHits:
+    """The hits of one page of the candidates with the highest scores; see `search`.
 
     Args:
         candidates: what a store proposes.
@@ -191,42 +197,48 @@ def best_hits(
         query: what to look for.
         wanted: the page.
         exhaustive: whether the candidates are all passages.
-
-    Returns:
-        The hits, and the number of passages that they were looked for in.
     """
-    hits: list[Hit] = []
     best = best_columns(scores, candidates.cosines, wanted)
     loaded = candidates.load([candidates.keys[column] for _, column in best])
-    for row, column in best:
-        passage = loaded.get(candidates.keys[column])
-        if passage is not None:
-            hits += HitBuilder(passage, query).hits(
-                row,
-                bm25=float(candidates.bm25[row, column]),
-                score=float(scores[row, column]),
-                threshold=_least(wanted),
-                limit=1,
-            )
-    return Hits(tuple(hits), wanted.threshold, exhaustive), len(best)
+    passages = tuple(
+        ScoredPassage(
+            row,
+            loaded[candidates.keys[column]],
+            float(candidates.bm25[row, column]),
+            float(scores[row, column]),
+        )
+        for row, column in best
+        if candidates.keys[column] in loaded
+    )
+    found = page_hits(Page(passages, exhaustive), query, wanted)
+    # Those that were deleted meanwhile do not mean that there are no more.
+    return replace(found, passages=len(best))
 
 
-def page_hits(page: Page, query: Query, wanted: PageRequest) -> tuple[Hits, int]:
+def page_hits(page: Page, query: Query, wanted: PageRequest) -> FoundHits:
     """As `best_hits`, of a page that a store scored by itself."""
+    fusion = _linear(wanted.fusion)
     hits: list[Hit] = []
     for found in page.passages:
         hits += HitBuilder(found.passage, query).hits(
             found.row,
             bm25=found.bm25,
             score=found.score,
-            threshold=_least(wanted),
-            limit=1,
+            cosine_weight=fusion.cosine if fusion else 0.0,
+            threshold=-1.0 if wanted.threshold is None else wanted.threshold,
+            limit=wanted.per_passage,
         )
-    return Hits(tuple(hits), wanted.threshold, page.exhaustive), len(page.passages)
+    hits.sort(key=lambda hit: -hit.score)
+    least = page.passages[-1].score if page.passages else -np.inf
+    return FoundHits(
+        Hits(tuple(hits), wanted.threshold, page.exhaustive), len(page.passages), least
+    )
 
 
-def _least(wanted: PageRequest) -> float:
-    return -1.0 if wanted.threshold is None else wanted.threshold
+def _linear(fusion: str) -> Linear | None:
+    """A fusion that gives each hit of a passage its own score; None for one that does not."""
+    found = None if fusion == SERVER else load_fusion(fusion)
+    return found if isinstance(found, Linear) else None
 
 
 def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> Iterator[Hit]:

@@ -21,6 +21,7 @@ class PageRequest:
         threshold: least cosine of a hit; None for any.
         fusion: how cosine and BM25 make a score; see `slice_os.search_options.FUSION_NAMES`.
         num_candidates: passages that an index proposes by vector, and as many by BM25.
+        per_passage: most hits of a passage.
     """
 
     top_k: int = 10
@@ -28,6 +29,7 @@ class PageRequest:
     threshold: float | None = None
     fusion: str = DEFAULT_FUSION
     num_candidates: int = NUM_CANDIDATES
+    per_passage: int = 1
 
     @property
     def end(self) -> int:

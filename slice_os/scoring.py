@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from slice_os.arrays import FloatArray
@@ -58,20 +60,18 @@ class PassageScorer:
         self,
         row: int,
         threshold: float = -1.0,
-        limit: int | None = None,
         borders: Borders | None = None,
-    ) -> list[ScoredSpan]:
+    ) -> Iterator[ScoredSpan]:
         """The best non-overlapping spans for one phrase; see `select_spans`.
 
         Args:
             row: the phrase's row in the query.
             threshold: least cosine of a span.
-            limit: maximum number of spans; None for all.
             borders: of the passage; None to choose by cosine alone.
         """
         products: FloatArray = self._vectors @ self._query.phrases.vectors[row]
         cosines = span_cosines(products, self._layout, self.norms)
-        return select_spans(cosines, threshold, limit, self._query.min_words, borders)
+        return select_spans(cosines, threshold, self._query.min_words, borders)
 
 
 def span_offsets(passage: EncodedPassage, span: ScoredSpan) -> tuple[int, int]:

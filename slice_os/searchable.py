@@ -41,13 +41,14 @@ class Searchable(Contents):
         where: Filter | None = None,
         fusion: str = DEFAULT_FUSION,
         num_candidates: int = NUM_CANDIDATES,
+        per_passage: int = 1,
         verify: bool | None = None,
         min_probability: float | None = None,
         order: str | None = None,
         unit: str = SPAN,
         collapse: bool = False,
     ) -> Hits:
-        """The best passages for any of the phrases, each with its best span.
+        """The best hits for any of the phrases: of each passage its best span, or several.
 
         Args:
             phrases: one origin phrase, or several that mean the same.
@@ -63,6 +64,8 @@ class Searchable(Contents):
                 of an OpenSearch with the neural-search plugin.
             num_candidates: passages that an index in OpenSearch proposes by vector, and as many by
                 BM25; all pages of a search need the same number. Local stores score every passage.
+            per_passage: most hits of a passage. Each has its own score by ``convex`` or ``cosine``;
+                ``rrf`` and ``server`` rank passages, so that these have one hit.
             verify: whether the verifier reads the hits; None to do so if it knows this model.
             min_probability: least probability of a hit; None for any. Only the first 50 hits by
                 score, or ``top_k`` if that is more, are looked at.
@@ -72,14 +75,14 @@ class Searchable(Contents):
             collapse: show hits in the same words as one, with their count.
 
         Raises:
-            InputError: on a page beyond the candidates, an unknown fusion, no phrase, or a filter
-                with an unknown field or operator.
+            InputError: on a page beyond the candidates, an unknown fusion, or one by rank with
+                several hits of a passage, no phrase, or a filter with an unknown field or operator.
         """
         refine = refinement(self.encoder, self._verifier, verify, min_probability, order)
         query = make_query(
             self.encoder, phrases, parse_where(where), unit, refine.verifies, counter_phrases
         )
-        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates)
+        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates, per_passage)
         hits = search(self.store, query, refine.scored_page(wanted), collapse)
         return refine.page(hits, wanted)
 

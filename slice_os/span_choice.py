@@ -7,7 +7,8 @@ is chosen, and one within a sentence before one across sentences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -52,14 +53,17 @@ class _Spans:
         word, end = int(self.words[number]), int(self.ends[number])
         return ScoredSpan(word, end - word, float(self.cosines[number]))
 
+    def beside(self, span: ScoredSpan) -> _Spans:
+        """Those that do not overlap a span."""
+        return self[(self.words >= span.word + span.words) | (self.ends <= span.word)]
+
 
 def select_spans(
     cosines: FloatArray,
     threshold: float = -1.0,
-    limit: int | None = None,
     min_words: int = 1,
     borders: Borders | None = None,
-) -> list[ScoredSpan]:
+) -> Iterator[ScoredSpan]:
     """The best spans that do not overlap (greedy non-maximum suppression).
 
     Every span at or above the threshold is chosen, or overlaps one that is.
@@ -67,28 +71,25 @@ def select_spans(
     Args:
         cosines: ``(n_words, max_words)`` from `span_cosines`, of one passage.
         threshold: least cosine of a span.
-        limit: maximum number of spans; None for all.
         min_words: words in the shortest span.
         borders: of the passage; None to choose by cosine alone.
 
-    Returns:
+    Yields:
         Spans by falling cosine of the best span that each stands for; equal cosines by position,
-        then by length.
+        then by length. The first one costs little.
     """
     counted = cosines[:, min_words - 1 :]
-    if limit == 1:
-        near = _near_best(counted, threshold, min_words)
-        return [near.one(_at_borders(near, borders))] if near else []
-    words, extras = np.nonzero(counted >= threshold)
-    values = counted[words, extras]
-    order = np.lexsort((extras, words, -values))
-    found = _Spans(words[order], (words + extras + min_words)[order], values[order])
-    chosen: list[ScoredSpan] = []
-    while len(found.words) and len(chosen) != limit:
+    near = _near_best(counted, threshold, min_words)
+    if near is None:
+        return
+    best = float(near.cosines[0])
+    span = near.one(_at_borders(near, borders))
+    yield span
+    found = _in_order(counted, threshold, min_words).beside(span)
+    while len(found.words):
         span = found.one(_at_borders(found, borders))
-        chosen.append(span)
-        found = found[(found.words >= span.word + span.words) | (found.ends <= span.word)]
-    return chosen
+        yield replace(span, behind=best - span.cosine)
+        found = found.beside(span)
 
 
 def _near_best(counted: FloatArray, threshold: float, min_words: int) -> _Spans | None:
@@ -101,7 +102,12 @@ def _near_best(counted: FloatArray, threshold: float, min_words: int) -> _Spans 
         return None
     first = max(0, word - counted.shape[1] - min_words + 2)
     least = max(threshold, float(best) - SENTENCE_MARGIN - BORDER_MARGIN)
-    words, extras = np.nonzero(counted[first : word + extra + min_words] >= least)
+    return _in_order(counted[: word + extra + min_words], least, min_words, first)
+
+
+def _in_order(counted: FloatArray, threshold: float, min_words: int, first: int = 0) -> _Spans:
+    """The spans at or above a threshold, from a word on, in the order of `select_spans`."""
+    words, extras = np.nonzero(counted[first:] >= threshold)
     words += first
     values = counted[words, extras]
     order = np.lexsort((extras, words, -values))

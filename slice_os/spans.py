@@ -36,11 +36,20 @@ class SpanLayout:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """``words`` consecutive words, the first of them ``word``, and their cosine with the phrase."""
+    """A span and its cosine with a phrase.
+
+    Attributes:
+        word: the first of its words.
+        words: number of them.
+        cosine: with the phrase.
+        behind: how far this cosine is below the passage's highest; 0 for the span that stands for
+            the highest, see `slice_os.span_choice`.
+    """
 
     word: int
     words: int
     cosine: float
+    behind: float = 0.0
 
 
 def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> FloatArray:

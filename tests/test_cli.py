@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -270,6 +271,18 @@ class TestSearching:
         assert len(everything) > 10
         assert paged == everything
         assert page(100, 3) == []
+
+    def test_a_passage_may_have_several_hits(self, run: Run, store: str) -> None:
+        ask = ("search", "Dogs bark", "--store", store, "-k", "200", "--threshold", "0.6")
+        one, three = (run(*ask, "--per-passage", most).hits() for most in ("1", "3"))
+        assert max(Counter(h["passage"]["text"] for h in one).values()) == 1
+        assert max(Counter(h["passage"]["text"] for h in three).values()) == 3
+        told = run(*ask, "--per-passage", "2", "--fusion", "rrf")
+        assert (told.status, told.out) == (1, "")
+        assert told.err == (
+            "slice-os: per_passage 2: fusion 'rrf' ranks passages, not hits; use one of convex, "
+            "cosine\n"
+        )
 
     def test_filters_and_thresholds(self, run: Run, store: str) -> None:
         ask = ("search", "end this agreement at any time", "--store", store, "-k", "50")

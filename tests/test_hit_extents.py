@@ -20,6 +20,8 @@ from slice_os.results import Extent, Hit
 from slice_os.scanning import scan
 from slice_os.span_choice import (
     BORDER_MARGIN,
+    BORDER_WEIGHT,
+    GOOD_BORDER,
     SENTENCE_MARGIN,
     Borders,
     select_spans,
@@ -243,7 +245,7 @@ def test_every_span_is_a_hit_or_overlaps_one(
     passage: tuple[np.ndarray, Borders], threshold: float
 ) -> None:
     cosines, borders = passage
-    chosen = select_spans(cosines, threshold, borders=borders)
+    chosen = list(select_spans(cosines, threshold, borders=borders))
     taken = np.zeros(len(cosines) + 1, dtype=int)
     for span in chosen:
         assert span.cosine >= threshold
@@ -252,16 +254,46 @@ def test_every_span_is_a_hit_or_overlaps_one(
     assert taken.max(initial=0) <= 1
     for word, extra in np.argwhere(cosines >= threshold):
         assert taken[word : word + extra + 1].any()
-    assert select_spans(cosines, threshold, 1, borders=borders) == chosen[:1]
     if chosen:
         least = cosines.max() - SENTENCE_MARGIN - BORDER_MARGIN
         assert chosen[0].cosine >= least - 1e-6
+        assert chosen[0].behind == 0
+    for span in chosen[1:]:
+        assert span.cosine == pytest.approx(cosines.max() - span.behind, abs=1e-6)
+
+
+@given(passage=passages(), threshold=st.floats(-1, 1))
+def test_the_spans_at_the_best_borders_are_chosen(
+    passage: tuple[np.ndarray, Borders], threshold: float
+) -> None:
+    cosines, borders = passage
+    left = [
+        (int(word), int(word + extra) + 1, cosines[word, extra])
+        for word, extra in np.argwhere(cosines >= threshold)
+    ]
+    for span in select_spans(cosines, threshold, borders=borders):
+        left.sort(key=lambda one: (-one[2], one[0], one[1]))
+        first, end, best = left[0]
+        near = [one for one in left if one[0] < end and one[1] > first]
+        whole = [one for one in near if len(set(borders.sentence[one[0] : one[1]])) == 1]
+        if whole and whole[0][2] >= best - SENTENCE_MARGIN:
+            near = whole
+
+        def at_borders(one: tuple[int, int, float]) -> float:
+            ends = np.minimum(borders.scores[[one[0], one[1]]], GOOD_BORDER)
+            return float(one[2] + BORDER_WEIGHT * ends.sum())
+
+        good = [one for one in near if one[2] >= near[0][2] - BORDER_MARGIN]
+        word, stop, _ = max(good, key=at_borders)
+        assert (span.word, span.word + span.words) == (word, stop)
+        left = [one for one in left if one[1] <= word or one[0] >= stop]
+    assert not left
 
 
 def test_a_sentence_is_crossed_only_if_nothing_within_comes_near() -> None:
     cosines = np.array([[0.3, 0.6], [0.3, -np.inf]], dtype=np.float32)
     two = Borders(np.ones(3, dtype=np.float32), np.array([0, 1]))
-    assert select_spans(cosines, borders=two)[0].words == 2
+    assert next(select_spans(cosines, borders=two)).words == 2
     cosines[0, 0] = 0.55
-    assert select_spans(cosines, borders=two)[0].words == 1
-    assert select_spans(cosines, 0.58, borders=two)[0].words == 2
+    assert next(select_spans(cosines, borders=two)).words == 1
+    assert next(select_spans(cosines, 0.58, borders=two)).words == 2

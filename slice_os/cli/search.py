@@ -85,6 +85,13 @@ from slice_os.search_options import (
     show_default=True,
     help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
 )
+@click.option(
+    "--per-passage",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Most hits of a passage; more than one with --fusion convex or cosine.",
+)
 @unit_option
 @collapse_option
 @file_option
@@ -104,6 +111,7 @@ def search(
     filters: tuple[str, ...],
     fusion: str,
     num_candidates: int,
+    per_passage: int,
     unit: str,
     collapse: bool,
     output: Path | None,
@@ -131,6 +139,7 @@ def search(
             where=where,
             fusion=fusion,
             num_candidates=num_candidates,
+            per_passage=per_passage,
             verify=verify,
             min_probability=min_probability,
             order=order,

@@ -59,6 +59,7 @@ class SearchOptions(StoreOptions, total=False):
         offset: hits to skip.
         fusion: how cosine and BM25 make a score.
         num_candidates: passages that an index proposes.
+        per_passage: most hits of a passage.
         order: ``score`` or ``probability``.
         collapse: show hits in the same words as one.
     """
@@ -68,6 +69,7 @@ class SearchOptions(StoreOptions, total=False):
     offset: int
     fusion: str
     num_candidates: int
+    per_passage: int
     order: str | None
     collapse: bool
 

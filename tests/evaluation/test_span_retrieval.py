@@ -182,6 +182,24 @@ class TestSystems:
                     [hit.score for hit in page], [hit.score for hit in hits], atol=1e-6
                 )
 
+    @pytest.mark.parametrize(("system", "fusion"), [("dense", "cosine"), ("hybrid", "convex")])
+    def test_may_give_several_hits_of_a_passage(
+        self, index: Any, shipped: TextEncoder, system: str, fusion: str
+    ) -> None:
+        data, corpus, alone = index
+        indexed = SpanIndex(corpus, shipped, data, quiet, per_passage=3)
+        tasks = ranking_tasks(data, "corpus")
+        answers = answer(indexed, tasks, [system], {}, "", quiet)[system]
+        assert answers.rankings == answer(alone, tasks, [system], {}, "", quiet)[system].rankings
+        for one in tasks:
+            hits = corpus.search(one.query, top_k=100, fusion=fusion, per_passage=3)
+            page = answers.pages[one.id]
+            assert len(page) > len(answers.rankings[one.id])
+            assert [hit.span for hit in page] == [(h.doc_id, h.start, h.end) for h in hits]
+            np.testing.assert_allclose(
+                [hit.score for hit in page], [hit.score for hit in hits], atol=1e-6
+            )
+
     def test_find_what_is_said_in_other_words(self, index: Any) -> None:
         data, _, indexed = index
         tasks = ranking_tasks(data, "corpus")

@@ -39,6 +39,7 @@ SEARCHES: list[dict[str, Any]] = [
     {"phrases": PHRASES[0], "top_k": 3, "offset": 2, "fusion": "rrf", "num_candidates": 5},
     {"phrases": PHRASES[1], "threshold": 0.5, "where": {"number": [1, 2, 3]}, "fusion": "cosine"},
     {"phrases": PHRASES, "unit": "sentence", "collapse": True, "top_k": 20},
+    {"phrases": PHRASES, "unit": "sentence", "per_passage": 3, "offset": 4, "fusion": "cosine"},
 ]
 MININGS: list[dict[str, Any]] = [
     {"phrases": PHRASES},

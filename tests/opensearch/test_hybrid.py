@@ -135,10 +135,10 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
         [-np.inf, -np.inf, 1.0],
     ]
     assert np.isneginf(scores[:, 3:]).all()
-    page, passages = best_hits(candidates, scores, query, PageRequest())
-    assert passages == 3
-    assert [hit.score for hit in page] == pytest.approx([1.0, 0.9, 0.2])
-    assert [hit.phrase for hit in page] == [PHRASES[1], PHRASES[0], PHRASES[0]]
+    found = best_hits(candidates, scores, query, PageRequest())
+    assert found.passages == 3
+    assert [hit.score for hit in found.hits] == pytest.approx([1.0, 0.9, 0.2])
+    assert [hit.phrase for hit in found.hits] == [PHRASES[1], PHRASES[0], PHRASES[0]]
 
 
 def bodies(calls: Corpus, phrases: list[str]) -> list[dict[str, Any]]:

@@ -175,6 +175,37 @@ def test_a_small_index_is_searched_wholly(
     assert_same(calls.search(PHRASES[0], fusion=fusion, where=where), filtered)
 
 
+@pytest.mark.parametrize("fusion", ["convex", "cosine"])
+@pytest.mark.parametrize("phrases", [PHRASES[0], PHRASES])
+def test_several_hits_of_a_passage(
+    calls: Corpus,
+    scored_here: Corpus,
+    encoder: SpanEncoder,
+    tmp_path: Path,
+    phrases: str | list[str],
+    fusion: str,
+) -> None:
+    """Scored by the server, here, and in a local store, they are the same."""
+    with Corpus(tmp_path / "calls.slice", encoder) as local:
+        local.add(dialogues(COUNT))
+        for other in (
+            {"unit": "sentence", "per_passage": 2},
+            {"threshold": 0.4, "per_passage": 5},
+            {"counter_phrases": ["a new booking"], "per_passage": 3},
+        ):
+            wanted = {"fusion": fusion, "num_candidates": 200, **other}
+            whole = calls.search(phrases, top_k=18, **wanted)  # type: ignore[arg-type]
+            assert len({(hit.doc_id, hit.context.start) for hit in whole}) < len(whole)
+            pages = [
+                calls.search(phrases, top_k=6, offset=offset, **wanted)  # type: ignore[arg-type]
+                for offset in (0, 6, 12)
+            ]
+            assert_same(Hits(tuple(hit for page in pages for hit in page)), whole)
+            for corpus in (scored_here, local):
+                expected = corpus.search(phrases, top_k=18, **wanted)  # type: ignore[arg-type]
+                assert_same(whole, expected)
+
+
 @pytest.mark.parametrize("unit", ["span", "turn"])
 def test_hits_stay_within_turns(
     opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, unit: str

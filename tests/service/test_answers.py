@@ -23,6 +23,18 @@ def test_a_search_finds_what_the_library_finds(client: TestClient, store_folder:
     assert answer["threshold"] is None
 
 
+def test_a_passage_may_have_several_hits(client: TestClient, store_folder: str) -> None:
+    body = {"phrases": "this agreement ends", "per_passage": 3, "unit": "sentence", "top_k": 20}
+    hits = client.post("/search", json=body).json()["hits"]
+    assert sum(hit["doc_id"] == "contract.txt" for hit in hits) == 3
+    with Corpus(store_folder) as corpus:
+        expected = corpus.search("this agreement ends", top_k=20, per_passage=3, unit="sentence")
+    assert hits == [hit.to_dict() for hit in expected]
+    answer = client.post("/search", json={**body, "fusion": "rrf"})
+    assert 400 <= answer.status_code < 500
+    assert "use one of convex, cosine" in answer.text
+
+
 def test_a_search_filters_and_cuts(client: TestClient) -> None:
     body = {"phrases": [PHRASE, "end my plan"], "where": {"csat": {"lt": 3}}, "threshold": 0.5}
     (hit,) = client.post("/search", json=body).json()["hits"]

@@ -66,8 +66,8 @@ def corpus(home: Path, process: Server, encoder: SpanEncoder) -> Iterator[Corpus
 
 
 def test_it_finds_what_the_library_finds(service: Client, corpus: Corpus) -> None:
-    found = service.search(PHRASE, top_k=3, where={"csat": {"lte": 4}})
-    expected = corpus.search(PHRASE, top_k=3, where={"csat": {"lte": 4}})
+    found = service.search(PHRASE, top_k=3, where={"csat": {"lte": 4}}, per_passage=2)
+    expected = corpus.search(PHRASE, top_k=3, where={"csat": {"lte": 4}}, per_passage=2)
     assert [hit.to_dict() for hit in found] == [hit.to_dict() for hit in expected]
     done: list[int] = []
     mined = service.mine(

@@ -79,6 +79,7 @@ def run(
     limit: int | None = None,
     stores: Path | None = None,
     sentences: bool = False,
+    per_passage: int = 1,
 ) -> Evaluation:
     """Measure retrieval systems on a set of documents with gold spans.
 
@@ -95,6 +96,7 @@ def run(
         limit: at most that many documents of each set.
         stores: folder to keep the local stores in, for the next run; None keeps none.
         sentences: widen spans to whole sentences.
+        per_passage: most hits of a passage on the first page.
 
     Raises:
         InputError: if the data cannot be used, if a store does not accept an encoder, or if a
@@ -121,12 +123,12 @@ def run(
         own = [name for name in chosen if name != BM25 or number == 0]
         fits: dict[str, dict[str, Fit]] = {}
         if trained is not None:
-            with _index(trained, encoder, stores, progress, sentences) as index:
+            with _index(trained, encoder, stores, progress, sentences, per_passage) as index:
                 for setting in by_setting:
                     tasks = ranking_tasks(trained, setting)
                     label = f"{encoder.name}: fit, {setting}"
                     fits[setting] = fit(index, tasks, own, label, progress)
-        with _index(tested, encoder, stores, progress, sentences) as index:
+        with _index(tested, encoder, stores, progress, sentences, per_passage) as index:
             for setting, found in by_setting.items():
                 tasks, label = ranking_tasks(tested, setting), f"{encoder.name}: {setting}"
                 answers = answer(index, tasks, own, fits.get(setting, {}), label, progress)
@@ -146,6 +148,7 @@ def run(
             "settings": list(by_setting),
             "systems": chosen,
             "sentences": sentences,
+            "per_passage": per_passage,
         },
         _notes(trained is not None),
         figures=tuple(figures),
@@ -160,6 +163,7 @@ def _index(
     stores: Path | None,
     progress: Progress,
     sentences: bool,
+    per_passage: int,
 ) -> Iterator[SpanIndex]:
     spans = span_encoder(encoder)
     with tempfile.TemporaryDirectory() as scratch:
@@ -168,7 +172,7 @@ def _index(
         with Corpus(folder, spans) as corpus:
             # Another run may be filling the same store.
             with FileLock(f"{folder}.lock"):
-                index = SpanIndex(corpus, encoder, data, progress, sentences)
+                index = SpanIndex(corpus, encoder, data, progress, sentences, per_passage)
                 index.span_cost = _kept_cost(folder / COST_FILE, index.span_cost)
             # A cache deletes what was used least recently.
             os.utime(folder)
@@ -302,5 +306,12 @@ HARNESS = Harness(
             cached=True,
         ),
         Option("sentences", "Widen the spans of dense and hybrid to whole sentences.", "flag"),
+        Option(
+            "per_passage",
+            "Most hits of a passage on the first page of dense and hybrid.",
+            "number",
+            least=1,
+            default=1,
+        ),
     ),
 )

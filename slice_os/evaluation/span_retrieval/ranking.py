@@ -61,6 +61,14 @@ class RankingTask:
 
 
 @dataclass(frozen=True, slots=True)
+class RankedHit:
+    """A hit: its score and its span."""
+
+    score: float
+    span: DocumentSpan
+
+
+@dataclass(frozen=True, slots=True)
 class TaskScores:
     """Scores of the passages that a task ranks.
 
@@ -155,6 +163,7 @@ class SpanIndex:
         data: the set.
         progress: reports the documents stored.
         sentences: widen spans to whole sentences.
+        per_passage: most hits of a passage.
 
     Attributes:
         doc_ids: the document of each passage.
@@ -170,6 +179,7 @@ class SpanIndex:
         data: SpanSet,
         progress: Progress,
         sentences: bool = False,
+        per_passage: int = 1,
     ) -> None:
         before, began = encoder.cost, time.perf_counter()
         corpus.add([])
@@ -178,9 +188,9 @@ class SpanIndex:
         passes = encoder.cost - before
         taken = Cost(passes.passes, passes.tokens, time.perf_counter() - began)
         self.span_cost = taken if missing else None
-        self._sentences = sentences
+        self._sentences, self._per_passage = sentences, per_passage
         self._phrases: dict[str, FloatArray] = {}
-        self._spans: dict[tuple[str, int], DocumentSpan] = {}
+        self._hits: dict[tuple[str, int], list[RankedHit]] = {}
         self._corpus = corpus
         self._store = corpus.store
         # A local store ranks all its passages for any query.
@@ -238,14 +248,14 @@ class SpanIndex:
         return DocumentSpan(self.doc_ids[number], *self.places[number])
 
     @one_blas_thread()
-    def best_spans(
+    def hits(
         self, wanted: Iterable[tuple[str, int]]
-    ) -> Mapping[tuple[str, int], DocumentSpan]:
-        """The best span of a passage for a query, for each requested pair.
+    ) -> Mapping[tuple[str, int], Sequence[RankedHit]]:
+        """The best hits of a passage for a query, for each requested pair.
 
-        The queries have to be scored before.
-
-        Each passage is loaded once for all queries, and results are kept.
+        The score of the best hit is 0, that of others how far their cosine is below the highest of
+        the passage, as a negative number. The queries have to be scored before. Each passage is
+        loaded once for all queries, and results are kept.
 
         Args:
             wanted: pairs of a query and the number of a passage.
@@ -253,7 +263,7 @@ class SpanIndex:
         card = self._corpus.encoder.card
         queries: dict[int, list[str]] = {}
         for text, number in dict.fromkeys(wanted):
-            if (text, number) not in self._spans:
+            if (text, number) not in self._hits:
                 queries.setdefault(number, []).append(text)
         for number, passage in self._load(sorted(queries)):
             texts = tuple(queries[number])
@@ -262,9 +272,12 @@ class SpanIndex:
             query = Query(phrases, (), card.min_words, card.max_words, unit=unit)
             builder = HitBuilder(passage, query)
             for row, text in enumerate(texts):
-                (hit,) = builder.hits(row, limit=1)
-                self._spans[text, number] = DocumentSpan(hit.doc_id, hit.start, hit.end)
-        return self._spans
+                hits = builder.hits(row, score=0.0, cosine_weight=1.0, limit=self._per_passage)
+                self._hits[text, number] = [
+                    RankedHit(hit.score, DocumentSpan(hit.doc_id, hit.start, hit.end))
+                    for hit in hits
+                ]
+        return self._hits
 
     def _passages_of(self, task: RankingTask) -> slice:
         if task.doc_id is None:

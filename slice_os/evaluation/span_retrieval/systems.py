@@ -19,10 +19,11 @@ from slice_os.evaluation.span_retrieval.ranking import (
     DENSE,
     HYBRID,
     PASSAGE_HYBRID,
+    RankedHit,
     RankingTask,
     SpanIndex,
 )
-from slice_os.fusion import BM25_WEIGHT
+from slice_os.fusion import BM25_WEIGHT, weighted
 
 PRIMARY_CUTOFF = 10
 SPAN_SYSTEMS = (DENSE, HYBRID)
@@ -43,14 +44,6 @@ class Fit:
 
     weight: float = BM25_WEIGHT
     threshold: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RankedHit:
-    """A hit on the first page: its score and its span."""
-
-    score: float
-    span: DocumentSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +90,36 @@ def answer(
     answers = {system: Answers() for system in systems}
     pages: list[tuple[RankingTask, str, list[tuple[int, float]]]] = []
     for scored in track(index.score(tasks), label, len(tasks), progress):
-        size = PAGE_OF_CORPUS if scored.task.doc_id is None else PAGE_OF_DOCUMENT
         for system, found in answers.items():
             scores = scored.scores(system, fits.get(system, Fit()).weight)
             rows = scored.ranking(scores)
             found.rankings[scored.task.id] = [str(scored.first + row) for row in rows]
-            page = [(scored.first + row, float(scores[row])) for row in rows[:size]]
+            page = [(scored.first + row, float(scores[row])) for row in rows[: _size(scored.task)]]
             pages.append((scored.task, system, page))
-    spans = index.best_spans(
+    hits = index.hits(
         (task.query, number)
         for task, system, page in pages
         if system in SPAN_SYSTEMS
         for number, _ in page
     )
     for task, system, page in pages:
-        answers[system].pages[task.id] = [
-            RankedHit(
-                score,
-                spans[task.query, number] if system in SPAN_SYSTEMS else index.passage(number),
-            )
-            for number, score in page
-        ]
+        if system in SPAN_SYSTEMS:
+            weight = 0.0 if system == DENSE else fits.get(system, Fit()).weight
+            given = [
+                RankedHit(score + weighted(weight).cosine * hit.score, hit.span)
+                for number, score in page
+                for hit in hits[task.query, number]
+            ]
+        else:
+            given = [RankedHit(score, index.passage(number)) for number, score in page]
+        given.sort(key=lambda hit: -hit.score)
+        answers[system].pages[task.id] = given[: _size(task)]
     return answers
+
+
+def _size(task: RankingTask) -> int:
+    """Hits on the first page."""
+    return PAGE_OF_CORPUS if task.doc_id is None else PAGE_OF_DOCUMENT
 
 
 def fit(

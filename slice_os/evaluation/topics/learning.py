@@ -25,6 +25,9 @@ class TopicLabel:
     right: bool
 
 
+Answers: TypeAlias = Sequence[Sequence[int]]
+"""For each topic, numbers of the texts that are labelled."""
+
 Learner: TypeAlias = Callable[[PhraseTopic, Sequence[TopicLabel]], PhraseTopic]
 """Makes a topic of a topic and labels of texts; its phrases come from either."""
 
@@ -61,29 +64,35 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def asked_about(scores: FloatArray, threshold: float, n_labels: int) -> Answers:
+    """The texts that a person is asked about: the least certain, nearest to the threshold.
+
+    Args:
+        scores: ``(n_topics, n_texts)``.
+        threshold: of the scores.
+        n_labels: answers for each topic.
+    """
+    order = np.argsort(np.abs(scores - threshold), axis=1, kind="stable")
+    return tuple(map(tuple, order[:, :n_labels].tolist()))
+
+
 def learned(
     topics: Sequence[PhraseTopic],
     texts: Sequence[str],
-    scores: FloatArray,
     gold: Flags,
-    threshold: float,
-    n_labels: int,
+    answers: Answers,
     learner: Learner = add_labels,
 ) -> list[PhraseTopic]:
-    """Topics after labels for the texts that are least certain, nearest to the threshold.
+    """Topics after labels.
 
     Args:
         topics: the topics.
         texts: which a person may be asked about.
-        scores: ``(n_topics, n_texts)``.
         gold: ``(n_topics, n_texts)`` what the person answers.
-        threshold: of the scores.
-        n_labels: answers for each topic.
+        answers: for each topic, numbers of the texts that are labelled.
         learner: what is done with them.
     """
-    found = []
-    for topic, row, right in zip(topics, scores, gold, strict=True):
-        asked = np.argsort(np.abs(row - threshold), kind="stable")[:n_labels].tolist()
-        labels = [TopicLabel(texts[place], bool(right[place])) for place in asked]
-        found.append(learner(topic, labels))
-    return found
+    return [
+        learner(topic, [TopicLabel(texts[place], bool(right[place])) for place in asked])
+        for topic, right, asked in zip(topics, gold, answers, strict=True)
+    ]

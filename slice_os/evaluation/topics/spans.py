@@ -46,7 +46,7 @@ class BestSpans:
     words: npt.NDArray[np.uint8]
     whole: FloatArray
 
-    def rows(self, chosen: slice) -> BestSpans:
+    def rows(self, chosen: slice | IntArray) -> BestSpans:
         """Those of some of the documents."""
         return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen], self.whole[chosen])
 

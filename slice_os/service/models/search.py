@@ -70,6 +70,7 @@ class SearchRequest(Wanted):
         where: conditions on metadata.
         fusion: how cosine and BM25 make a score.
         num_candidates: passages that an index proposes.
+        per_passage: most hits of a passage.
         order: by score or by probability.
         collapse: show hits in the same words as one, with their count.
     """
@@ -80,6 +81,7 @@ class SearchRequest(Wanted):
     where: Filters = None
     fusion: Literal["convex", "rrf", "cosine", "server"] = "convex"
     num_candidates: Annotated[int, Field(ge=1, le=MAX_CANDIDATES), WHOLE] = NUM_CANDIDATES
+    per_passage: Annotated[int, Field(ge=1, le=MOST_HITS), WHOLE] = 1
     order: Literal["score", "probability"] | None = None
     collapse: bool = False
 
