@@ -3,13 +3,17 @@
     python benchmarks/verifier_calibration.py --data ../shared/data --verifier slice-verify \
         --verifier alignment --contrasts contrasts.jsonl [--write]
 
-Sentences of Tatoeba paraphrase pairs are placed in other people's text, as calibration_set.py
-does it, in text of four kinds: everyday prose (Swords), dialogues (MultiDoGO), contracts (CUAD),
-and meetings (QMSum). One text in three gets a wording of a query that was edited so that it does
-not say it. The first hits of each query over the texts of a kind are right if they are
-the sentence placed. Pairs whose phrase is in the contrasts are left out, so that the verifier has
-seen none. For each kind, the probability is fitted to the three others; with --write, the one
-fitted to all four becomes the bundled combination.
+Placed: sentences of Tatoeba paraphrase pairs are placed in other people's text, as
+calibration_set.py does it, in text of four kinds: everyday prose (Swords), dialogues (MultiDoGO),
+contracts (CUAD), and meetings (QMSum). One text in three gets a wording of a query that was edited
+so that it does not say it. The first hits of each query over the texts of a kind are right if they
+are the sentence placed. Pairs whose phrase is in the contrasts are left out, so that the verifier
+has seen none.
+
+Natural: the hits of benchmarks/natural, which people labelled; those left open are left out.
+
+For each kind, the probability is fitted to the placed and natural hits of the three others; placed
+hits count twice. With --write, the one fitted to all four becomes the bundled combination.
 """
 
 from __future__ import annotations
@@ -19,17 +23,19 @@ import json
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from calibration_set import _lines, sentence_pairs, texts
+from natural_hits import LABELS, found
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.calibration import fit_calibration
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
+from slice_os.evaluation.stats import ranks
 from slice_os.mining import make_query, search
 from slice_os.page import PageRequest
 from slice_os.sentences import sentence_ends
@@ -44,6 +50,8 @@ from slice_os.words import find_words
 SEED = 2
 TOP_K = 10
 KINDS = ("everyday", "dialogues", "contracts", "meetings")
+TIMES_PLACED = 2
+"""How often a placed hit counts; with natural ones alone, contrasts would get too near."""
 RESULT = Path(__file__).parent / "results" / "verifier_calibration.json"
 
 
@@ -57,7 +65,7 @@ class LabelledHits:
         phrase_words: ``(n,)``.
         span_words: ``(n,)``.
         priors: ``(n,)`` probabilities by the shipped calibration of the cosine.
-        right: ``(n,)`` 1 if the hit is the sentence placed.
+        right: ``(n,)`` 1 if the hit says its phrase.
     """
 
     said: np.ndarray
@@ -109,29 +117,44 @@ def placed(
         yield (document, None, None) if contrast else (document, query, span)
 
 
-def labelled(
-    rows: list[tuple[Document, str | None, DocumentSpan | None]],
-    encoder: SpanEncoder,
-    verifiers: Sequence[Verifier],
-) -> LabelledHits:
-    """The first hits of each query over all documents."""
-    columns: list[tuple[float, ...]] = []
-    said: list[list[float]] = []
+def placed_hits(
+    rows: list[tuple[Document, str | None, DocumentSpan | None]], encoder: SpanEncoder
+) -> Iterator[tuple[Hit, float]]:
+    """The first hits of each query over all documents, and whether they are right."""
     with tempfile.TemporaryDirectory() as folder, Corpus(Path(folder) / "s", encoder) as corpus:
         corpus.add(document for document, _, _ in rows)
         for _, query, gold in rows:
             if query is None or gold is None:
                 continue
             asked = make_query(encoder, query, word_vectors=True)
-            hits = search(corpus.store, asked, PageRequest(TOP_K, fusion="cosine"))
-            claims = [claim_of(hit) for hit in hits]
-            verdicts = [verifier.check(claims) for verifier in verifiers]
-            said += [[one.probability for one in row] for row in zip(*verdicts, strict=True)]
-            for hit in hits:
-                found = DocumentSpan(hit.doc_id, hit.start, hit.end)
-                words = len(find_words(hit.phrase)), len(find_words(hit.text))
-                right = halves_overlap(found, {gold.doc_id: [(gold.start, gold.end)]})
-                columns.append((hit.cosine, *words, hit.probability or 0.0, right))
+            for hit in search(corpus.store, asked, PageRequest(TOP_K, fusion="cosine")):
+                span = DocumentSpan(hit.doc_id, hit.start, hit.end)
+                yield hit, halves_overlap(span, {gold.doc_id: [(gold.start, gold.end)]})
+
+
+def natural_hits(kind: str, data: Path, encoder: SpanEncoder) -> Iterator[tuple[Hit, float]]:
+    """The hits that people labelled, and whether they are right."""
+    lines = (LABELS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    labels = {
+        (row["phrase"], row["doc_id"], row["start"], row["end"]): row["right"] for row in rows
+    }
+    phrases = list(dict.fromkeys(row["phrase"] for row in rows))
+    for phrase, hits in found(kind, phrases, data, encoder):
+        for hit in hits:
+            right = labels.get((phrase, hit.doc_id, hit.start, hit.end))
+            if right is not None:
+                yield hit, right
+
+
+def labelled(hits: Iterable[tuple[Hit, float]], verifiers: Sequence[Verifier]) -> LabelledHits:
+    """What verifiers and cosines say of hits."""
+    columns: list[tuple[float, ...]] = []
+    said: list[list[float]] = []
+    for hit, right in hits:
+        said.append([verifier.check([claim_of(hit)])[0].probability for verifier in verifiers])
+        words = len(find_words(hit.phrase)), len(find_words(hit.text))
+        columns.append((hit.cosine, *words, hit.probability or 0.0, right))
     return LabelledHits(np.array(said), *np.array(columns, dtype=np.float64).T)
 
 
@@ -174,14 +197,67 @@ def probabilities(
 
 
 def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
-    """Calibration error, Brier score, and precision and recall from probability .5 on."""
+    """Calibration error, Brier score, AUC, and precision and recall from probability .5 on."""
     shown = values >= 0.5
     return {
         "ece": round(expected_calibration_error(values, right), 4),
         "brier": round(brier_score(values, right), 4),
+        "auc": round(_auc(values, right), 4),
         "precision": round(float(right[shown].mean()), 4) if shown.any() else 0.0,
         "recall": round(float(right[shown].sum() / right.sum()), 4),
     }
+
+
+def report(
+    parts: dict[tuple[str, str], LabelledHits], names: Sequence[str], write: bool, encoder_id: str
+) -> None:
+    """Fit and measure with each kind left out, write the result, and perhaps the combination.
+
+    Args:
+        parts: hits by kind of text and making.
+        names: of the verifiers.
+        write: whether what is fitted to all of them becomes the bundled combination.
+        encoder_id: of the encoder that made the hits.
+    """
+    result = {}
+    for (kind, making), test in parts.items():
+        others = {key: part for key, part in parts.items() if key[0] != kind}
+        values = probabilities(_counted(others), test, names)
+        result[f"{kind}, {making}"] = {
+            "hits": len(test.right),
+            "right": int(test.right.sum()),
+            **{name: measures(one, test.right) for name, one in values.items()},
+        }
+    print(json.dumps(result, indent=1))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if write:
+        everything = _counted(parts)
+        fitted = fit_combination(
+            names,
+            everything.said,
+            everything.priors,
+            everything.right,
+            encoder_id=encoder_id,
+            fitted_on=f"placed and natural hits over {', '.join(KINDS)}; see "
+            "benchmarks/verifier_calibration.py",
+        )
+        replace(fitted, hits=sum(len(part.right) for part in parts.values())).save(COMBINATION)
+
+
+def _counted(parts: dict[tuple[str, str], LabelledHits]) -> LabelledHits:
+    """All hits, each as often as it counts."""
+    return joined(
+        part
+        for (_, making), part in parts.items()
+        for _ in range(TIMES_PLACED if making == "placed" else 1)
+    )
+
+
+def _auc(values: np.ndarray, right: np.ndarray) -> float:
+    """How often a right hit has the higher value of a right and a wrong one."""
+    n = int(right.sum())
+    total = float(ranks(values)[right > 0].sum())
+    return (total - n * (n + 1) / 2) / (n * (len(right) - n))
 
 
 def main() -> None:
@@ -207,33 +283,12 @@ def main() -> None:
     verbs = known_verbs(chosen.data)
     encoder = SpanEncoder()
     verifiers = [open_verifier(name, encoder) for name in chosen.verifier]
-    result: dict[str, object] = {"pairs to choose from": len(pairs), "texts": chosen.texts}
-    kinds = {}
-    for kind, found in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
-        rows = list(placed(found[: chosen.texts], pairs, verbs, choose))
-        kinds[kind] = labelled(rows, encoder, verifiers)
-        print(kind, len(kinds[kind].right), "hits", int(kinds[kind].right.sum()), "right")
-    for kind, test in kinds.items():
-        train = joined(part for name, part in kinds.items() if name != kind)
-        found = probabilities(train, test, chosen.verifier)
-        result[kind] = {
-            "hits": len(test.right),
-            "right": int(test.right.sum()),
-            **{name: measures(values, test.right) for name, values in found.items()},
-        }
-        print(kind, json.dumps(result[kind], indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
-    if chosen.write:
-        everything = joined(kinds.values())
-        fit_combination(
-            chosen.verifier,
-            everything.said,
-            everything.priors,
-            everything.right,
-            encoder_id=encoder.card.encoder_id,
-            fitted_on=f"the first {TOP_K} hits of queries over {', '.join(KINDS)}; see "
-            "benchmarks/verifier_calibration.py",
-        ).save(COMBINATION)
+    parts = {}
+    for kind, some in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
+        rows = list(placed(some[: chosen.texts], pairs, verbs, choose))
+        parts[kind, "placed"] = labelled(placed_hits(rows, encoder), verifiers)
+        parts[kind, "natural"] = labelled(natural_hits(kind, chosen.data, encoder), verifiers)
+    report(parts, chosen.verifier, chosen.write, encoder.card.encoder_id)
 
 
 if __name__ == "__main__":

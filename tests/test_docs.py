@@ -163,6 +163,16 @@ def test_the_first_lines_of_code_find_what_the_page_says(page: Path, tmp_path: P
         assert cosine == pytest.approx(expected, abs=0.02)  # int8 differs between kinds of CPU
 
 
+def test_whole_texts_have_the_topics_that_the_page_says(tmp_path: Path) -> None:
+    page = REPOSITORY / "docs" / "topics.md"
+    printed = run([sys.executable, "-c", fences(page, "python")[-1]], tmp_path)
+    (promised,) = fences(page, "text")
+    number = re.compile(r"\b0\.\d\d\b")
+    assert number.sub("", printed) == number.sub("", promised)
+    scores = [[float(score) for score in number.findall(lines)] for lines in (printed, promised)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)  # int8 differs between kinds of CPU
+
+
 @pytest.mark.slow
 def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
     run("slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice", folder)

@@ -149,6 +149,58 @@ def test_a_stream_is_tagged(run: Run) -> None:
     assert row["topic_hits"][0]["text"] == "please end my plan"
 
 
+REFUND = 'phrases = ["I want my money back", "when do I get my refund"]\n'
+
+
+def test_whole_texts_are_tagged_line_by_line(run: Run) -> None:
+    Path("topics/refund.toml").write_text(REFUND)
+    texts = ["👍🏽 could you stop my subscription by May?", "is the shop open on Sunday?", "..."]
+    lines = "".join(orjson.dumps({"text": text, "n": 1}).decode() + "\n" for text in texts)
+    command = ("topics", "tag", "--topics", "topics", "--utterances")
+    outcome = run(*command, typed=lines)
+    assert outcome.status == 0
+    assert [row["topics"] for row in outcome.rows()] == [["cancel"], [], []]
+    assert outcome.rows()[0] == {"text": texts[0], "n": 1, "topics": ["cancel"]}
+    first, second, third = run(*command, "--hits", "--least", "-1", typed=lines).rows()
+    (hit,) = first["topic_hits"]
+    assert texts[0][hit["start"] : hit["end"]] == hit["text"]
+    assert "stop my subscription" in hit["text"]
+    assert (hit["topic"], hit["runner_up"]) == ("cancel", "refund")
+    assert hit["score"] > 0.26 > hit["runner_up_score"]
+    assert len(second["topics"]) == len(second["topic_hits"]) == 1
+    assert (third["topics"], third["topic_hits"]) == ([], [])
+
+
+def test_a_line_that_is_no_text_does_not_end_whole_texts(run: Run) -> None:
+    Path("topics/refund.toml").write_text(REFUND)
+    Path("in.jsonl").write_text('{"n": 1}\n{"text": "please refund me"}\n')
+    outcome = run("topics", "tag", "in.jsonl", "--topics", "topics", "--utterances")
+    assert (outcome.status, len(outcome.err.splitlines())) == (1, 1)
+    assert outcome.rows() == [{"text": "please refund me", "topics": ["refund"]}]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--utterances", "--exclusive"], "omit --exclusive"),
+        (["--least", "0.3"], "--least: only with --utterances"),
+        (["--utterances", "--least", "nan"], "nan is not in the range"),
+    ],
+)
+def test_tag_refuses_options_that_make_no_sense(run: Run, options: list[str], told: str) -> None:
+    outcome = run("topics", "tag", "--topics", "topics", *options)
+    assert outcome.status == 2
+    assert told in outcome.err
+
+
+def test_whole_texts_need_two_topics(run: Run) -> None:
+    outcome = run("topics", "tag", "--topics", "topics", "--utterances")
+    assert outcome.status == 1
+    assert outcome.err == (
+        "slice-os: 'cancel' is the only topic; whole texts need two or more to choose from\n"
+    )
+
+
 def test_ingest_makes_topics_a_field(run: Run) -> None:
     Path("a.txt").write_text("please end my plan")
     Path("b.txt").write_text("the plan is nice")

@@ -12,10 +12,11 @@ from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.alignment import AlignmentVerifier, read_weights
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
-from slice_os.verifier.wording.cues import asks
-from slice_os.verifier.wording.denying import denials, denied_words
+from slice_os.verifier.wording.denying import denials, denied_words, only_unless
 from slice_os.verifier.wording.pairs import converse, opposite
+from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import ClaimReader
+from slice_os.verifier.wording.times import past_words, same_result
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,9 @@ def test_denials_are_counted_without_idioms() -> None:
     assert denials("including without limitation, without undue delay") == (0, 0)
     assert denials("neither the buyer nor the seller pays") == (1, 0)
     assert denials("I no longer live there") == (1, 0)
+    assert denials("no nothing else, thanks") == (1, 0)
+    assert denials("approval is not unreasonably delayed") == (1, 1)
+    assert denials("they discontinued the service") == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +88,54 @@ def test_denials_are_about_words(text: str, denied: set[str]) -> None:
         ("and shall automatically renew for one year", "", False),
         ("is automatically renewed", "", False),
         ("is breakfast included", "", True),
+        ("what a nice garden", "", False),
+        ("what we ordered was cold", "", False),
+        ("was it good", "!", False),
+        ("which approval shall not be delayed", "", False),
+        ("which tariff do you offer", "", True),
     ],
 )
 def test_questions_are_told_from_statements(text: str, after: str, asked: bool) -> None:
     assert asks(text, after) is asked
+
+
+def test_short_questions_need_no_question_mark() -> None:
+    assert may_ask("any discounts today")
+    assert may_ask("for that how much should i pay")
+    assert may_ask("i want to check my bill")
+    assert not may_ask("we don't have any discounts")
+    assert not may_ask("the bill is too high")
+
+
+def test_requests_can_be_questions() -> None:
+    assert requests("could you send me the bill")
+    assert requests("please send me the bill")
+    assert requests("i need the bill")
+    assert not requests("do i need a bill")
+
+
+def test_unless_after_a_denial_says_must() -> None:
+    said = only_unless("no change is valid ", "unless it is signed")
+    assert denials(said) == (0, 0)
+    assert only_unless("the fee is due ", "unless it is waived") == "unless it is waived"
+
+
+@pytest.mark.parametrize(
+    ("text", "past"),
+    [
+        ("the parcel arrived", ["arrived"]),
+        ("nobody is liable for losses caused by fire", []),
+        ("it can be paid by card", []),
+        ("it replaces everything we promised", []),
+    ],
+)
+def test_past_words_tell_the_past(text: str, past: list[str]) -> None:
+    assert past_words(text.split(), text) == past
+
+
+def test_an_event_has_the_result_that_is_told() -> None:
+    assert same_result("the window is cracked", "the window just got broken")
+    assert not same_result("the shop is closed", "the shop was closed on mondays")
 
 
 def test_words_have_opposites_and_converses() -> None:
@@ -113,6 +161,11 @@ def test_words_have_opposites_and_converses() -> None:
         ("the license is exclusive", "the license is non-exclusive", "exclusive ≠ non-exclusive"),
         ("the Tenant must pay monthly", "the Tenant may pay monthly", "allowed, not required"),
         ("all members agreed", "some members agreed", "not all"),
+        ("the waiter was rude", "the waiter is rude", "in the present here"),
+        ("the pool is closed", "the pool was closed", "in the past here"),
+        ("the pool is closed", "the pool was closed last year", "another time"),
+        ("I lent Tom money", "Tom lent me money", "other way round"),
+        ("the buyer was paid by the seller", "the seller was paid by the buyer", "other way round"),
     ],
 )  # fmt: skip
 def test_reasons_name_what_differs(
@@ -145,6 +198,24 @@ def test_reasons_name_what_differs(
         ("I am unable to log in", "I cannot log in"),
         ("the parcel hasn't arrived", "I'm still waiting for the parcel"),
         ("information must be kept secret", "the recipient shall not disclose information"),
+        ("the door of my car is dented", "my car door is dented"),
+        ("please write to us if you need help", "if you need help, please write to us"),
+        ("I need proof of payment for my order", "a payment proof of my order"),
+        ("my window is cracked", "my window just got cracked"),
+        ("the error is fixed now", "now the error was solved"),
+        (
+            "approval must not be denied without a good reason",
+            "approval is not unreasonably denied",
+        ),
+        ("amendments must be in writing", "no amendment is valid unless it is in writing"),
+        ("amendments must be in writing", "it may be amended only in writing"),
+        ("nothing else is needed", "no nothing else needed"),
+        ("quit using our logo", "discontinue all use of the logo"),
+        ("do you have any discounts today?", "any discounts today"),
+        ("how long will it take?", "ok for that how long will it take"),
+        ("please send me the bill", "can you send me the bill"),
+        ("a notice of any claim must be given", "notice of any claim"),
+        ("every guest pays ten dollars", "everyone pays ten bucks or something"),
     ],
 )
 def test_what_says_the_same_has_no_reasons(encoder: SpanEncoder, phrase: str, text: str) -> None:

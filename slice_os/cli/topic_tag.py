@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import click
 import orjson
 
-from slice_os.cli.options import encoder_options, id_field_option, loaded_encoder, text_field_option
+from slice_os.cli.options import (
+    COSINE,
+    encoder_options,
+    id_field_option,
+    loaded_encoder,
+    text_field_option,
+)
 from slice_os.cli.render import complaint, echo_json
 from slice_os.cli.topic_options import exclusive_option, topics_option
+from slice_os.search_options import UTTERANCE_THRESHOLD
 
 if TYPE_CHECKING:
     from slice_os.documents import Document
     from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.results import Hit
-    from slice_os.topics import TopicTagger
+    from slice_os.topics import TopicTagger, UtteranceTagger
+
+    Finder: TypeAlias = Callable[[Sequence[Document]], list[list[dict[str, Any]]]]
 
 FILE_BATCH = 64
 
@@ -31,6 +40,17 @@ FILE_BATCH = 64
 @text_field_option
 @click.option("--hits", "with_hits", is_flag=True, help="Also add the hits, as `topic_hits`.")
 @exclusive_option
+@click.option(
+    "--utterances",
+    is_flag=True,
+    help="Read each text as a whole, for texts about one thing: the best topic, or none.",
+)
+@click.option(
+    "--least",
+    type=COSINE,
+    metavar="SCORE",
+    help=f"With --utterances: least score of a topic.  [default: {UTTERANCE_THRESHOLD}]",
+)
 @encoder_options
 def tag(
     files: tuple[str, ...],
@@ -39,6 +59,8 @@ def tag(
     text_field: str,
     with_hits: bool,
     exclusive: bool,
+    utterances: bool,
+    least: float | None,
     model: str | None,
     engine: str,
     providers: tuple[str, ...],
@@ -48,14 +70,26 @@ def tag(
 
     Reads standard input, or each FILE; what is piped in is answered line by line. A line that
     cannot be used is reported on standard error, and the exit status is 1.
+
+    For short texts that are about one thing, such as chat messages and titles of tickets, give
+    --utterances: topics are compared with each other, and the cuts and conditions in their files
+    do not count.
     """
     from slice_os.ingest.readers import BadRecord, ReadOptions
-    from slice_os.topics import TopicTagger
+    from slice_os.topics import TopicTagger, UtteranceTagger
     from slice_os.topics.files import read_topics
 
+    if utterances and exclusive:
+        raise click.UsageError("--utterances: a text has one topic at most; omit --exclusive")
+    if least is not None and not utterances:
+        raise click.UsageError("--least: only with --utterances")
     found = read_topics(topic_paths)
     encoder = loaded_encoder(model, engine, providers, threads)
-    tagger = TopicTagger(found, encoder, exclusive)
+    if utterances:
+        threshold = UTTERANCE_THRESHOLD if least is None else least
+        finder = partial(_whole_texts, UtteranceTagger(found, encoder, threshold))
+    else:
+        finder = partial(_hits, TopicTagger(found, encoder, exclusive))
     bad = 0
     for name in files or ("-",):
         with click.open_file(name, "rb") as stream:
@@ -66,7 +100,7 @@ def tag(
                 for record in (each for each in batch if isinstance(each, BadRecord)):
                     bad += 1
                     click.echo(complaint(record), err=True)
-                _tag_batch([each for each in batch if isinstance(each, tuple)], tagger, with_hits)
+                _tag_batch([each for each in batch if isinstance(each, tuple)], finder, with_hits)
     return 1 if bad else 0
 
 
@@ -88,15 +122,28 @@ def _records(
 
 
 def _tag_batch(
-    batch: list[tuple[dict[str, Any], Document]], tagger: TopicTagger, with_hits: bool
+    batch: list[tuple[dict[str, Any], Document]], finder: Finder, with_hits: bool
 ) -> None:
     """Print records with their topics."""
-    documents = [replace(document, id=str(number)) for number, (_, document) in enumerate(batch)]
-    hits: list[list[Hit]] = [[] for _ in batch]
-    for hit in tagger.scan(documents):
-        hits[int(hit.doc_id)].append(hit)
-    for (row, document), found in zip(batch, hits, strict=True):
-        row["topics"] = sorted({hit.topic for hit in found if hit.topic})
+    found = finder([document for _, document in batch])
+    for (row, _), hits in zip(batch, found, strict=True):
+        row["topics"] = sorted({hit["topic"] for hit in hits})
         if with_hits:
-            row["topic_hits"] = [replace(hit, doc_id=document.id).to_dict() for hit in found]
+            row["topic_hits"] = hits
         echo_json(orjson.dumps(row))
+
+
+def _hits(tagger: TopicTagger, documents: Sequence[Document]) -> list[list[dict[str, Any]]]:
+    numbered = [replace(document, id=str(number)) for number, document in enumerate(documents)]
+    hits: list[list[dict[str, Any]]] = [[] for _ in documents]
+    for hit in tagger.scan(numbered):
+        number = int(hit.doc_id)
+        hits[number].append(replace(hit, doc_id=documents[number].id).to_dict())
+    return hits
+
+
+def _whole_texts(
+    tagger: UtteranceTagger, documents: Sequence[Document]
+) -> list[list[dict[str, Any]]]:
+    found = tagger.tag([document.text for document in documents])
+    return [[each.to_dict()] if each.topic else [] for each in found]

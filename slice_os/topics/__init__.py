@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from slice_os.topics.run import mine_topics
     from slice_os.topics.tagging import TopicTagger, scan_topics
     from slice_os.topics.topic import Learned, Topic
+    from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
     "Learned": "topic",
     "Topic": "topic",
     "TopicTagger": "tagging",
+    "UtteranceTagger": "utterances.tagger",
+    "UtteranceTopic": "utterances.tagger",
     "mine_topics": "run",
     "read_topic": "files",
     "read_topics": "files",
@@ -25,6 +28,8 @@ __all__ = [
     "Learned",
     "Topic",
     "TopicTagger",
+    "UtteranceTagger",
+    "UtteranceTopic",
     "mine_topics",
     "read_topic",
     "read_topics",

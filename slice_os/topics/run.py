@@ -79,23 +79,33 @@ def make_rules(topics: Sequence[Topic], encoder: SpanEncoder, unit: str = SPAN) 
     Raises:
         InputError: as `mine_topics`.
     """
-    if not topics:
-        raise InputError("no topic to look for")
-    names = [topic.name for topic in topics]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"two topics are called {twice!r}; give each a name of its own")
+    check_topics(topics)
     check_unit(unit)
     usual = encoder.card.threshold
     rules = [Rule(topic, topic.cut(usual), topic.unit or unit) for topic in topics]
     for rule in rules:
-        if not rule.topic.phrases:
-            raise InputError(f"topic {rule.topic.name!r} has no phrase")
         if rule.cut.probability and encoder.calibration is None:
             raise InputError(
                 f"topic {rule.topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
     return rules
+
+
+def check_topics(topics: Sequence[Topic]) -> None:
+    """Raise unless there are topics, each with a phrase and a name of its own.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if not topics:
+        raise InputError("no topic to look for")
+    names = [topic.name for topic in topics]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two topics are called {twice!r}; give each a name of its own")
+    for topic in topics:
+        if not topic.phrases:
+            raise InputError(f"topic {topic.name!r} has no phrase")
 
 
 def span_cosines(rules: Sequence[Rule], encoder: SpanEncoder) -> SpanCosines:

@@ -20,11 +20,15 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, normalised
-from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors
+from slice_os.evaluation.topics.scoring import SCORINGS, normalised
+from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.search_options import UTTERANCE_THRESHOLD
+from slice_os.topics import Topic
+from slice_os.topics.utterances.spans import PhraseVectors
 
 from .commands import run_harness
 
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "eval"
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NEITHER = ["the weather is nice today", "my dog likes bones", "two plus two is four"]
 TOPICS = {
@@ -166,22 +170,23 @@ class TestScoring:
     )
     GOLD = np.zeros((2, 2), dtype=bool)
 
-    def scores(self, name: str, *topics: PhraseTopic) -> list[list[float]]:
+    def scores(self, name: str, *topics: Topic) -> list[list[float]]:
         (scoring,) = (one for one in SCORINGS if one.name == name)
         found = scoring.scored(self.SPANS, topics, self.GOLD, None).scores
         return [[round(float(one), 3) for one in row] for row in found]
 
     def test_of_each_kind(self) -> None:
-        topics = PhraseTopic("one", ("a", "b")), PhraseTopic("two", ("c", "d"))
+        topics = Topic("one", ("a", "b")), Topic("two", ("c", "d"))
         none = float("-inf")
         assert self.scores("cosine", *topics) == [[0.9, 0.6], [0.8, 0.7]]
         assert self.scores("two best phrases", *topics) == [[0.7, 0.45], [0.45, 0.55]]
         assert self.scores("cosine, nearest topic", *topics) == [[0.9, none], [none, 0.7]]
-        alone = PhraseTopic("one", ("a",)), PhraseTopic("two", ("d",), threshold=0.1)
-        # .3 · .9 + .7 · .2 = .41, and .1 · .3 - .1 of the other topic
+        alone = Topic("one", ("a",)), Topic("two", ("d",), threshold=0.1)
+        assert self.scores("cosine, nearest topic", *alone) == [[0.9, none], [none, 0.6]]
+        # .3 · .9 + .7 · .2 = .41, and .3 · .1 of the other topic; the threshold is taken off last
         assert self.scores("span and whole text, nearest topic", *alone) == [
-            [pytest.approx(0.41 + 0.07 * 0.3, abs=1e-3), none],
-            [none, pytest.approx(0.6 - 0.23 * 0.3, abs=1e-3)],
+            [pytest.approx(0.41 - 0.03 * 0.3, abs=1e-3), none],
+            [none, pytest.approx(0.7 - 0.23 * 0.3 - 0.1, abs=1e-3)],
         ]
 
     def test_phrases_near_other_topics_lose(self) -> None:
@@ -192,19 +197,30 @@ class TestScoring:
             self.SPANS.words,
             self.SPANS.whole,
         )
-        topics = [PhraseTopic(name, (name,)) for name in "abc"]
+        topics = [Topic(name, (name,)) for name in "abc"]
         # a and c are alike: their cosines with others are 1 and 0.
         assert normalised(near, topics, None)[0, :3] == pytest.approx([0.65, 0.5, 0.55])
 
     def test_counter_phrases_put_documents_out(self) -> None:
-        topics = PhraseTopic("one", ("b",), ("c",)), PhraseTopic("two", ("d",))
+        topics = Topic("one", ("b",), counter_phrases=("c",)), Topic("two", ("d",))
         assert self.scores("cosine", *topics) == [[float("-inf"), 0.6], [0.1, 0.7]]
 
     def test_labels_become_phrases_and_counter_phrases(self) -> None:
         labels = [TopicLabel("b", True), TopicLabel("c", False), TopicLabel("a", True)]
-        assert add_labels(PhraseTopic("one", ("a",)), labels) == PhraseTopic(
-            "one", ("a", "b"), ("c",)
+        assert add_labels(Topic("one", ("a",)), labels) == Topic(
+            "one", ("a", "b"), counter_phrases=("c",)
         )
+
+
+def test_the_default_threshold_is_the_one_that_was_measured() -> None:
+    found = [
+        row["threshold"]
+        for path in sorted(RESULTS.glob("topics-*.json"))
+        for row in json.loads(path.read_text("utf-8"))["rows"]
+        if (row["score"], row["labels"]) == (SCORINGS[-1].name, 0)
+    ]
+    assert len(found) == 2
+    assert np.mean(found) == pytest.approx(UTTERANCE_THRESHOLD, abs=0.01)
 
 
 class TestHarness:

@@ -34,8 +34,10 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, PhraseTopic, Scoring
-from slice_os.evaluation.topics.spans import BestSpans, PhraseVectors, best_spans, phrase_vectors
+from slice_os.evaluation.topics.scoring import SCORINGS, Scoring
+from slice_os.evaluation.topics.spans import BestSpans, best_spans, phrase_vectors
+from slice_os.topics.topic import Topic
+from slice_os.topics.utterances.spans import PhraseVectors
 
 PHRASES, LABELLED = 5, 20
 # Of the sets that choose the threshold, so many parts of the topics are left out in turn.
@@ -73,7 +75,7 @@ class Task:
         gold: ``(n_topics, n_documents)``.
     """
 
-    topics: tuple[PhraseTopic, ...]
+    topics: tuple[Topic, ...]
     pool: tuple[str, ...]
     pool_spans: BestSpans
     pool_gold: Flags
@@ -206,7 +208,7 @@ def _after(
     that is chosen by the labels, unless topics have learned thresholds of their own.
     """
 
-    def scored(one: Task, topics: Sequence[PhraseTopic]) -> Scored:
+    def scored(one: Task, topics: Sequence[Topic]) -> Scored:
         return scoring.scored(one.spans, topics, one.gold, calibration)
 
     before = [scored(one, one.topics) for one in others]
@@ -219,7 +221,7 @@ def _after(
         asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
         return asked_about(of_pool.ranking, asked_at, n_labels)
 
-    def taught(one: Task, answered: Answers) -> list[PhraseTopic]:
+    def taught(one: Task, answered: Answers) -> list[Topic]:
         return learned(one.topics, one.pool, one.pool_gold, answered, learner)
 
     after = [scored(one, taught(one, answers(one))) for one in others]
@@ -272,7 +274,7 @@ def _task(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Task:
     phrases, pool = _phrases(data, encoder), texts_of(data.labelled)
     label = f"{encoder.name}: {data.name}"
     return Task(
-        topics=tuple(map(PhraseTopic, data.topics, data.phrases)),
+        topics=tuple(map(Topic, data.topics, data.phrases)),
         pool=tuple(pool),
         pool_spans=best_spans(encoder, pool, phrases, label, progress),
         pool_gold=_gold(data.topics, data.labelled),
@@ -290,7 +292,7 @@ def _folds(data: TopicSet, encoder: TextEncoder, progress: Progress) -> Iterator
     for kept in _kept_topics(len(data.topics)):
         names = [data.topics[row] for row in kept]
         yield Task(
-            topics=tuple(PhraseTopic(data.topics[row], data.phrases[row]) for row in kept),
+            topics=tuple(Topic(data.topics[row], data.phrases[row]) for row in kept),
             pool=tuple(texts[pool]),
             pool_spans=spans.rows(pool),
             pool_gold=_gold(names, data.labelled[pool]),

@@ -11,7 +11,6 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.encoder import SpanEncoder
 from slice_os.evaluation.topics.measures import Flags
-from slice_os.evaluation.topics.scoring import PhraseTopic
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic
@@ -28,11 +27,11 @@ class TopicLabel:
 Answers: TypeAlias = Sequence[Sequence[int]]
 """For each topic, numbers of the texts that are labelled."""
 
-Learner: TypeAlias = Callable[[PhraseTopic, Sequence[TopicLabel]], PhraseTopic]
+Learner: TypeAlias = Callable[[Topic, Sequence[TopicLabel]], Topic]
 """Makes a topic of a topic and labels of texts; its phrases come from either."""
 
 
-def add_labels(topic: PhraseTopic, labels: Sequence[TopicLabel]) -> PhraseTopic:
+def add_labels(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
     """Right texts become phrases, and wrong ones counter-phrases."""
     right = (label.text for label in labels if label.right)
     phrases = tuple(dict.fromkeys((*topic.phrases, *right)))
@@ -44,17 +43,17 @@ def add_labels(topic: PhraseTopic, labels: Sequence[TopicLabel]) -> PhraseTopic:
 def as_topics_learn(encoder: SpanEncoder) -> Learner:
     """What `slice-os topics learn --exclusive` makes of labels, with the topic's own threshold."""
 
-    def learner(topic: PhraseTopic, labels: Sequence[TopicLabel]) -> PhraseTopic:
+    def learner(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
         given = Topic(topic.name, topic.phrases)
         answers = [Label(topic.name, label.text, label.right) for label in labels]
         made = learn(given, answers, encoder, exclusive=True, verify=False)
         phrases = (label.text for label in labels if _plain(label.text) in made.phrases)
         against = (label.text for label in labels if _plain(label.text) in made.counter_phrases)
-        return PhraseTopic(
+        return Topic(
             topic.name,
             tuple(dict.fromkeys((*topic.phrases, *phrases))),
-            tuple(dict.fromkeys(against)),
-            made.threshold or 0.0,
+            counter_phrases=tuple(dict.fromkeys(against)),
+            threshold=made.threshold,
         )
 
     return learner
@@ -77,12 +76,12 @@ def asked_about(scores: FloatArray, threshold: float, n_labels: int) -> Answers:
 
 
 def learned(
-    topics: Sequence[PhraseTopic],
+    topics: Sequence[Topic],
     texts: Sequence[str],
     gold: Flags,
     answers: Answers,
     learner: Learner = add_labels,
-) -> list[PhraseTopic]:
+) -> list[Topic]:
     """Topics after labels.
 
     Args:

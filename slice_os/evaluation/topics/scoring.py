@@ -4,47 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, IntArray
+from slice_os.arrays import FloatArray
 from slice_os.calibration import Calibration
 from slice_os.evaluation.topics.measures import Flags, Scored
 from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.topics.topic import Topic
+from slice_os.topics.utterances.scores import (
+    NORMALISED,
+    REGRESSED,
+    UtteranceScores,
+    columns_of,
+    phrase_levels,
+    soft_best,
+    uncountered,
+)
 from slice_os.words import find_words
 
-# Chosen on the training parts of Banking77 and Bitext's support intents.
-NEIGHBOURS, NORMALISED, SHARPNESS = 5, 0.5, 10.0
-WHOLE, MARGIN = 0.7, 0.3
-REGRESSED, RIDGE = 0.2, 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseTopic:
-    """A topic as it is measured.
-
-    Attributes:
-        name: of the topic.
-        phrases: wordings of it.
-        counter_phrases: a document nearer to one of them is out.
-        threshold: of its own, taken off its scores.
-    """
-
-    name: str
-    phrases: tuple[str, ...]
-    counter_phrases: tuple[str, ...] = ()
-    threshold: float = 0.0
+Value: TypeAlias = Callable[[BestSpans, Sequence[Topic], Calibration | None], FloatArray]
+"""What documents are worth to phrases, or to topics."""
 
 
 def cosine(
-    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
 ) -> FloatArray:
     """The cosine of the best span."""
     return spans.cosines
 
 
 def probability(
-    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
 ) -> FloatArray:
     """The probability of the best span, by the model's calibration."""
     if calibration is None:
@@ -55,26 +47,10 @@ def probability(
 
 
 def normalised(
-    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
+    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
 ) -> FloatArray:
-    """The cosine of the best span, less where the phrase is near phrases of other topics.
-
-    Phrases that are near to many things lose half of their mean cosine with the nearest five,
-    as in cross-domain similarity local scaling (Conneau et al. 2018).
-    """
-    values: FloatArray = spans.cosines - NORMALISED * _levels(spans, topics)
-    return values
-
-
-def with_whole(
-    spans: BestSpans, topics: Sequence[PhraseTopic], calibration: Calibration | None
-) -> FloatArray:
-    """As `normalised`, with the cosine of the whole text counting more than that of the span.
-
-    An utterance is about one thing: words that its best span leaves out speak against it.
-    """
-    both = (1 - WHOLE) * spans.cosines + WHOLE * spans.whole
-    values: FloatArray = both - NORMALISED * _levels(spans, topics)
+    """The cosine of the best span, less where the phrase is near phrases of other topics."""
+    values: FloatArray = spans.cosines - NORMALISED * phrase_levels(topics, spans.phrases)
     return values
 
 
@@ -90,10 +66,33 @@ def top_two(values: FloatArray) -> FloatArray:
     return mean
 
 
-def soft_best(values: FloatArray) -> FloatArray:
-    """Between the best phrase and the mean of all: several good ones count for more than one."""
-    soft: FloatArray = np.log(np.exp(SHARPNESS * values).mean(axis=1)) / SHARPNESS
-    return soft
+def pooled(value: Value, pool: Callable[[FloatArray], FloatArray]) -> Value:
+    """Scores of topics from what spans are worth to their phrases.
+
+    Args:
+        value: ``(n_documents, n_phrases)`` what they are worth.
+        pool: makes the score of a topic from those of its phrases.
+    """
+
+    def scores(
+        spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
+    ) -> FloatArray:
+        values = value(spans, topics, calibration)
+        columns = [columns_of(spans.phrases, one.all_phrases) for one in topics]
+        return np.stack([pool(values[:, some]) for some in columns])
+
+    return scores
+
+
+def utterance(regressed: float) -> Value:
+    """Scores of topics as `UtteranceTagger` gives them, with this weight of the regression."""
+
+    def scores(
+        spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
+    ) -> FloatArray:
+        return UtteranceScores(topics, spans.phrases, regressed).of(spans.cosines, spans.whole)
+
+    return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,28 +101,22 @@ class Scoring:
 
     Attributes:
         name: of the way.
-        value: ``(n_documents, n_phrases)`` what a span is worth to a phrase.
-        pool: makes the score of a topic from those of its phrases.
+        scores: ``(n_topics, n_documents)``.
         exclusive: whether a document has the topic with the best score alone.
-        margin: share of the best score of another topic that is taken off.
-        regressed: weight of what the phrases of all topics together say of the whole text.
     """
 
     name: str
-    value: Callable[[BestSpans, Sequence[PhraseTopic], Calibration | None], FloatArray]
-    pool: Callable[[FloatArray], FloatArray]
+    scores: Value
     exclusive: bool
-    margin: float = 0.0
-    regressed: float = 0.0
 
     def scored(
         self,
         spans: BestSpans,
-        topics: Sequence[PhraseTopic],
+        topics: Sequence[Topic],
         gold: Flags,
         calibration: Calibration | None,
     ) -> Scored:
-        """Score topics.
+        """Score topics; a threshold of their own is taken off their scores.
 
         Args:
             spans: of the documents, with a column for every phrase and counter-phrase.
@@ -131,19 +124,10 @@ class Scoring:
             gold: ``(n_topics, n_documents)``.
             calibration: of the encoder.
         """
-        values = self.value(spans, topics, calibration)
-        scores = np.stack([self.pool(values[:, _columns(spans, one.phrases)]) for one in topics])
-        scores = scores - np.array([[one.threshold] for one in topics], dtype=np.float32)
-        if self.regressed:
-            scores = scores + self.regressed * regression(spans, topics)
-        if self.margin:
-            scores = scores - self.margin * _ahead(scores)
-        allowed = np.ones(scores.shape, dtype=bool)
-        for row, one in enumerate(topics):
-            if one.counter_phrases:
-                against = spans.cosines[:, _columns(spans, one.counter_phrases)].max(axis=1)
-                own = spans.cosines[:, _columns(spans, one.phrases)].max(axis=1)
-                allowed[row] = own >= against
+        scores = self.scores(spans, topics, calibration)
+        own = np.array([[one.threshold or 0.0] for one in topics], dtype=np.float32)
+        scores = scores - own
+        allowed = uncountered(topics, spans.phrases, spans.cosines)
         ranking = np.where(allowed, scores, scores - 10)
         if self.exclusive:
             nearest = ranking == ranking.max(axis=0)
@@ -153,60 +137,13 @@ class Scoring:
 
 
 SCORINGS = (
-    Scoring("cosine", cosine, best, exclusive=False),
-    Scoring("probability", probability, best, exclusive=False),
-    Scoring("two best phrases", cosine, top_two, exclusive=False),
-    Scoring("normalised", normalised, soft_best, exclusive=False),
-    Scoring("cosine, nearest topic", cosine, best, exclusive=True),
-    Scoring("two best phrases, nearest topic", cosine, top_two, exclusive=True),
-    Scoring("normalised, nearest topic", normalised, soft_best, exclusive=True),
-    Scoring("span and whole text, nearest topic", with_whole, soft_best, True, MARGIN),
-    Scoring("with regression, nearest topic", with_whole, soft_best, True, MARGIN, REGRESSED),
+    Scoring("cosine", pooled(cosine, best), exclusive=False),
+    Scoring("probability", pooled(probability, best), exclusive=False),
+    Scoring("two best phrases", pooled(cosine, top_two), exclusive=False),
+    Scoring("normalised", pooled(normalised, soft_best), exclusive=False),
+    Scoring("cosine, nearest topic", pooled(cosine, best), exclusive=True),
+    Scoring("two best phrases, nearest topic", pooled(cosine, top_two), exclusive=True),
+    Scoring("normalised, nearest topic", pooled(normalised, soft_best), exclusive=True),
+    Scoring("span and whole text, nearest topic", utterance(0), exclusive=True),
+    Scoring("with regression, nearest topic", utterance(REGRESSED), exclusive=True),
 )
-
-
-def regression(spans: BestSpans, topics: Sequence[PhraseTopic]) -> FloatArray:
-    """``(n_topics, n_documents)`` by ridge regression on the vectors of whole texts.
-
-    Its examples are the phrases of all topics, 1 for their own and 0 for the others, and the
-    counter-phrases that are nobody's phrase, 0 for all. It is the dual form, so that cosines of
-    phrases and documents are all it needs (Saunders et al. 1998).
-    """
-    own = {text for one in topics for text in one.phrases}
-    against = {text for one in topics for text in one.counter_phrases} - own
-    columns = _columns(spans, [*sorted(own), *sorted(against)])
-    rows = {text: row for row, text in enumerate(sorted(own))}
-    targets = np.zeros((len(columns), len(topics)))
-    for number, one in enumerate(topics):
-        targets[[rows[text] for text in one.phrases], number] = 1
-    vectors = spans.phrases.vectors[columns]
-    similar = vectors @ vectors.T + RIDGE * np.eye(len(columns))
-    found: FloatArray = (spans.whole[:, columns] @ np.linalg.solve(similar, targets)).T
-    return found.astype(np.float32)
-
-
-def _levels(spans: BestSpans, topics: Sequence[PhraseTopic]) -> FloatArray:
-    """``(n_phrases,)`` mean cosine of each phrase with the nearest ones of other topics."""
-    columns = [_columns(spans, one.phrases) for one in topics]
-    of_all = np.concatenate(columns)
-    owner = np.repeat(np.arange(len(columns)), [len(some) for some in columns])
-    vectors = spans.phrases.vectors[of_all]
-    similar = vectors @ vectors.T
-    similar[owner[:, None] == owner] = -np.inf
-    nearest = np.sort(similar, axis=1)[:, -NEIGHBOURS:]
-    others = np.isfinite(nearest)
-    levels = np.zeros(spans.cosines.shape[1], dtype=np.float32)
-    levels[of_all] = np.where(others, nearest, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
-    return levels
-
-
-def _ahead(scores: FloatArray) -> FloatArray:
-    """The best score of another topic, for each topic and document."""
-    first = scores.argmax(axis=0)
-    second, best = np.sort(scores, axis=0)[-2:]
-    others: FloatArray = np.where(np.arange(len(scores))[:, None] == first, second, best)
-    return others
-
-
-def _columns(spans: BestSpans, texts: Sequence[str]) -> IntArray:
-    return np.array([spans.phrases.columns[text] for text in texts])

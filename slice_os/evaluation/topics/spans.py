@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,22 +12,9 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.threads import one_blas_thread
+from slice_os.topics.utterances.spans import PhraseVectors, text_spans
 
-MAX_WORDS = 20
 _TINY = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class PhraseVectors:
-    """Vectors of phrases by themselves.
-
-    Attributes:
-        columns: the row of each phrase.
-        vectors: ``(n_phrases, dimension)``, of length 1.
-    """
-
-    columns: Mapping[str, int]
-    vectors: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,38 +75,11 @@ def best_spans(
         label: of the progress.
         progress: reports the documents scored.
     """
-    cosines = np.full((len(documents), len(phrases.columns)), -1, dtype=np.float32)
-    words = np.ones((len(documents), len(phrases.columns)), dtype=np.uint8)
-    whole = np.zeros(cosines.shape, dtype=np.float32)
+    shape = len(documents), len(phrases.columns)
+    cosines, whole = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
+    words = np.empty(shape, dtype=np.uint8)
     encoded = track(encoder.tokens(documents), label, len(documents), progress)
     for row, (aligned, vectors) in enumerate(encoded):
-        if len(aligned.words):
-            cosines[row], words[row] = _best(vectors, aligned.words, phrases.vectors)
-            mean = vectors.mean(axis=0)
-            whole[row] = phrases.vectors @ (mean / max(float(np.linalg.norm(mean)), _TINY))
+        found = text_spans(aligned, vectors, phrases)
+        cosines[row], words[row], whole[row] = found.cosines, found.words, found.whole
     return BestSpans(phrases, cosines, words, whole)
-
-
-def _best(
-    vectors: FloatArray, words: IntArray, phrases: FloatArray
-) -> tuple[FloatArray, npt.NDArray[np.uint8]]:
-    """The cosine of the best span for each phrase, and its number of words."""
-    products = _sums(vectors @ phrases.T)
-    sums = _sums(vectors)
-    highest = np.full(len(phrases), -1, dtype=np.float32)
-    lengths = np.ones(len(phrases), dtype=np.uint8)
-    for length in range(1, min(len(words), MAX_WORDS) + 1):
-        first, last = words[: len(words) - length + 1, 2], words[length - 1 :, 3]
-        norms = np.linalg.norm(sums[last] - sums[first], axis=1, keepdims=True)
-        cosines = ((products[last] - products[first]) / np.maximum(norms, _TINY)).max(axis=0)
-        better = cosines > highest
-        highest[better] = cosines[better]
-        lengths[better] = length
-    return highest, lengths
-
-
-def _sums(values: FloatArray) -> FloatArray:
-    """Sums of the rows before each row, and of all."""
-    sums = np.zeros((len(values) + 1, values.shape[1]), dtype=np.float32)
-    values.cumsum(axis=0, out=sums[1:])
-    return sums

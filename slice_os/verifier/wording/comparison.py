@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
-from slice_os.verifier.wording.cues import CUES, asks
-from slice_os.verifier.wording.denying import denials, denied_words
+from slice_os.verifier.wording.cues import CUES
+from slice_os.verifier.wording.denying import denials, denied_words, only_unless
 from slice_os.verifier.wording.pairs import converse, opposite
-from slice_os.verifier.wording.parties import PERSONS, Match, Order, is_content, key, order_of
+from slice_os.verifier.wording.parties import PERSONS, Match, is_content, key, order_of
+from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import Reading
-from slice_os.verifier.wording.verbs import is_past
+from slice_os.verifier.wording.times import long_ago, past_words, same_result
 
 _MATCHED = 0.55
 _PERMUTED = 0.7
@@ -26,6 +28,8 @@ _REASONS = {
     "stated": "says, does not ask",
     "exchanged": "other way round",
     "time": "another time",
+    "past": "in the past here",
+    "present": "in the present here",
     "bound": "another bound",
     "possible": "only possible here",
     "sure": "certain here",
@@ -67,23 +71,28 @@ def compare_wording(reading: Reading) -> Comparison:
     similar = reading.phrase_vectors @ reading.span_vectors.T
     matches = _matches(reading, similar)
     order = order_of(reading.phrase, reading.span, matches)
-    texts = reading.phrase_text, f"{reading.before}{reading.span_text}"
+    told = only_unless(reading.earlier, f"{reading.before}{reading.span_text}")
+    texts = reading.phrase_text, told
     own, other = denials(texts[0]), denials(texts[1])
     amounts, others = find_amounts(texts[0]), find_amounts(texts[1])
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
     opposites = _opposites(reading)
-    past, span_past = (any(map(is_past, words)) for words in (reading.phrase, reading.span))
+    past = bool(past_words(reading.phrase, texts[0]))
+    span_past = bool(past_words(reading.span, texts[1]))
     found = {name: _Cue(*(bool(cue.search(text)) for text in texts)) for name, cue in CUES.items()}
-    asked = _Cue(asks(texts[0], ""), asks(texts[1], reading.after, reading.opens))
+    asked = _asked(reading, texts)
 
     denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
     kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
+    kinds |= _tenses(found, texts)
     within = sum(sum(denials(word)) for pair in opposites for word in pair)
     if opposites and denied.differs ^ bool(within % 2):  # "not shut" says "open"
         opposites = []
     elif denied.differs and not opposites and _same_denied(texts, reading, similar):
         kinds.add("denied" if denied.span else "affirmed")
-    if _exchanged(order, found["passive"].differs, found["from"].differs, _shared(reading)):
+    if order.exchanged and (
+        order.converse or (_shared(reading) >= _PERMUTED and not found["from"].differs)
+    ):
         kinds.add("exchanged")
     if _other_person(reading):
         kinds.add("person")
@@ -133,7 +142,10 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         own = key(word)
         # "I" and "my" of the phrase cannot both be the one "I" of the span.
         equal = [place for place, other in enumerate(keys) if other == own and place not in taken]
-        equal = [place for place in equal if reading.span[place] == word] or equal
+        # Nor is "I" the "my" of the span that is the "my" of the phrase.
+        equal = [place for place in equal if reading.span[place] == word] or [
+            place for place in equal if reading.span[place] not in reading.phrase
+        ]
         choices = equal or [place for place, other in enumerate(keys) if other != own]
         if not choices:
             continue
@@ -200,12 +212,27 @@ def _shared(reading: Reading) -> float:
     return sum(one in theirs for one in ours) / max(1, len(ours))
 
 
-def _exchanged(order: Order, voices: bool, sources: bool, shared: float) -> bool:
-    """Whether the parties have changed places, once voice and converse words are counted in."""
-    if not order.exact_same and not order.exact_inverted:
-        return False
-    inverted = (order.exact_inverted > 0) ^ voices ^ order.converse
-    return inverted and (order.converse or (shared >= _PERMUTED and not sources))
+def _asked(reading: Reading, texts: tuple[str, str]) -> _Cue:
+    """Which of the two asks; neither alone if both request, or if the other one may ask, too."""
+    asked = _Cue(asks(texts[0], ""), asks(texts[1], reading.after, reading.opens))
+    other = texts[0] if asked.gained else reading.span_text
+    if asked.differs and (may_ask(other) or (requests(texts[0]) and requests(texts[1]))):
+        return _Cue(phrase=True, span=True)
+    return asked
+
+
+def _tenses(found: Mapping[str, _Cue], texts: tuple[str, str]) -> set[str]:
+    """Present against past: another time if it is over, else a state that may well last."""
+    now, before = found["is"], found["was"]
+    if now.lost and before.gained:
+        present, told, kind = *texts, "past"
+    elif now.gained and before.lost:
+        present, told, kind = texts[1], texts[0], "present"
+    else:
+        return set()
+    if long_ago(told):
+        return {"time"}
+    return set() if same_result(present, told) else {kind}
 
 
 def _other_person(reading: Reading) -> bool:
@@ -217,7 +244,7 @@ def _other_person(reading: Reading) -> bool:
     return bool(ours) and bool(theirs) and not ours & theirs
 
 
-def _moods(found: dict[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> set[str]:
+def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> set[str]:
     """What differs in time, mood, modality and quantity."""
     before = [found["was"], found["past"], found["perfect"], past]
     told, span_told = any(cue.phrase for cue in before), any(cue.span for cue in before)
@@ -229,8 +256,6 @@ def _moods(found: dict[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> se
         "stated": asked.lost,
         "time": (ahead.gained and told)
         or (ahead.lost and span_told)
-        or (found["is"].lost and found["was"].gained)
-        or (found["is"].gained and found["was"].lost)
         or (found["duty"].lost and found["was"].gained)
         or (found["duty"].gained and told and not span_told),
         "bound": counted
@@ -240,7 +265,11 @@ def _moods(found: dict[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> se
         "sure": found["maybe"].lost and certain and not asked.phrase,
         "allowed": found["permission"].gained and found["duty"].lost,
         "required": found["duty"].gained and found["permission"].lost,
-        "wished": found["wish"].gained and (told or ahead.lost),
+        "wished": not found["duty"].phrase
+        and (
+            (found["wish"].gained and (told or ahead.lost))
+            or (found["please"].gained and told and not span_told)
+        ),
         "condition": found["condition"].gained and not asked.span,
         "some": found["some"].gained and found["all"].lost,
     }

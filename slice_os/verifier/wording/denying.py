@@ -10,11 +10,13 @@ from slice_os.verifier.wording.parties import is_content
 _HARMLESS = re.compile(
     r"\b(?:no (?:fewer|less|more|later|earlier|sooner) than|not (?:less|more|later) than|not only"
     r"|no doubt|no problem|nobody denies|no choice but|no way round|can(?:'t|not) wait"
-    r"|can(?:'t|not) help|why not|not until|no matter|whether or not|for no reason|no lie"
+    r"|can(?:'t|not) help|why not|unless (?:sooner|earlier|otherwise)|not until"
+    r"|no matter|whether or not|for no reason|no lie"
     r"|nothing (?:stops?|prevents?|keeps?)|nothing but|no wonder|never mind|not (?:too |so )?bad"
     r"|not to mention|not least|not limited to|(?:do not|don't) (?:doubt|hesitate|mind)"
     r"|could(?:n't| not) (?:agree|be|have been) (?:more|better|happier)"
     r"|why (?:don't|not) (?:you|we)|no(?=,)"
+    r"|(?<!\w )no(?= (?:nothing|nobody|not|never|i|i'm|it|it's|that|that's|we|thanks?|sorry)\b)"
     r"|without (?:any |undue |further |reasonable )*(?:delay|hesitation|limitation|prejudice"
     r"|exceptions?|fail|question|doubt))\b"
 )
@@ -26,7 +28,8 @@ _DENIALS = re.compile(
 _REFUSALS = re.compile(
     r"\b(?:refus\w+|fail(?:s|ed|ing)? to|declin(?:e|es|ed|ing) to|den(?:y|ies|ied)|forb[ia]d\w*"
     r"|prohibit\w*|barred|avoid\w*|refrain\w*|ceas(?:e|es|ed|ing)|stop(?:s|ped)? \w+ing|lack\w*"
-    r"|unable|impossible|exclud\w+|yet to|far from|giv\w+ up|gave up|decided against"
+    r"|unable|impossible|exclud\w+|yet to|far from|giv\w+ up|gave up|decided against|discontinu\w+"
+    r"|un(?:reasonab|law|fair|just|necessari|willing|success)(?:ful)?ly"
     r"|instead of|rather not|forg[eo]t\w* to|neglect\w*|missing|hate to|gone(?! \w)|ran out|void"
     r"|invalid|false|untrue|un\w{4,}(?:ed|able)|in the dark|quit)\b"
 )
@@ -53,6 +56,7 @@ _BETWEEN = frozenset(
         *("actually", "always", "quite", "exactly", "anyone", "anything", "event", "account"),
     )
 )
+_UNLESS = re.compile(r"\b(?:unless|except)\b(?! (?:sooner|earlier|otherwise|for|as|that)\b)")
 _WORD = re.compile(r"[\w'’-]+")
 _CLAUSE = re.compile(r"[.;:!?\n]")
 
@@ -77,6 +81,25 @@ def denied_words(text: str) -> frozenset[str]:
         found += _next(kept[one.end() :]) + _previous(kept[: one.start()])
         found += filter(is_content, _WORD.findall(one[0])[-1:])
     return frozenset(found)
+
+
+def only_unless(earlier: str, text: str) -> str:
+    """A text in lower case where "unless" after a denial, as in "not valid unless", says "must".
+
+    Args:
+        earlier: what comes before the text in its sentence.
+        text: the text.
+    """
+    found = _UNLESS.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()]
+    denied = list(_DENIALS.finditer(before))
+    if denied:
+        before = before[: denied[-1].start()] + before[denied[-1].end() :]
+    elif not _DENIALS.search(earlier):
+        return text
+    return f"{before}must{text[found.end() :]}"
 
 
 def _without_idioms(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slice_os.verifier.wording.cues import CUES
 from slice_os.verifier.wording.pairs import converse, stem
 from slice_os.verifier.wording.verbs import is_past
 
@@ -38,6 +40,14 @@ _CLOSED = frozenset(
         *("what", "where", "when", "how", "why", "because", "while", "it's", "that's", "there's"),
     )
 )
+# What two parties stand around, besides words that name: verbs, and words that give a direction.
+_LINKS = frozenset(
+    (
+        *("am", "is", "are", "was", "were", "be", "has", "have", "had"),
+        *("to", "from", "than", "before", "after", "over", "against", "behind", "above", "below"),
+    )
+)
+_PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,8 @@ class Order:
         inverted: pairs in the other order.
         exact_same: pairs of the same words in the same order.
         exact_inverted: pairs in the other order.
+        exchanged: whether two of the same words have changed places around a third, once the
+            voice of that one is counted in.
         converse: whether a word tells the same from the other side.
         turned: whether a person is the subject in one text and an object in the other.
         kept: whether a person is the subject in both.
@@ -73,6 +85,7 @@ class Order:
     inverted: int
     exact_same: int
     exact_inverted: int
+    exchanged: bool
     converse: bool
     turned: bool
     kept: bool
@@ -101,15 +114,47 @@ def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match
         tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
         for side in (_SUBJECTS, _OBJECTS)
     )
+    told_from_other_side = any(converse(one, other) for one in phrase for other in span)
     return Order(
         *_pairs(parties),
         *_pairs(exact),
-        any(converse(one, other) for one in phrase for other in span),
+        _exchanged(phrase, span, exact, matches, told_from_other_side),
+        told_from_other_side,
         turned=bool(
             (subjects[0] & objects[1]) - subjects[1] or (objects[0] & subjects[1]) - objects[1]
         ),
         kept=bool(subjects[0] & subjects[1]),
     )
+
+
+def _exchanged(
+    phrase: Sequence[str],
+    span: Sequence[str],
+    parties: Sequence[Match],
+    matches: Sequence[Match],
+    converses: bool,
+) -> bool:
+    """Whether two parties have changed places around a word that stands between them in both."""
+    pivots = [one for one in matches if is_content(phrase[one.word]) or phrase[one.word] in _LINKS]
+    pivots += [
+        Match(word, other, 1.0)
+        for (word, one), (other, another) in itertools.product(enumerate(phrase), enumerate(span))
+        if converses and converse(one, another)
+    ]
+    found = set()
+    for first, second in itertools.combinations(parties, 2):
+        inverted = first.other > second.other
+        low, high = sorted((first.other, second.other))
+        for pivot in pivots:
+            if first.word < pivot.word < second.word and low < pivot.other < high:
+                voices = _passive(phrase, pivot.word) != _passive(span, pivot.other)
+                found.add(inverted ^ voices ^ converses)
+    return True in found
+
+
+def _passive(words: Sequence[str], place: int) -> bool:
+    """Whether the word at a place is the participle of a passive."""
+    return _PASSIVE.search(" ".join(words[max(0, place - 3) : place + 1])) is not None
 
 
 def _pairs(matches: Sequence[Match]) -> tuple[int, int]:

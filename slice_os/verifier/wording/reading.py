@@ -28,6 +28,7 @@ class Reading:
         span: words of the span, lower case.
         phrase_text: the phrase, lower case.
         span_text: the span, lower case.
+        earlier: what comes before ``before`` in the text, lower case.
         before: the words of its clause before the span, lower case; at most a few.
         opens: whether ``before``, or the span if that is empty, begins a clause.
         after: the text behind it.
@@ -40,6 +41,7 @@ class Reading:
     span: tuple[str, ...]
     phrase_text: str
     span_text: str
+    earlier: str
     before: str
     opens: bool
     after: str
@@ -138,6 +140,7 @@ def _reading(claim: Claim, phrase: _Words, span: _Words) -> Reading:
         tuple(claim.text[s:e].lower() for s, e in span.offsets.tolist()),
         claim.phrase.lower(),
         claim.text[claim.start : claim.end].lower(),
+        claim.text[:opens].lower(),
         claim.text[opens : claim.start].lower().lstrip(),
         whole,
         claim.text[claim.end :].lower(),

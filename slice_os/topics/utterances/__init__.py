@@ -1,0 +1,1 @@
+"""Topics of short texts that are about one thing: utterances, titles of tickets, chat messages."""

@@ -1,0 +1,136 @@
+"""Which of several topics a whole text is about: scores from cosines with their phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.topics.topic import Topic
+from slice_os.topics.utterances.spans import PhraseVectors
+
+# Chosen on the training parts of Banking77 and Bitext's support intents; see docs/evaluation.md.
+NEIGHBOURS, NORMALISED, SHARPNESS = 5, 0.5, 10.0
+WHOLE, MARGIN = 0.7, 0.3
+REGRESSED, RIDGE = 0.2, 0.1
+
+
+class UtteranceScores:
+    """Scores of topics for texts; what depends on the topics alone is computed once.
+
+    A text is worth to a phrase the cosine of its best span and, more, that of the whole text,
+    because words that the span leaves out speak against it; less where the phrase is near phrases
+    of other topics. A topic has the soft maximum over its phrases, and what a regression on the
+    phrases of all topics says of the whole text, less a share of the best score of another topic.
+
+    Args:
+        topics: two or more; of each, its phrases and counter-phrases count, given and learned.
+        phrases: vectors of all of these; there may be more.
+        regressed: weight of the regression; 0 for none.
+    """
+
+    def __init__(
+        self, topics: Sequence[Topic], phrases: PhraseVectors, regressed: float = REGRESSED
+    ) -> None:
+        self._columns = [columns_of(phrases, one.all_phrases) for one in topics]
+        self._levels = phrase_levels(topics, phrases)
+        self._regressed = regressed
+        self._weights = regression(topics, phrases) if regressed else None
+
+    def of(self, cosines: FloatArray, whole: FloatArray) -> FloatArray:
+        """The scores of texts.
+
+        Args:
+            cosines: ``(n_texts, n_phrases)`` of the best span for each phrase.
+            whole: ``(n_texts, n_phrases)`` of the whole text.
+
+        Returns:
+            ``(n_topics, n_texts)``; see `uncountered` for the topics that texts cannot have.
+        """
+        both = (1 - WHOLE) * cosines + WHOLE * whole
+        values = both - NORMALISED * self._levels
+        scores = np.stack([soft_best(values[:, columns]) for columns in self._columns])
+        if self._weights is not None:
+            scores = scores + self._regressed * (whole @ self._weights).T.astype(np.float32)
+        margined: FloatArray = scores - MARGIN * _best_other(scores)
+        return margined
+
+
+def uncountered(
+    topics: Sequence[Topic], phrases: PhraseVectors, cosines: FloatArray
+) -> npt.NDArray[np.bool_]:
+    """``(n_topics, n_texts)`` whether no counter-phrase is nearer than every phrase.
+
+    Args:
+        topics: the topics.
+        phrases: vectors of their phrases and counter-phrases.
+        cosines: ``(n_texts, n_phrases)`` of the best span for each.
+    """
+    allowed = np.ones((len(topics), len(cosines)), dtype=bool)
+    for row, one in enumerate(topics):
+        if one.all_counter_phrases:
+            against = cosines[:, columns_of(phrases, one.all_counter_phrases)].max(axis=1)
+            own = cosines[:, columns_of(phrases, one.all_phrases)].max(axis=1)
+            allowed[row] = own >= against
+    return allowed
+
+
+def soft_best(values: FloatArray) -> FloatArray:
+    """Between the best phrase and the mean of all: several good ones count for more than one."""
+    soft: FloatArray = np.log(np.exp(SHARPNESS * values).mean(axis=1)) / SHARPNESS
+    return soft
+
+
+def phrase_levels(topics: Sequence[Topic], phrases: PhraseVectors) -> FloatArray:
+    """``(n_phrases,)`` mean cosine of each phrase with the five nearest ones of other topics.
+
+    A phrase that is near to many things says less, as in cross-domain similarity local scaling
+    (Conneau et al. 2018). It is 0 for what is no topic's phrase.
+    """
+    columns = [columns_of(phrases, one.all_phrases) for one in topics]
+    of_all = np.concatenate(columns)
+    owner = np.repeat(np.arange(len(columns)), [len(some) for some in columns])
+    vectors = phrases.vectors[of_all]
+    similar = vectors @ vectors.T
+    similar[owner[:, None] == owner] = -np.inf
+    nearest = np.sort(similar, axis=1)[:, -NEIGHBOURS:]
+    others = np.isfinite(nearest)
+    levels = np.zeros(len(phrases.vectors), dtype=np.float32)
+    levels[of_all] = np.where(others, nearest, 0).sum(axis=1) / np.maximum(others.sum(axis=1), 1)
+    return levels
+
+
+def regression(topics: Sequence[Topic], phrases: PhraseVectors) -> npt.NDArray[np.float64]:
+    """``(n_phrases, n_topics)`` weights of a ridge regression on the vectors of whole texts.
+
+    Its examples are the phrases of all topics, 1 for their own and 0 for the others, and the
+    counter-phrases that are nobody's phrase, 0 for all. It is the dual form, so that cosines of
+    phrases and texts are all it needs (Saunders et al. 1998).
+    """
+    own = {text for one in topics for text in one.all_phrases}
+    against = {text for one in topics for text in one.all_counter_phrases} - own
+    columns = columns_of(phrases, [*sorted(own), *sorted(against)])
+    rows = {text: row for row, text in enumerate(sorted(own))}
+    targets = np.zeros((len(columns), len(topics)))
+    for number, one in enumerate(topics):
+        targets[[rows[text] for text in one.all_phrases], number] = 1
+    vectors = phrases.vectors[columns]
+    similar = vectors @ vectors.T + RIDGE * np.eye(len(columns))
+    weights = np.zeros((len(phrases.vectors), len(topics)))
+    weights[columns] = np.linalg.solve(similar, targets)
+    return weights
+
+
+def columns_of(phrases: PhraseVectors, texts: Sequence[str]) -> IntArray:
+    """The columns of some of the phrases."""
+    return np.array([phrases.columns[text] for text in texts], dtype=np.int64)
+
+
+def _best_other(scores: FloatArray) -> FloatArray:
+    """The best score of another topic, for each topic and text."""
+    first = scores.argmax(axis=0)
+    second, best = np.sort(scores, axis=0)[-2:]
+    others: FloatArray = np.where(np.arange(len(scores))[:, None] == first, second, best)
+    return others

@@ -1,0 +1,73 @@
+"""Questions and requests: whether a text asks, with a question mark or without."""
+
+from __future__ import annotations
+
+import re
+
+_SUBJECT = (
+    r"(?:i|you|u|he|she|it|we|they|there|this|that|the|a|an|my|your|our|his|her|any|some|every\w+)"
+)
+_AUXILIARY = (
+    r"(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may)"
+)
+_INVERTED = rf"{_AUXILIARY}\b (?:not )?{_SUBJECT}\b"
+_ASKS = re.compile(
+    r"(?:[^\w]*(?:well|so|and|but|please|hello|hi|okay|ok|excuse me)[,\s]+)*"
+    rf"(?:{_INVERTED}|(?:is|are|was|were|do|does|did|has|can)\b (?!\w+(?:ly|ed|en|ing)\b|been\b)"
+    r"[a-z]+\b|who\b|what\b(?! an?\b| (?:i|you|we|they|he|she)\b| (?:i|you|we|they|he|she)['’])"
+    rf"|where\b|when\b|why\b|how\b|(?:which|whose)\b (?:\w+ ){{0,3}}?{_INVERTED})"
+)
+_WITHIN = re.compile(
+    rf"\b(?:how(?: \w+)?|when|where|why|what(?: \w+)?) {_INVERTED}|\bwhat(?:'s| is| are)\b"
+    rf"|\b(?:do|can|could|would|will) (?:you|u)\b"
+)
+_INDIRECT = re.compile(
+    r"\b(?:wonder|know|ask\w*|check|tell me|sure|see|decide|examine|find out|disputed|question)"
+    r"[^.;!?]{0,25}\b(?:whether|if)\b"
+)
+_ANY = re.compile(
+    r"(?!.*(?:n['’]t|\b(?:not|no|never|if|without)\b))(?:\w+ ){0,2}any (?:\w+ ?){1,3}\Z"
+)
+_REQUEST = re.compile(
+    r"\bplease (?!do\b|don)\w|\b(?:can|could|would|will) (?:you|u)\b"
+    r"|\b(?:can|could|may) i (?:please )?(?:get|have|know)\b|\b(?:let me know|tell me)\b"
+    r"|(?<!do )(?<!if )\b(?:i|we) (?:just |only )?"
+    r"(?:want|need|wish|prefer|would (?:like|love|prefer))\b"
+    r"|\b(?:i|we)['’]d (?:like|love|prefer)\b"
+)
+_INQUIRY = re.compile(
+    r"\b(?:want|need|wish|like|love)\b(?: to)? (?:know|check|see|find|ask|learn)\b"
+    r"|\b(?:let me know|tell me|may i know)\b"
+)
+_END = re.compile(r"[.!?;:]")
+_NEAR = 25
+
+
+def asks(text: str, after: str, opens: bool = True) -> bool:
+    """Whether a text in lower case asks.
+
+    Args:
+        text: the text.
+        after: what follows it; a question mark soon, and before the next full stop, counts, and
+            what ends in an exclamation mark does not ask.
+        opens: whether the text begins a sentence or clause.
+    """
+    end = _END.search(after)
+    if "?" in text or (end is not None and end[0] == "?" and end.start() <= _NEAR):
+        return True
+    if end is not None and end[0] == "!" and end.start() == 0:
+        return False
+    return bool(opens and _ASKS.match(text)) or _INDIRECT.search(text) is not None
+
+
+def may_ask(text: str) -> bool:
+    """Whether a text in lower case can be read as asking, such as "for that how long is it".
+
+    In chats many questions have no question mark, begin anywhere, or are short: "any offers".
+    """
+    return bool(_WITHIN.search(text) or _ANY.match(text) or _INQUIRY.search(text))
+
+
+def requests(text: str) -> bool:
+    """Whether a text in lower case requests, as "can you send it" and "I need it sent" do."""
+    return _REQUEST.search(text) is not None
