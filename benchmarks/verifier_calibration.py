@@ -12,8 +12,9 @@ has seen none.
 
 Natural: the hits of benchmarks/natural, which people labelled; those left open are left out.
 
-For each kind, the probability is fitted to the placed and natural hits of the three others; placed
-hits count twice. With --write, the one fitted to all four becomes the bundled combination.
+For each kind, the probability is fitted to the placed and natural hits of the three others, and to
+pairs of the contrasts, so that a high cosine does not make up for a denial; each of these sets
+counts the same. With --write, the one fitted to all becomes the bundled combination.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import json
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -41,17 +42,18 @@ from slice_os.page import PageRequest
 from slice_os.sentences import sentence_ends
 from slice_os.training.contrasts.builder import known_verbs
 from slice_os.training.contrasts.edits import EDITS, edited
-from slice_os.verifier.claims import Verifier, claim_of
-from slice_os.verifier.combined import COMBINATION
+from slice_os.training.contrasts.rows import ContrastRow, read_rows
+from slice_os.verifier.claims import Verifier, claim_in, claim_of
+from slice_os.verifier.combined import COMBINATION, Combination
 from slice_os.verifier.fitting import fit_combination
 from slice_os.verifier.opening import open_verifier
+from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.words import find_words
 
 SEED = 2
 TOP_K = 10
 KINDS = ("everyday", "dialogues", "contracts", "meetings")
-TIMES_PLACED = 2
-"""How often a placed hit counts; with natural ones alone, contrasts would get too near."""
+PAIRS, BATCH = 4_000, 64
 RESULT = Path(__file__).parent / "results" / "verifier_calibration.json"
 
 
@@ -147,6 +149,26 @@ def natural_hits(kind: str, data: Path, encoder: SpanEncoder) -> Iterator[tuple[
                 yield hit, right
 
 
+def pairs_of(
+    rows: Sequence[ContrastRow], encoder: SpanEncoder, verifiers: Sequence[Verifier]
+) -> LabelledHits:
+    """What verifiers and cosines say of spans, as if a search had found them."""
+    calibration, reader = encoder.calibration, ClaimReader(encoder)
+    assert calibration is not None
+    columns: list[tuple[float, ...]] = []
+    said: list[list[float]] = []
+    for at in range(0, len(rows), BATCH):
+        some = rows[at : at + BATCH]
+        claims = [claim_in(row.phrase, row.text, row.start, row.end) for row in some]
+        verdicts = zip(*(verifier.check(claims) for verifier in verifiers), strict=True)
+        said += [[one.probability for one in of_claim] for of_claim in verdicts]
+        for row, read in zip(some, reader.read(claims), strict=True):
+            words = len(read.phrase), len(read.span)
+            prior = calibration.probabilities([read.cosine], [words[0]], [words[1]]).item()
+            columns.append((read.cosine, *words, prior, row.says))
+    return LabelledHits(np.array(said), *np.array(columns, dtype=np.float64).T)
+
+
 def labelled(hits: Iterable[tuple[Hit, float]], verifiers: Sequence[Verifier]) -> LabelledHits:
     """What verifiers and cosines say of hits."""
     columns: list[tuple[float, ...]] = []
@@ -166,12 +188,12 @@ def joined(parts: Iterable[LabelledHits]) -> LabelledHits:
 
 
 def probabilities(
-    train: LabelledHits, test: LabelledHits, names: Sequence[str]
+    sets: Sequence[LabelledHits], test: LabelledHits, names: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Probabilities of the test hits, by what was fitted to the training hits."""
-    cosine = fit_calibration(
-        "", train.cosines, train.phrase_words, train.span_words, train.right, ""
-    )
+    """Probabilities of the test hits, by what was fitted to other sets."""
+    train, hits = joined(sets), joined(sets[:-1])
+    # A cosine cannot tell contrasts; they would only spoil its fit.
+    cosine = fit_calibration("", hits.cosines, hits.phrase_words, hits.span_words, hits.right, "")
     found = {
         "shipped calibration of the cosine": test.priors,
         "cosine, fitted": cosine.probabilities(test.cosines, test.phrase_words, test.span_words),
@@ -185,6 +207,7 @@ def probabilities(
             train.right,
             encoder_id="",
             fitted_on="",
+            counts=shares(sets),
         )
         for label, priors in ((" and cosine", test.priors.tolist()), ("", [None] * len(test.said))):
             found[" and ".join(chosen) + label] = np.array(
@@ -209,48 +232,46 @@ def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
 
 
 def report(
-    parts: dict[tuple[str, str], LabelledHits], names: Sequence[str], write: bool, encoder_id: str
-) -> None:
-    """Fit and measure with each kind left out, write the result, and perhaps the combination.
+    parts: dict[tuple[str, str], LabelledHits],
+    pairs: LabelledHits,
+    names: Sequence[str],
+    encoder_id: str,
+) -> tuple[dict[str, object], Combination]:
+    """Measures with each kind of text left out, and what is fitted to all of them.
 
     Args:
         parts: hits by kind of text and making.
+        pairs: of the contrasts.
         names: of the verifiers.
-        write: whether what is fitted to all of them becomes the bundled combination.
         encoder_id: of the encoder that made the hits.
     """
-    result = {}
+    result: dict[str, object] = {}
     for (kind, making), test in parts.items():
-        others = {key: part for key, part in parts.items() if key[0] != kind}
-        values = probabilities(_counted(others), test, names)
+        others = [part for key, part in parts.items() if key[0] != kind]
+        values = probabilities([*others, pairs], test, names)
         result[f"{kind}, {making}"] = {
             "hits": len(test.right),
             "right": int(test.right.sum()),
             **{name: measures(one, test.right) for name, one in values.items()},
         }
-    print(json.dumps(result, indent=1))
-    RESULT.write_text(json.dumps(result, indent=1) + "\n")
-    if write:
-        everything = _counted(parts)
-        fitted = fit_combination(
-            names,
-            everything.said,
-            everything.priors,
-            everything.right,
-            encoder_id=encoder_id,
-            fitted_on=f"placed and natural hits over {', '.join(KINDS)}; see "
-            "benchmarks/verifier_calibration.py",
-        )
-        replace(fitted, hits=sum(len(part.right) for part in parts.values())).save(COMBINATION)
-
-
-def _counted(parts: dict[tuple[str, str], LabelledHits]) -> LabelledHits:
-    """All hits, each as often as it counts."""
-    return joined(
-        part
-        for (_, making), part in parts.items()
-        for _ in range(TIMES_PLACED if making == "placed" else 1)
+    everything = [*parts.values(), pairs]
+    train = joined(everything)
+    fitted = fit_combination(
+        names,
+        train.said,
+        train.priors,
+        train.right,
+        encoder_id=encoder_id,
+        fitted_on=f"placed and natural hits over {', '.join(KINDS)}, and contrasts; see "
+        "benchmarks/verifier_calibration.py",
+        counts=shares(everything),
     )
+    return result, fitted
+
+
+def shares(parts: Iterable[LabelledHits]) -> np.ndarray:
+    """How much each hit counts, if each set counts the same."""
+    return np.concatenate([np.full(len(part.right), 1 / len(part.right)) for part in parts])
 
 
 def _auc(values: np.ndarray, right: np.ndarray) -> float:
@@ -265,16 +286,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--verifier", action="append", required=True, help="name; repeatable")
-    parser.add_argument("--contrasts", type=Path, help="whose sentences are left out")
+    parser.add_argument("--contrasts", type=Path, required=True, help="of recipes/contrasts.py")
     parser.add_argument("--texts", type=int, default=180, help="texts of a kind")
     parser.add_argument("--write", action="store_true", help="as the bundled combination")
     chosen = parser.parse_args()
-    seen: set[str] = set()
-    if chosen.contrasts:
-        with chosen.contrasts.open(encoding="utf-8") as stream:
-            for line in stream:
-                row = json.loads(line)
-                seen |= {row["phrase"], row["text"][row["start"] : row["end"]]}
+    rows = list(read_rows(chosen.contrasts))
+    seen = {text for row in rows for text in (row.phrase, row.text[row.start : row.end])}
     choose = random.Random(SEED)
     pairs = [pair for pair in sentence_pairs(chosen.data) if not seen & set(pair)]
     choose.shuffle(pairs)
@@ -285,10 +302,16 @@ def main() -> None:
     verifiers = [open_verifier(name, encoder) for name in chosen.verifier]
     parts = {}
     for kind, some in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
-        rows = list(placed(some[: chosen.texts], pairs, verbs, choose))
-        parts[kind, "placed"] = labelled(placed_hits(rows, encoder), verifiers)
+        texts_with = list(placed(some[: chosen.texts], pairs, verbs, choose))
+        parts[kind, "placed"] = labelled(placed_hits(texts_with, encoder), verifiers)
         parts[kind, "natural"] = labelled(natural_hits(kind, chosen.data, encoder), verifiers)
-    report(parts, chosen.verifier, chosen.write, encoder.card.encoder_id)
+    random.Random(SEED).shuffle(rows)
+    contrasts = pairs_of(rows[:PAIRS], encoder, verifiers)
+    result, fitted = report(parts, contrasts, chosen.verifier, encoder.card.encoder_id)
+    print(json.dumps(result, indent=1))
+    RESULT.write_text(json.dumps(result, indent=1) + "\n")
+    if chosen.write:
+        fitted.save(COMBINATION)
 
 
 if __name__ == "__main__":

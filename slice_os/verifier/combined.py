@@ -21,15 +21,20 @@ _LARGEST_WEIGHT = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Weights of a logistic map from what verifiers say to the probability of a hit.
+    """Weights of a map from what verifiers and the cosine say to the probability of a hit.
+
+    A hit says its phrase if its wording says nothing else, and if it is about the same. The
+    probability is the product of these two, each logistic. So no cosine, however high, makes up
+    for a denial.
 
     Attributes:
         encoder_id: the encoder whose hits they were fitted to.
         parts: names of the verifiers.
-        intercept: constant, where the cosine gives a probability.
-        weights: of the log-odds of each verifier there; none is negative.
+        intercept: constant of the wording.
+        weights: of the log-odds of each verifier; none is negative.
+        prior_intercept: constant of the cosine.
         prior: weight of the log-odds of what the cosine gives; not negative.
-        alone_intercept: constant, where the cosine gives none.
+        alone_intercept: constant, where the cosine gives no probability.
         alone_weights: of the log-odds of each verifier there.
         hits: number of labelled hits that they were fitted to.
         fitted_on: what these hits were, for people.
@@ -39,6 +44,7 @@ class Combination:
     parts: tuple[str, ...]
     intercept: float
     weights: tuple[float, ...]
+    prior_intercept: float
     prior: float
     alone_intercept: float
     alone_weights: tuple[float, ...]
@@ -47,7 +53,7 @@ class Combination:
 
     def __post_init__(self) -> None:
         weights = (*self.weights, self.prior, *self.alone_weights)
-        constants = (self.intercept, self.alone_intercept)
+        constants = (self.intercept, self.prior_intercept, self.alone_intercept)
         for number in (*weights, *constants):
             if not (isfinite(number) and abs(number) <= _LARGEST_WEIGHT):
                 raise ModelError(f"a weight is {number}, which is out of range")
@@ -63,12 +69,11 @@ class Combination:
             said: the probability that each verifier gives.
             prior: the one that the cosine gives; None if there is none.
         """
-        weights = self.alone_weights if prior is None else self.weights
-        total = self.alone_intercept if prior is None else self.intercept
-        total += sum(weight * logit(one) for weight, one in zip(weights, said, strict=True))
-        if prior is not None:
-            total += self.prior * logit(prior)
-        return 1 / (1 + exp(-max(-50.0, min(50.0, total))))
+        odds = list(map(logit, said))
+        if prior is None:
+            return _logistic(self.alone_intercept, self.alone_weights, odds)
+        wording = _logistic(self.intercept, self.weights, odds)
+        return wording * _logistic(self.prior_intercept, (self.prior,), [logit(prior)])
 
     def save(self, path: Path) -> None:
         """Write the weights as indented JSON."""
@@ -80,6 +85,11 @@ def logit(probability: float) -> float:
     """The log-odds of a probability, which is kept a little away from 0 and 1."""
     kept = min(max(probability, _NEAREST), 1 - _NEAREST)
     return log(kept / (1 - kept))
+
+
+def _logistic(intercept: float, weights: Sequence[float], odds: Sequence[float]) -> float:
+    total = intercept + sum(weight * one for weight, one in zip(weights, odds, strict=True))
+    return 1 / (1 + exp(-max(-50.0, min(50.0, total))))
 
 
 def read_combination(path: Path = COMBINATION) -> Combination:
