@@ -109,35 +109,38 @@ TUNING_CONTRACT_PHRASES = (
 
 def dialogues(data: Path) -> Iterator[Document]:
     """Every tenth of MultiDoGO's dialogues, so that all its domains occur; a segment a turn."""
-    for line in islice(_lines(data / "multidogo/turn_level.jsonl.gz"), 0, None, 10):
-        yield _dialogue(line["id"], [turn["text"] for turn in line["turns"]])
+    for line in islice(lines(data / "multidogo/turn_level.jsonl.gz"), 0, None, 10):
+        yield spoken(line["id"], (("customer", turn["text"]) for turn in line["turns"]))
 
 
 def tuning_dialogues(data: Path) -> Iterator[Document]:
     """Schema-guided dialogues; customers' turns only, so that turns of one speaker follow."""
-    for line in _lines(data / "sgd-dialogues/dev.jsonl.gz"):
-        turns = [turn["text"] for turn in line["turns"] if turn["speaker"] == "USER"]
-        yield _dialogue(line["id"], turns)
+    for line in lines(data / "sgd-dialogues/dev.jsonl.gz"):
+        said = (turn["text"] for turn in line["turns"] if turn["speaker"] == "USER")
+        yield spoken(line["id"], (("customer", text) for text in said))
 
 
 def contracts(data: Path, split: str) -> Iterator[Document]:
     """CUAD's contracts of a split."""
-    for line in _lines(data / "cuad/cuad_spans.half.jsonl.gz"):
+    for line in lines(data / "cuad/cuad_spans.half.jsonl.gz"):
         if line["thirdparty_split"] == split:
             yield Document(line["title"], line["text"])
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a gzipped file of JSON lines."""
     with gzip.open(path, "rt", encoding="utf-8") as stream:
         yield from map(json.loads, stream)
 
 
-def _dialogue(name: str, turns: list[str]) -> Document:
+def spoken(name: str, turns: Iterable[tuple[str, str]]) -> Document:
+    """A document of turns, a line each; of each the speaker and the words."""
     text, segments = "", []
-    for turn in filter(str.strip, turns):
-        start = len(text) + bool(text)
-        text += f"\n{turn}" if text else turn
-        segments.append(Segment(start, len(text), "customer"))
+    for speaker, words in turns:
+        if words.strip():
+            start = len(text) + bool(text)
+            text += f"\n{words}" if text else words
+            segments.append(Segment(start, len(text), speaker))
     return Document(name, text, segments=tuple(segments))
 
 

@@ -4,7 +4,7 @@
 
 The first ten hits of each phrase, and three of the next fifty by chance, in a shuffled order and
 without any score, so that the reader judges by the words alone. The labelled lines
-({"kind", "phrase", "doc_id", "start", "end", "text", "right"}) are kept in benchmarks/natural;
+({"phrase", "doc_id", "start", "end", "right"}) are kept in benchmarks/natural;
 verifier_calibration.py measures and fits by them. No text is used that a harness reports on:
 contracts are of CUAD's validation split, dialogues every tenth of MultiDoGO's from the sixth on,
 meetings and everyday texts are of the training parts of QMSum and of the web texts of EWT and GUM.
@@ -13,7 +13,6 @@ meetings and everyday texts are of the training parts of QMSum and of the web te
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import sys
@@ -23,7 +22,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from slice_os import Corpus, Document, Hit, Segment, SpanEncoder
+from hit_borders import contracts, lines, spoken
+
+from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.mining import make_query, search
 from slice_os.page import PageRequest
 
@@ -39,18 +40,16 @@ LABELS = Path(__file__).parent / "natural"
 def documents(kind: str, data: Path) -> Iterator[Document]:
     """The texts of a kind."""
     if kind == "contracts":
-        for row in _rows(data / "cuad" / "cuad_spans.half.jsonl.gz"):
-            if row["thirdparty_split"] == "validation":
-                yield Document(row["title"], row["text"])
+        yield from contracts(data, "validation")
     elif kind == "dialogues":
-        for row in islice(_rows(data / "multidogo" / "turn_level.jsonl.gz"), 5, None, 10):
-            yield _spoken(row["id"], [("customer", turn["text"]) for turn in row["turns"]])
+        for row in islice(lines(data / "multidogo" / "turn_level.jsonl.gz"), 5, None, 10):
+            yield spoken(row["id"], [("customer", turn["text"]) for turn in row["turns"]])
     elif kind == "meetings":
-        for number, row in enumerate(islice(_rows(data / "qmsum" / "train.jsonl.gz"), 15)):
+        for number, row in enumerate(islice(lines(data / "qmsum" / "train.jsonl.gz"), 15)):
             turns = [(turn["speaker"], turn["content"]) for turn in row["meeting_transcripts"]]
-            yield _spoken(f"meeting {number}", turns)
+            yield spoken(f"meeting {number}", turns)
     else:
-        rows = _rows(data / "english-passages" / "passages.jsonl.gz")
+        rows = lines(data / "english-passages" / "passages.jsonl.gz")
         for number, row in enumerate(islice(rows, 0, None, 3)):
             yield Document(f"passage {number}", row["text"])
 
@@ -86,21 +85,6 @@ def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str
                 "text": hit.text,
                 "after": text[hit.end : hit.end + CONTEXT],
             }
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        yield from map(json.loads, stream)
-
-
-def _spoken(name: str, turns: Sequence[tuple[str, str]]) -> Document:
-    text, segments = "", []
-    for speaker, words in turns:
-        if words.strip():
-            start = len(text) + bool(text)
-            text += f"\n{words}" if text else words
-            segments.append(Segment(start, len(text), speaker))
-    return Document(name, text, segments=tuple(segments))
 
 
 def main() -> None:
