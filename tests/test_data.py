@@ -97,6 +97,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("content", "reason"),
         [(gzip.compress(b"other"), "sha256"), (b"\x1f\x8bdamaged", "cannot be unpacked")],
+        ids=["packed", "damaged"],
     )
     def test_other_content_is_an_error(self, folder: Path, content: bytes, reason: str) -> None:
         (folder / "set" / "packed.txt.gz").write_bytes(content)
