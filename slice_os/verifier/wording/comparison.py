@@ -12,7 +12,7 @@ from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.cues import CUES
 from slice_os.verifier.wording.denying import denials, denied_words, only_unless
 from slice_os.verifier.wording.pairs import converse, opposite
-from slice_os.verifier.wording.parties import PERSONS, Match, is_content, key, order_of
+from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import Reading
 from slice_os.verifier.wording.times import long_ago, past_words, same_result
@@ -143,9 +143,12 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
         # "I" and "my" of the phrase cannot both be the one "I" of the span.
         equal = [place for place, other in enumerate(keys) if other == own and place not in taken]
         # Nor is "I" the "my" of the span that is the "my" of the phrase.
-        equal = [place for place in equal if reading.span[place] == word] or [
+        equal = [place for place in equal if bare(reading.span[place]) == bare(word)] or [
             place for place in equal if reading.span[place] not in reading.phrase
         ]
+        # Of a word that both have as often, the first is the first.
+        if len(equal) == sum(bare(other) == bare(word) for other in reading.phrase[row:]):
+            equal = equal[:1]
         choices = equal or [place for place, other in enumerate(keys) if other != own]
         if not choices:
             continue
@@ -262,7 +265,10 @@ def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) ->
         and any((low.lost and high.gained) or (low.gained and high.lost) for low, high in bounds),
         "possible": not asked.span
         and (found["maybe"].gained or (found["permission"].gained and ahead.lost)),
-        "sure": found["maybe"].lost and certain and not asked.phrase,
+        "sure": found["maybe"].lost
+        and certain
+        and not asked.phrase
+        and not found["permission"].span,
         "allowed": found["permission"].gained and found["duty"].lost,
         "required": found["duty"].gained and found["permission"].lost,
         "wished": not found["duty"].phrase
@@ -271,6 +277,6 @@ def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) ->
             or (found["please"].gained and told and not span_told)
         ),
         "condition": found["condition"].gained and not asked.span,
-        "some": found["some"].gained and found["all"].lost,
+        "some": found["some"].gained and found["all"].lost and not asked.phrase,
     }
     return {kind for kind, differs in checks.items() if differs}

@@ -5,28 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from slice_os.verifier.wording.verbs import PARTICIPLE
+
+_STATES = (
+    "accustomed|acquainted|ashamed|bored|concerned|crowded|disappointed|engaged|excited|exhausted|familiarized"
+    "|fed|interested|lost|married|pleased|prepared|relieved|satisfied|scared|supposed|surprised|swamped"
+    "|tired|used|worried"
+)
 CUES: Mapping[str, re.Pattern[str]] = {
     "future": re.compile(
         r"\b(?:(?<!\bh(?:is|er) )will|wo(?=n['’]t)|going to|gonna|about to"
         r"|(?:plan|intend|expect|set|due)s? to"
         r"|tomorrow|next (?:week|month|year|time|winter|summer)|soon|shortly|coming up|later"
-        r"|(?:is|are|am) to|is expected to|in the future|from now|hope(?:s)? to)\b|['’]ll\b"
+        r"|(?:(?<!that )is|are|am) to|is expected to|in the future|from now"
+        r"|hop(?:e|es|ed|ing) to)\b|['’]ll\b"
     ),
     "past": re.compile(
-        r"\b(?:did|was|were|had|used to|yesterday|ago|last (?:night|week|month|year|time|winter)"
+        r"\b(?:did|was|were|had|(?<!get )(?<!got )(?<!are )(?<!is )(?<!am )used to|yesterday"
+        r"|ago|last (?:night|week|month|year|time|winter)"
         r"|back in"
         r"|once(?! (?:the|a|an|this|it|i|you|we|he|she|they)\b)|formerly|previous(?:ly)?"
         r"|already|just now|ha(?:s|ve) been)\b"
     ),
-    "perfect": re.compile(
-        r"(?:\b(?:have|has)|['’]ve)\b (?:\w+ly |already |just )?"
-        r"(?:\w+(?:ed|en|n|t)|read|put|come|become|run|held|sold|told|paid|had|found)\b"
-    ),
+    "perfect": re.compile(rf"(?:\b(?:have|has)|['’]ve)\b (?:\w+ly |already |just )?{PARTICIPLE}\b"),
     "maybe": re.compile(
         r"\b(?:might|maybe(?! (?:a |an |about )*(?:\d|one|two|three|four|five|six|ten|couple))"
-        r"|perhaps|possibly|possible(?! to)|could(?! (?:you|i|we|u)\b)"
+        r"|perhaps|possibly|(?<!as )possible(?! to)|could(?! (?:you|i|we|u|not)\b)"
+        r"|may (?:not |never |well |already |still )*(?:have|had|has)"
         r"|thinking (?:of|about)|not sure|undecided"
-        r"|not decided|wonder\w*|likely|probably|one of the options"
+        r"|not decided|wonder(?:s|ed|ing)?|likely|probably|one of the options"
         r"|it may(?! (?:only|be \w+(?:ed|en))\b)"
         r"|may be(?! \w+(?:ed|en)\b))\b"
     ),
@@ -42,7 +49,8 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"|possible to|able to|lets?|can choose)\b"
     ),
     "wish": re.compile(
-        r"\b(?:want\w*|wish\w*|hop(?:e|es|ing) to|would (?:like|love)|look(?:ing)? to)\b"
+        r"\b(?:want\w*|wish\w*|hop(?:e|es|ing) to|would (?:like|love)|look(?:ing)? to"
+        r"|(?:intend|plan|mean)(?:s|ed|ing)? to)\b"
         r"|['’]d (?:like|love)\b"
     ),
     "please": re.compile(r"\bplease\b(?!\W*$)"),
@@ -72,8 +80,9 @@ CUES: Mapping[str, re.Pattern[str]] = {
     "is": re.compile(r"\b(?:is|are|am|does|do|isn't|aren't|don't|doesn't|i'm|it's)\b"),
     "was": re.compile(r"\b(?:was|were|did|had|wasn't|weren't|didn't)\b"),
     "passive": re.compile(
-        r"\b(?:am|is|are|was|were|be|been|being|got|gets?)\b (?:\w+ly )?(?:not )?"
-        r"(?:\w+ed|\w+en|sold|paid|bought|sent|lent|held|told|taught|hit|led|made|kept|left|put)\b"
+        r"(?:\b(?:am|is|are|was|were|be|been|being|got|gets?)|['’](?:m|re))\b"
+        r"(?: (?:\w+ly|not|also|now|just|already|both|never|always|all))*"
+        rf" (?!(?:{_STATES})\b){PARTICIPLE}\b"
     ),
     "by": re.compile(r"\bby\b"),
     "to": re.compile(r"\bto\b"),

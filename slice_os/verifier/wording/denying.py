@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from slice_os.verifier.wording.parties import is_content
 
+_NEGATED = (
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wo|ca|ai)n['’]t"
+)
 _HARMLESS = re.compile(
     r"\b(?:no (?:fewer|less|more|later|earlier|sooner) than|not (?:less|more|later) than|not only"
     r"|no doubt|no problem|nobody denies|no choice but|no way round|can(?:'t|not) wait"
@@ -14,11 +17,20 @@ _HARMLESS = re.compile(
     r"|no matter|whether or not|for no reason|no lie"
     r"|nothing (?:stops?|prevents?|keeps?)|nothing but|no wonder|never mind|not (?:too |so )?bad"
     r"|not to mention|not least|not limited to|(?:do not|don't) (?:doubt|hesitate|mind)"
+    r"|not far(?: away)?|or not|(?:does not|doesn't|don't) matter|can hardly wait"
+    r"|(?:do not|don't) have (?:a|any) problems?"
     r"|could(?:n't| not) (?:agree|be|have been) (?:more|better|happier)"
-    r"|why (?:don't|not) (?:you|we)|no(?=,)"
-    r"|(?<!\w )no(?= (?:nothing|nobody|not|never|i|i'm|it|it's|that|that's|we|thanks?|sorry)\b)"
+    r"|(?:not|didn't|doesn't|don't) only"
+    r"|why (?:(?:do|are|wo)n['’]t|not) (?:you|we)|why (?:are|do|will) (?:you|we) not|no(?=,)"
+    r"|(?<!\w )no(?= (?:nothing|nobody|not|never|i|i'm|it|it's|that|that's|we|thanks?|sorry|he|she"
+    r"|they|you|there|my|your|this|these|sir|ma'am)\b)"
     r"|without (?:any |undue |further |reasonable )*(?:delay|hesitation|limitation|prejudice"
     r"|exceptions?|fail|question|doubt))\b"
+    r"|n['’]t (?:too |so )?bad\b"
+    # "Aren't you listening?" asks what "are you listening?" does, as does "you are, aren't you?".
+    rf"|(?:\A|[.;,!?\n] ?){_NEGATED} (?:i|you|he|she|it|we|they|there|this|that)\b(?!\.)"
+    r"|(?:\A|[.;,!?\n] ?)(?:is|are|was|were|do|does|did|have|has|can|could|will|would) "
+    r"(?:i|you|he|she|it|we|they) not\b"
 )
 _DENIALS = re.compile(
     r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|(?<!neither )nor|without|cannot|hardly"
@@ -28,10 +40,16 @@ _DENIALS = re.compile(
 _REFUSALS = re.compile(
     r"\b(?:refus\w+|fail(?:s|ed|ing)? to|declin(?:e|es|ed|ing) to|den(?:y|ies|ied)|forb[ia]d\w*"
     r"|prohibit\w*|barred|avoid\w*|refrain\w*|ceas(?:e|es|ed|ing)|stop(?:s|ped)? \w+ing|lack\w*"
-    r"|unable|impossible|exclud\w+|yet to|far from|giv\w+ up|gave up|decided against|discontinu\w+"
+    r"|unable|impossible|exclud\w+|yet to|far from (?:\w+(?:ing|ed)|over|certain|perfect|clear"
+    r"|true)|giv\w+ up|gave up|decided against|discontinu\w+|reject\w*|turn(?:s|ed|ing)? down"
+    r"|bann(?:ed|ing)|(?:am|is|are|was|were|been) absent|dislik\w+|hat(?:e|es|ed|ing)"
+    r"|detest\w*|abhor\w*|loath\w+|neglig\w+"
+    r"|(?:ke(?:ep|pt)|stop|prevent|ban)\w* \w+ from|(?:['’](?:m|re)|am|is|are|was|were|be) out of"
+    r"|(?<!not )too (?!long|much|many)\w+ (?:for \w+ )?to"
     r"|un(?:reasonab|law|fair|just|necessari|willing|success)(?:ful)?ly"
-    r"|instead of|rather not|forg[eo]t\w* to|neglect\w*|missing|hate to|gone(?! \w)|ran out|void"
-    r"|invalid|false|untrue|un\w{4,}(?:ed|able)|in the dark|quit)\b"
+    r"|instead of|rather not|forg[eo]t\w* to|neglect\w*|missing|(?:all|is|are|was) gone(?! \w)"
+    r"|r[ua]n out|void|invalid|false|untrue|un(?!lock|cover|pack|load|fold|der|it)\w{4,}(?:ed|able)"
+    r"|in the dark|quit(?:s|ting)?)\b"
 )
 # Words between a denial and what it denies.
 _BETWEEN = frozenset(

@@ -47,6 +47,7 @@ _LINKS = frozenset(
         *("to", "from", "than", "before", "after", "over", "against", "behind", "above", "below"),
     )
 )
+_SHORT = re.compile(r"['’](?:m|re|s|ll|ve|d)\Z")
 _PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 
 
@@ -93,7 +94,12 @@ class Order:
 
 def key(word: str) -> str:
     """What words of one meaning share: a pronoun's person, or the stem of another word."""
-    return f"person {PERSONS[word]}" if word in PERSONS else stem(word)
+    return f"person {PERSONS[word]}" if word in PERSONS else stem(bare(word))
+
+
+def bare(word: str) -> str:
+    """A word without the short form at its end, as "I" of "I'm" and "child" of "child's"."""
+    return _SHORT.sub("", word)
 
 
 def is_content(word: str) -> bool:
@@ -114,7 +120,14 @@ def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match
         tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
         for side in (_SUBJECTS, _OBJECTS)
     )
-    told_from_other_side = any(converse(one, other) for one in phrase for other in span)
+    ours, theirs = ({key(word) for word in words} for words in (phrase, span))
+    told_from_other_side = any(
+        converse(one, other)
+        for one in phrase
+        if key(one) not in theirs
+        for other in span
+        if key(other) not in ours
+    )
     return Order(
         *_pairs(parties),
         *_pairs(exact),
@@ -135,21 +148,29 @@ def _exchanged(
     converses: bool,
 ) -> bool:
     """Whether two parties have changed places around a word that stands between them in both."""
-    pivots = [one for one in matches if is_content(phrase[one.word]) or phrase[one.word] in _LINKS]
+    pivots = [
+        one
+        for one in matches
+        if is_content(phrase[one.word])
+        or (phrase[one.word] in _LINKS and span[one.other] in _LINKS)
+    ]
     pivots += [
         Match(word, other, 1.0)
         for (word, one), (other, another) in itertools.product(enumerate(phrase), enumerate(span))
         if converses and converse(one, another)
     ]
-    found = set()
     for first, second in itertools.combinations(parties, 2):
         inverted = first.other > second.other
         low, high = sorted((first.other, second.other))
-        for pivot in pivots:
-            if first.word < pivot.word < second.word and low < pivot.other < high:
-                voices = _passive(phrase, pivot.word) != _passive(span, pivot.other)
-                found.add(inverted ^ voices ^ converses)
-    return True in found
+        voices = {
+            _passive(phrase, pivot.word) != _passive(span, pivot.other)
+            for pivot in pivots
+            if first.word < pivot.word < second.word and low < pivot.other < high
+        }
+        # Of "is obliged to invite" and "is obliged to be invited", the verb that differs counts.
+        if voices and inverted ^ (True in voices) ^ converses:
+            return True
+    return False
 
 
 def _passive(words: Sequence[str], place: int) -> bool:

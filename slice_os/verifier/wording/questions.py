@@ -8,12 +8,15 @@ _SUBJECT = (
     r"(?:i|you|u|he|she|it|we|they|there|this|that|the|a|an|my|your|our|his|her|any|some|every\w+)"
 )
 _AUXILIARY = (
-    r"(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may)"
+    r"(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may"
+    r"|(?:is|are|was|were|does|did|have|has|can|could|would|should|wo|ca|ai)n['’]t)"
 )
 _INVERTED = rf"{_AUXILIARY}\b (?:not )?{_SUBJECT}\b"
 _ASKS = re.compile(
     r"(?:[^\w]*(?:well|so|and|but|please|hello|hi|okay|ok|excuse me)[,\s]+)*"
-    rf"(?:{_INVERTED}|(?:is|are|was|were|do|does|did|has|can)\b (?!\w+(?:ly|ed|en|ing)\b|been\b)"
+    r"(?!have (?:an?|the|some|any|my|your|our|his|her)\b|had\b)"
+    rf"(?:{_INVERTED}|(?:is|are|was|were|do|does|did|has|can)\b "
+    r"(?!not\b|\w+(?:ly|ed|en|ing)\b|been\b)"
     r"[a-z]+\b|who\b|what\b(?! an?\b| (?:i|you|we|they|he|she)\b| (?:i|you|we|they|he|she)['’])"
     rf"|where\b|when\b|why\b|how\b|(?:which|whose)\b (?:\w+ ){{0,3}}?{_INVERTED})"
 )

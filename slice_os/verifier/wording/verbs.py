@@ -31,6 +31,9 @@ _FORMS = {
     base: (past, participle)
     for base, past, participle in (entry.split() for entry in _IRREGULAR.split(","))
 }
+PARTICIPLE = rf"(?:\w+ed|{'|'.join(sorted({participle for _, participle in _FORMS.values()}))})"
+"""A pattern of a past participle in lower case, and of some other words in -ed."""
+
 _PASTS = frozenset(form for forms in _FORMS.values() for form in forms) - _FORMS.keys()
 _DOUBLED = re.compile(
     r"(?:admit|ban|beg|cancel|commit|control|drop|equip|grab|hug|label|model|nag|occur|omit|permit"
