@@ -9,7 +9,7 @@ import pytest
 from slice_os.encoder import SpanEncoder
 from slice_os.errors import ModelError
 from slice_os.verifier.claims import Claim
-from slice_os.verifier.wording.alignment import AlignmentVerifier, read_weights
+from slice_os.verifier.wording.alignment import AlignmentVerifier
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.denying import denials, denied_words, only_unless
@@ -17,6 +17,7 @@ from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.verifier.wording.times import past_words, same_result
+from slice_os.verifier.wording.weights import read_weights
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +257,22 @@ def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> No
     assert second.reasons == ("negated here",)
     assert verifier.check(claims[1:]) == [second]
     assert verifier.check([]) == []
+
+
+def test_no_cosine_makes_up_for_what_the_wording_says(encoder: SpanEncoder) -> None:
+    wording, both = AlignmentVerifier(encoder, about=False), AlignmentVerifier(encoder)
+    text = "my order has never arrived"
+    claims = [Claim("my order has arrived", text, 0, len(text), prior) for prior in (0.001, 1.0)]
+    far, near = both.check(claims)
+    assert far.probability < near.probability <= wording.check(claims)[0].probability < 0.5
+
+
+def test_without_a_prior_the_cosine_is_calibrated(encoder: SpanEncoder) -> None:
+    verifier = AlignmentVerifier(encoder)
+    text = "my parcel got here"
+    claim = Claim("my order has arrived", text, 0, len(text))
+    (reading,) = ClaimReader(encoder).read([claim])
+    assert verifier.check([claim]) == verifier.check([replace(claim, prior=reading.prior)])
 
 
 def test_weights_of_another_encoder_are_refused(encoder: SpanEncoder) -> None:

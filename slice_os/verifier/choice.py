@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from slice_os.encoder import SpanEncoder
-from slice_os.errors import ModelError
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.combined import COMBINATION, Combination, read_combination
 from slice_os.verifier.opening import COMBINED, open_verifier
+from slice_os.verifier.wording.weights import read_weights
 
 
 def chosen_verifier(
@@ -23,25 +22,20 @@ def chosen_verifier(
         encoder: what makes the hits.
 
     Raises:
-        ModelError: if there is no bundled verifier, but verifying is wanted.
+        ModelError: if the bundled one is wanted, but belongs to another encoder.
     """
     if verify is False:
         return None
     if verifier is not None:
         return verifier
-    combination = _combination()
-    if combination is None:
-        if verify:
-            raise ModelError("no verifier is bundled; give one, or do not verify")
-        return None
-    if verify is None and combination.encoder_id != encoder.card.encoder_id:
+    if verify is None and _fitted_to() != encoder.card.encoder_id:
         return None
     return _bundled(encoder)
 
 
 @cache
-def _combination() -> Combination | None:
-    return read_combination() if COMBINATION.is_file() else None
+def _fitted_to() -> str:
+    return read_weights().encoder_id
 
 
 @lru_cache(maxsize=2)

@@ -1,106 +1,234 @@
-"""Fitting the alignment verifier: a small network over how the wording of two texts compares."""
+"""Fitting the alignment verifier to labelled hits and to contrasts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import Float64Array, FloatArray
 from slice_os.encoder import SpanEncoder
-from slice_os.errors import MissingExtraError
-from slice_os.training.contrasts.rows import ContrastRow
-from slice_os.verifier.claims import claim_in
-from slice_os.verifier.wording.alignment import AlignmentWeights
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
+from slice_os.verifier.wording.weights import (
+    AlignmentWeights,
+    about_columns,
+    logistic,
+    scaled_features,
+)
 
+FEW_LABELS = 10
 _BATCH = 64
+_LEAST = 1e-9
+_LEAST_SCALE = 0.05
+# Where a cosine tells nothing of a contrast, and how fast it begins to.
+_MIDDLE, _WIDTH = 0.65, 0.12
 
 
-def features_of(
+@dataclass(frozen=True, slots=True)
+class ComparedClaims:
+    """Claims whose wording is compared, and whether they hold.
+
+    Attributes:
+        features: ``(n, n_features)``.
+        priors: ``(n,)`` probabilities that the cosines give.
+        right: ``(n,)`` 1 if the words say their phrase, else 0.
+    """
+
+    features: FloatArray
+    priors: Float64Array
+    right: Float64Array
+
+
+def compared(
     encoder: SpanEncoder,
-    rows: Sequence[ContrastRow],
+    claims: Iterable[tuple[Claim, bool]],
     report: Callable[[int], None] = lambda done: None,
-) -> FloatArray:
-    """``(n_rows, n_features)`` comparisons of the wording of phrases and spans.
+) -> ComparedClaims:
+    """Claims, compared.
 
     Args:
-        encoder: gives the vectors of words.
-        rows: phrases and spans.
-        report: called with the number of rows done.
+        encoder: gives the vectors of words; it needs a calibration.
+        claims: claims, and whether they hold.
+        report: called with the number of claims done.
     """
-    found = []
+    features, priors, right = [], [], []
     reader = ClaimReader(encoder)
-    for start in range(0, len(rows), _BATCH):
-        claims = [
-            claim_in(row.phrase, row.text, row.start, row.end)
-            for row in rows[start : start + _BATCH]
-        ]
-        found += [compare_wording(one).features for one in reader.read(claims)]
-        report(len(found))
-    return np.array(found)
+    rest = iter(claims)
+    while some := list(islice(rest, _BATCH)):
+        for reading in reader.read([claim for claim, _ in some]):
+            features.append(compare_wording(reading).features)
+            priors.append(reading.prior)
+        right += [holds for _, holds in some]
+        report(len(right))
+    return ComparedClaims(np.array(features), np.array(priors), np.array(right, dtype=np.float64))
 
 
 def fit_alignment(
-    features: FloatArray,
-    says: Sequence[bool],
+    hits: Sequence[ComparedClaims],
+    contrasts: ComparedClaims,
     encoder_id: str,
     provenance: str,
     *,
     hidden: int = 8,
     penalty: float = 1e-3,
+    about_penalty: float = 1e-2,
     steps: int = 300,
     seed: int = 1,
 ) -> AlignmentWeights:
-    """Fit the network by maximum likelihood.
+    """Fit both maps at once, by maximum likelihood.
+
+    Their product is fitted to each set of hits and to the contrasts, which all count the same.
+    Among the contrasts those count more that the cosine gets wrong: near ones that do not say
+    their phrase, and far ones that do. The first map is fitted to the contrasts by itself, too, so
+    that it learns what wording says and leaves the rest to the second one.
+
+    Labels are softened as in Platt (1999, section 2.2).
 
     Args:
-        features: ``(n_rows, n_features)``.
-        says: whether each span says its phrase.
+        hits: sets of labelled hits.
+        contrasts: pairs that differ in what their wording says.
         encoder_id: the encoder that the features come from.
-        provenance: what the rows are, for people.
+        provenance: what the sets are, for people.
         hidden: size of the hidden layer.
-        penalty: of squared weights.
+        penalty: of squared weights of the first map.
+        about_penalty: of squared weights of the second map.
         steps: most steps of the optimizer.
         seed: of the first weights.
 
     Raises:
+        InputError: if a set has fewer than 10 claims that hold, or fewer that do not.
         MissingExtraError: without SciPy.
     """
     try:
         from scipy.optimize import minimize
     except ImportError:
         raise MissingExtraError("fitting a verifier", "train") from None
-    labels = np.array(says, dtype=np.float64)
-    mean, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 0.05)
-    scaled = np.hstack([(features - mean) / scale, np.ones((len(features), 1))])
-    scaled = np.clip(scaled, -10, 10).astype(np.float32)
-    width = scaled.shape[1]
-    first = np.random.default_rng(seed).normal(0, width**-0.5, hidden * width + hidden + 1)
+    sets = [*hits, contrasts]
+    features = np.vstack([one.features for one in sets])
+    mean = contrasts.features.mean(axis=0)
+    scale = np.maximum(contrasts.features.std(axis=0), _LEAST_SCALE)
+    scaled = scaled_features(features, mean, scale)
+    right = np.concatenate([one.right for one in sets])
+    targets = np.concatenate([_targets(one.right) for one in sets])
+    hardness = _hardness(contrasts)
+    counts = [np.full(len(one.right), 1 / len(one.right)) for one in hits]
+    share = np.concatenate([*counts, hardness / hardness.sum()]) / len(sets)
+    n_hits = len(right) - len(contrasts.right)
+    only = np.repeat([0.0, 1 / len(contrasts.right)], [n_hits, len(contrasts.right)])
+    model = _Product(np.column_stack([scaled, np.ones(len(right))]), _about(scaled, sets), hidden)
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
-        inner, outer = weights[: hidden * width].reshape(hidden, width), weights[hidden * width :]
-        active = np.tanh(scaled @ inner.T.astype(np.float32))
-        odds = active @ outer[:-1] + outer[-1]
-        wrong = (1 / (1 + np.exp(-odds)) - labels) / len(labels)
-        back = (wrong[:, None] * outer[:-1] * (1 - active**2)).astype(np.float32)
-        gradient = np.concatenate([(back.T @ scaled).ravel(), active.T @ wrong, [wrong.sum()]])
-        value = np.mean(np.logaddexp(0, odds) - labels * odds) + penalty * (weights @ weights) / 2
-        return float(value), gradient + penalty * weights
+        agrees, about = model.odds(weights)
+        one, other = logistic(agrees), logistic(about)
+        both = np.clip(one * other, _LEAST, 1 - _LEAST)
+        value = -(share * (targets * np.log(both) + (1 - targets) * np.log(1 - both))).sum()
+        value += (only * (np.logaddexp(0, agrees) - right * agrees)).sum()
+        slope = share * ((1 - targets) * both / (1 - both) - targets)
+        gradient = model.gradient(
+            weights, slope * (1 - one) + only * (one - right), slope * (1 - other)
+        )
+        penalties = np.concatenate(
+            [np.full(model.n_first, penalty), np.full(model.n_second - 2, about_penalty), [0, 0]]
+        )
+        return float(value + (penalties * weights**2).sum() / 2), gradient + penalties * weights
 
-    best = minimize(loss, first, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
-    inner, outer = best[: hidden * width].reshape(hidden, width), best[hidden * width :]
+    best = minimize(
+        loss, model.start(seed), jac=True, bounds=model.bounds(), method="L-BFGS-B",
+        options={"maxiter": steps},
+    ).x  # fmt: skip
+    inner, output, about = model.parts(best)
     return AlignmentWeights(
         encoder_id,
         FEATURES,
         _rounded(mean),
         _rounded(scale),
         tuple(_rounded(row) for row in inner),
-        _rounded(outer),
+        _rounded(output),
+        _rounded(about),
         provenance,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A network of one hidden layer, and a linear map, of the same claims.
+
+    Attributes:
+        first: ``(n, n_features + 1)`` inputs of the network.
+        second: ``(n, n_similarities + 2)`` inputs of the linear map; the last two are the log-odds
+            that the cosine gives, and ones.
+        hidden: size of the hidden layer.
+    """
+
+    first: Float64Array
+    second: Float64Array
+    hidden: int
+
+    @property
+    def n_first(self) -> int:
+        """Number of weights of the network."""
+        return self.hidden * int(self.first.shape[1]) + self.hidden + 1
+
+    @property
+    def n_second(self) -> int:
+        """Number of weights of the linear map."""
+        return int(self.second.shape[1])
+
+    def start(self, seed: int) -> Float64Array:
+        """Weights to begin with."""
+        drawn = np.random.default_rng(seed).normal(0, self.first.shape[1] ** -0.5, self.n_first)
+        return np.concatenate([drawn, np.zeros(self.n_second - 2), [0.5, 1.0]])
+
+    def bounds(self) -> list[tuple[float | None, float | None]]:
+        """No probability falls because the cosine gives a higher one."""
+        free: tuple[float | None, float | None] = (None, None)
+        return [*[free] * (self.n_first + self.n_second - 2), (0, None), free]
+
+    def parts(self, weights: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """Weights of the hidden layer, of its output, and of the linear map."""
+        n_inner = self.hidden * self.first.shape[1]
+        inner = weights[:n_inner].reshape(self.hidden, -1)
+        return inner, weights[n_inner : self.n_first], weights[self.n_first :]
+
+    def odds(self, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Log-odds of both."""
+        inner, output, about = self.parts(weights)
+        return np.tanh(self.first @ inner.T) @ output[:-1] + output[-1], self.second @ about
+
+    def gradient(
+        self, weights: Float64Array, first: Float64Array, second: Float64Array
+    ) -> Float64Array:
+        """That of all weights, from those of both log-odds."""
+        inner, output, _ = self.parts(weights)
+        active = np.tanh(self.first @ inner.T)
+        back = first[:, None] * output[:-1] * (1 - active**2)
+        return np.concatenate(
+            [(back.T @ self.first).ravel(), active.T @ first, [first.sum()], self.second.T @ second]
+        )
+
+
+def _about(scaled: Float64Array, sets: Sequence[ComparedClaims]) -> Float64Array:
+    return about_columns(scaled, np.concatenate([one.priors for one in sets]))
+
+
+def _targets(right: Float64Array) -> Float64Array:
+    n_right, n_wrong = int(right.sum()), int((1 - right).sum())
+    if min(n_right, n_wrong) < FEW_LABELS:
+        raise InputError(f"label {FEW_LABELS} or more hits that are right, and as many wrong ones")
+    return np.where(right > 0, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+
+
+def _hardness(contrasts: ComparedClaims) -> Float64Array:
+    """How much each contrast counts, by how far its cosine leads astray."""
+    cosines = contrasts.features[:, FEATURES.index("cosine")].astype(np.float64)
+    near = logistic((cosines - _MIDDLE) / _WIDTH)
+    return np.where(contrasts.right > 0, 1 - near, near) ** 2
 
 
 def _rounded(values: npt.ArrayLike) -> tuple[float, ...]:

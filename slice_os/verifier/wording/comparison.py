@@ -41,15 +41,16 @@ _REASONS = {
     "person": "another person",
 }
 _AMOUNT, _OPPOSITE = "amount", "opposite"
-_SIMILARITIES = (
+SIMILARITIES = (
     *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
     *("phrase_words", "span_words", "ratio"),
 )
+"""Those that say how near the words are; they are the first."""
 _COUNTS = (
     *("odd_denials", "missing_amounts", "extra_amounts", "same_order", "inverted", "exact_same"),
     *("exact_inverted", "converse", "turned", "kept", "past_gone", "past_new", "reasons"),
 )
-FEATURES = (*_SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
+FEATURES = (*SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
 """What each number of a comparison is."""
 
 

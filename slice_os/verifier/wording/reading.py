@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
+from slice_os.calibration import Calibration
 from slice_os.encoder import PieceRange, SpanEncoder
 from slice_os.passages import word_vectors
 from slice_os.verifier.claims import Claim
@@ -35,6 +37,7 @@ class Reading:
         phrase_vectors: ``(n_phrase, dimension)`` unit vectors of words.
         span_vectors: ``(n_span, dimension)``.
         cosine: of the mean vectors.
+        prior: the probability that the cosine gives; not a number if nothing gives one.
     """
 
     phrase: tuple[str, ...]
@@ -48,6 +51,7 @@ class Reading:
     phrase_vectors: FloatArray
     span_vectors: FloatArray
     cosine: float
+    prior: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class ClaimReader:
 
     def __init__(self, encoder: SpanEncoder) -> None:
         self._encoder = encoder
+        self._calibration = encoder.calibration
         self._phrases: dict[str, _Words] = {}
 
     def read(self, claims: Sequence[Claim]) -> list[Reading]:
@@ -96,6 +101,7 @@ class ClaimReader:
                 claim,
                 phrases[claim.phrase],
                 texts[claim.text].within(claim.start, claim.end) if span is None else span,
+                self._calibration,
             )
             for claim, span in zip(claims, known, strict=True)
         ]
@@ -133,8 +139,15 @@ def _known_words(claim: Claim) -> _Words | None:
     return _Words(words[first:last], claim.word_vectors, claim.word_vectors.sum(axis=0))
 
 
-def _reading(claim: Claim, phrase: _Words, span: _Words) -> Reading:
+def _reading(
+    claim: Claim, phrase: _Words, span: _Words, calibration: Calibration | None
+) -> Reading:
     opens, whole = _clause_start(claim.text, claim.start)
+    cosine = _cosine(phrase.whole, span.whole) if claim.cosine is None else claim.cosine
+    prior = claim.prior
+    if prior is None and calibration is not None:
+        lengths = max(1, len(phrase.vectors)), max(1, len(span.vectors))
+        prior = calibration.probabilities(cosine, *lengths).item()
     return Reading(
         tuple(claim.phrase[s:e].lower() for s, e in phrase.offsets.tolist()),
         tuple(claim.text[s:e].lower() for s, e in span.offsets.tolist()),
@@ -146,7 +159,8 @@ def _reading(claim: Claim, phrase: _Words, span: _Words) -> Reading:
         claim.text[claim.end :].lower(),
         phrase.vectors,
         span.vectors,
-        _cosine(phrase.whole, span.whole) if claim.cosine is None else claim.cosine,
+        cosine,
+        math.nan if prior is None else prior,
     )
 
 
