@@ -153,6 +153,7 @@ def test_words_have_opposites_and_converses() -> None:
         ("I will go to another shop", "I would never go to another shop", "negated here"),
         ("someone used my card without permission", "she had permission", "not negated here"),
         ("I no longer live there", "I live there", "not negated here"),
+        ("I forgot my password", "my password is", "not negated here"),
         ("they refuse to refund me", "they refunded me", "not negated here"),
         ("the price is affordable", "it is unaffordable", "affordable ≠ unaffordable"),
         ("payment within 30 days", "payment within 90 days", "30 days ≠ 90 days"),
@@ -232,6 +233,9 @@ def test_reasons_name_what_differs(
         ("I could not get out", "I couldn't get out"),
         ("do you want anything", "do you want something"),
         ("don't do that", "do not do that"),
+        ("I forgot my password", "I can't remember my password"),
+        ("I don't have my account number", "I lost my account number"),
+        ("I am unhappy with your service", "I am not happy with your service"),
         ("how long do you plan to stay", "how long do you want to stay"),
     ],
 )

@@ -26,8 +26,6 @@ FEW_LABELS = 10
 _BATCH = 64
 _LEAST = 1e-9
 _LEAST_SCALE = 0.05
-# Where a cosine tells nothing of a contrast, and how fast it begins to.
-_MIDDLE, _WIDTH = 0.65, 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +81,9 @@ def fit_alignment(
 ) -> AlignmentWeights:
     """Fit both maps at once, by maximum likelihood.
 
-    Their product is fitted to each set of hits and to the contrasts, which all count the same.
-    Among the contrasts those count more that the cosine gets wrong: near ones that do not say
-    their phrase, and far ones that do. The first map is fitted to the contrasts by itself, too, so
-    that it learns what wording says and leaves the rest to the second one.
+    Their product is fitted to each set of hits and to the contrasts, which all count the same. The
+    first map is fitted to the contrasts by itself, too, so that it learns what wording says and
+    leaves the rest to the second one.
 
     Labels are softened as in Platt (1999, section 2.2).
 
@@ -116,9 +113,8 @@ def fit_alignment(
     scaled = scaled_features(features, mean, scale)
     right = np.concatenate([one.right for one in sets])
     targets = np.concatenate([_targets(one.right) for one in sets])
-    hardness = _hardness(contrasts)
-    counts = [np.full(len(one.right), 1 / len(one.right)) for one in hits]
-    share = np.concatenate([*counts, hardness / hardness.sum()]) / len(sets)
+    share = np.concatenate([np.full(len(one.right), 1 / len(one.right)) for one in sets])
+    share /= len(sets)
     n_hits = len(right) - len(contrasts.right)
     only = np.repeat([0.0, 1 / len(contrasts.right)], [n_hits, len(contrasts.right)])
     model = _Product(np.column_stack([scaled, np.ones(len(right))]), _about(scaled, sets), hidden)
@@ -222,13 +218,6 @@ def _targets(right: Float64Array) -> Float64Array:
     if min(n_right, n_wrong) < FEW_LABELS:
         raise InputError(f"label {FEW_LABELS} or more hits that are right, and as many wrong ones")
     return np.where(right > 0, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
-
-
-def _hardness(contrasts: ComparedClaims) -> Float64Array:
-    """How much each contrast counts, by how far its cosine leads astray."""
-    cosines = contrasts.features[:, FEATURES.index("cosine")].astype(np.float64)
-    near = logistic((cosines - _MIDDLE) / _WIDTH)
-    return np.where(contrasts.right > 0, 1 - near, near) ** 2
 
 
 def _rounded(values: npt.ArrayLike) -> tuple[float, ...]:

@@ -47,8 +47,9 @@ SIMILARITIES = (
 )
 """Those that say how near the words are; they are the first."""
 _COUNTS = (
-    *("odd_denials", "missing_amounts", "extra_amounts", "same_order", "inverted", "exact_same"),
-    *("exact_inverted", "converse", "turned", "kept", "past_gone", "past_new", "reasons"),
+    *("odd_denials", "odd_outright", "missing_amounts", "extra_amounts", "same_order", "inverted"),
+    *("exact_same", "exact_inverted", "converse", "turned", "kept"),
+    *("past_gone", "past_new", "reasons"),
 )
 FEATURES = (*SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
 """What each number of a comparison is."""
@@ -87,8 +88,9 @@ def compare_wording(reading: Reading) -> Comparison:
     kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
     kinds |= _tenses(found, texts)
     within = sum(sum(denials(word)) for pair in opposites for word in pair)
+    odd, outright = denied.differs, bool((own[0] + other[0]) % 2)
     if opposites and denied.differs ^ bool(within % 2):  # "not shut" says "open"
-        opposites = []
+        opposites, odd, outright = [], False, False
     elif denied.differs and not opposites and _same_denied(texts, reading, similar):
         kinds.add("denied" if denied.span else "affirmed")
     if order.exchanged and (
@@ -103,7 +105,7 @@ def compare_wording(reading: Reading) -> Comparison:
     reasons += [text for kind, text in _REASONS.items() if kind in kinds]
     values = [
         *_similarity(reading, similar, matches),
-        (own[0] + other[0]) % 2, min(len(missing), 3), min(len(extra), 3),
+        odd, outright, min(len(missing), 3), min(len(extra), 3),
         min(order.same, 6), min(order.inverted, 6), min(order.exact_same, 6),
         min(order.exact_inverted, 6), order.converse, order.turned, order.kept,
         past and not span_past, span_past and not past, min(len(reasons), 3),

@@ -47,9 +47,10 @@ _REFUSALS = re.compile(
     r"|(?:ke(?:ep|pt)|stop|prevent|ban)\w* \w+ from|(?:['’](?:m|re)|am|is|are|was|were|be) out of"
     r"|(?<!not )too (?!long|much|many)\w+ (?:for \w+ )?to"
     r"|un(?:reasonab|law|fair|just|necessari|willing|success)(?:ful)?ly"
-    r"|instead of|rather not|forg[eo]t\w* to|neglect\w*|missing|(?:all|is|are|was) gone(?! \w)"
-    r"|r[ua]n out|void|invalid|false|untrue|un(?!lock|cover|pack|load|fold|der|it)\w{4,}(?:ed|able)"
-    r"|in the dark|quit(?:s|ting)?)\b"
+    r"|instead of|rather not|forg[eo]t(?:s|ten|ting)?|neglect\w*|missing"
+    r"|(?:all|is|are|was) gone(?! \w)|r[ua]n out|void|invalid|false|untrue"
+    r"|un(?!lock|cover|pack|load|fold|der|it)\w{4,}(?:ed|able)"
+    r"|in the dark|quit(?:s|ting)?|los(?:t|e|ing) (?:my|his|her|our|their|your))\b"
 )
 # Words between a denial and what it denies.
 _BETWEEN = frozenset(
