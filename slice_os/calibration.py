@@ -113,6 +113,28 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     return Calibration(**raw)
 
 
+def softened(right: npt.ArrayLike) -> Float64Array:
+    """Targets near 1 and 0 for labels, as in Platt (1999, section 2.2).
+
+    Hits that can be separated without error then do not lead to infinite weights.
+
+    Args:
+        right: ``(n,)``, whether each hit is right.
+
+    Raises:
+        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
+    """
+    labels = np.asarray(right, dtype=bool)
+    n_right = int(labels.sum())
+    n_wrong = len(labels) - n_right
+    if min(n_right, n_wrong) < FEW_LABELS:
+        raise InputError(
+            f"{n_right} right and {n_wrong} wrong hits are too few to calibrate on; "
+            f"label {FEW_LABELS} or more of each"
+        )
+    return np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+
+
 def fit_calibration(
     encoder_id: str,
     cosines: npt.ArrayLike,
@@ -123,8 +145,7 @@ def fit_calibration(
 ) -> Calibration:
     """Fit a calibration to labelled hits by maximum likelihood.
 
-    Labels are softened as in Platt (1999, section 2.2), so that hits that can be separated
-    without error do not lead to infinite weights.
+    Labels are `softened`.
 
     Args:
         encoder_id: the encoder that the cosines come from.
@@ -142,15 +163,7 @@ def fit_calibration(
         from scipy.optimize import minimize
     except ImportError:
         raise MissingExtraError("fitting a calibration", "eval") from None
-    labels = np.asarray(right, dtype=bool)
-    n_right = int(labels.sum())
-    n_wrong = len(labels) - n_right
-    if min(n_right, n_wrong) < FEW_LABELS:
-        raise InputError(
-            f"{n_right} right and {n_wrong} wrong hits are too few to calibrate on; "
-            f"label {FEW_LABELS} or more of each"
-        )
-    targets = np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+    targets = softened(right)
     features = _features(cosines, phrase_words, span_words)
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
@@ -167,8 +180,8 @@ def fit_calibration(
         closeness=closeness,
         phrase_words=by_phrase,
         word_ratio=by_ratio,
-        hits=len(labels),
-        right=n_right,
+        hits=len(targets),
+        right=int(np.asarray(right, dtype=bool).sum()),
         provenance=provenance,
     )
 

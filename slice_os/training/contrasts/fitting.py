@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import Float64Array, FloatArray
+from slice_os.calibration import softened
 from slice_os.encoder import SpanEncoder
-from slice_os.errors import InputError, MissingExtraError
+from slice_os.errors import MissingExtraError
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
@@ -22,7 +23,6 @@ from slice_os.verifier.wording.weights import (
     scaled_features,
 )
 
-FEW_LABELS = 10
 _BATCH = 64
 _LEAST = 1e-9
 _LEAST_SCALE = 0.05
@@ -85,7 +85,7 @@ def fit_alignment(
     first map is fitted to the contrasts by itself, too, so that it learns what wording says and
     leaves the rest to the second one.
 
-    Labels are softened as in Platt (1999, section 2.2).
+    Labels are `softened`.
 
     Args:
         hits: sets of labelled hits.
@@ -112,25 +112,26 @@ def fit_alignment(
     scale = np.maximum(contrasts.features.std(axis=0), _LEAST_SCALE)
     scaled = scaled_features(features, mean, scale)
     right = np.concatenate([one.right for one in sets])
-    targets = np.concatenate([_targets(one.right) for one in sets])
+    targets = np.concatenate([softened(one.right) for one in sets])
     share = np.concatenate([np.full(len(one.right), 1 / len(one.right)) for one in sets])
     share /= len(sets)
     n_hits = len(right) - len(contrasts.right)
     only = np.repeat([0.0, 1 / len(contrasts.right)], [n_hits, len(contrasts.right)])
-    model = _Product(np.column_stack([scaled, np.ones(len(right))]), _about(scaled, sets), hidden)
+    about = about_columns(scaled, np.concatenate([one.priors for one in sets]))
+    model = _Product(np.column_stack([scaled, np.ones(len(right))]), about, hidden)
+    penalties = np.concatenate(
+        [np.full(model.n_first, penalty), np.full(model.n_second - 2, about_penalty), [0, 0]]
+    )
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
-        agrees, about = model.odds(weights)
+        active, agrees, about = model.odds(weights)
         one, other = logistic(agrees), logistic(about)
         both = np.clip(one * other, _LEAST, 1 - _LEAST)
         value = -(share * (targets * np.log(both) + (1 - targets) * np.log(1 - both))).sum()
         value += (only * (np.logaddexp(0, agrees) - right * agrees)).sum()
         slope = share * ((1 - targets) * both / (1 - both) - targets)
         gradient = model.gradient(
-            weights, slope * (1 - one) + only * (one - right), slope * (1 - other)
-        )
-        penalties = np.concatenate(
-            [np.full(model.n_first, penalty), np.full(model.n_second - 2, about_penalty), [0, 0]]
+            weights, active, slope * (1 - one) + only * (one - right), slope * (1 - other)
         )
         return float(value + (penalties * weights**2).sum() / 2), gradient + penalties * weights
 
@@ -192,32 +193,21 @@ class _Product:
         inner = weights[:n_inner].reshape(self.hidden, -1)
         return inner, weights[n_inner : self.n_first], weights[self.n_first :]
 
-    def odds(self, weights: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Log-odds of both."""
+    def odds(self, weights: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
+        """``(n, hidden)`` what the hidden layer gives, and the log-odds of both."""
         inner, output, about = self.parts(weights)
-        return np.tanh(self.first @ inner.T) @ output[:-1] + output[-1], self.second @ about
+        active = np.tanh(self.first @ inner.T)
+        return active, active @ output[:-1] + output[-1], self.second @ about
 
     def gradient(
-        self, weights: Float64Array, first: Float64Array, second: Float64Array
+        self, weights: Float64Array, active: Float64Array, first: Float64Array, second: Float64Array
     ) -> Float64Array:
-        """That of all weights, from those of both log-odds."""
-        inner, output, _ = self.parts(weights)
-        active = np.tanh(self.first @ inner.T)
+        """That of all weights, from the hidden layer and the gradients of both log-odds."""
+        _, output, _ = self.parts(weights)
         back = first[:, None] * output[:-1] * (1 - active**2)
         return np.concatenate(
             [(back.T @ self.first).ravel(), active.T @ first, [first.sum()], self.second.T @ second]
         )
-
-
-def _about(scaled: Float64Array, sets: Sequence[ComparedClaims]) -> Float64Array:
-    return about_columns(scaled, np.concatenate([one.priors for one in sets]))
-
-
-def _targets(right: Float64Array) -> Float64Array:
-    n_right, n_wrong = int(right.sum()), int((1 - right).sum())
-    if min(n_right, n_wrong) < FEW_LABELS:
-        raise InputError(f"label {FEW_LABELS} or more hits that are right, and as many wrong ones")
-    return np.where(right > 0, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
 
 
 def _rounded(values: npt.ArrayLike) -> tuple[float, ...]:

@@ -139,18 +139,19 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
     if not similar.size:
         return []
     matches = []
-    keys = [key(word) for word in reading.span]
+    keys, bared = [key(word) for word in reading.span], [bare(word) for word in reading.span]
+    ours = [bare(word) for word in reading.phrase]
     taken: set[int] = set()
     for row, word in enumerate(reading.phrase):
         own = key(word)
         # "I" and "my" of the phrase cannot both be the one "I" of the span.
         equal = [place for place, other in enumerate(keys) if other == own and place not in taken]
         # Nor is "I" the "my" of the span that is the "my" of the phrase.
-        equal = [place for place in equal if bare(reading.span[place]) == bare(word)] or [
+        equal = [place for place in equal if bared[place] == ours[row]] or [
             place for place in equal if reading.span[place] not in reading.phrase
         ]
         # Of a word that both have as often, the first is the first.
-        if len(equal) == sum(bare(other) == bare(word) for other in reading.phrase[row:]):
+        if len(equal) == ours[row:].count(ours[row]):
             equal = equal[:1]
         choices = equal or [place for place, other in enumerate(keys) if other != own]
         if not choices:

@@ -120,13 +120,11 @@ def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match
         tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
         for side in (_SUBJECTS, _OBJECTS)
     )
-    ours, theirs = ({key(word) for word in words} for words in (phrase, span))
+    ours, theirs = ([key(word) for word in words] for words in (phrase, span))
+    only_ours = [word for word, of in zip(phrase, ours, strict=True) if of not in theirs]
+    only_theirs = [word for word, of in zip(span, theirs, strict=True) if of not in ours]
     told_from_other_side = any(
-        converse(one, other)
-        for one in phrase
-        if key(one) not in theirs
-        for other in span
-        if key(other) not in ours
+        itertools.starmap(converse, itertools.product(only_ours, only_theirs))
     )
     return Order(
         *_pairs(parties),
@@ -159,12 +157,13 @@ def _exchanged(
         for (word, one), (other, another) in itertools.product(enumerate(phrase), enumerate(span))
         if converses and converse(one, another)
     ]
+    other_voice = [_passive(phrase, one.word) != _passive(span, one.other) for one in pivots]
     for first, second in itertools.combinations(parties, 2):
         inverted = first.other > second.other
         low, high = sorted((first.other, second.other))
         voices = {
-            _passive(phrase, pivot.word) != _passive(span, pivot.other)
-            for pivot in pivots
+            differs
+            for pivot, differs in zip(pivots, other_voice, strict=True)
             if first.word < pivot.word < second.word and low < pivot.other < high
         }
         # Of "is obliged to invite" and "is obliged to be invited", the verb that differs counts.
