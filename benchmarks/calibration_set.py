@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.decontamination import normalised, read_hashes, sentence_hash
-from slice_os.sentences import sentence_ends
-from slice_os.words import find_words
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
 
 SEED = 1
 TEXTS_OF_A_KIND = 600

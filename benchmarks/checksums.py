@@ -16,8 +16,8 @@ from statistics import median
 from unittest.mock import patch
 
 from slice_os import LocalStore, SpanEncoder
-from slice_os.mining import make_query, search
-from slice_os.query import Query
+from slice_os.query.query import Query
+from slice_os.search.run import make_query, search
 from slice_os.stores.local.checksums import CheckedPassages
 
 SEARCHES = 4

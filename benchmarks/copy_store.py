@@ -16,11 +16,11 @@ from itertools import groupby
 from typing import Any
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
-from slice_os.candidates import StoredPassage
-from slice_os.documents import Document
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart
-from slice_os.stores.opensearch import compaction
+from slice_os.search.run import make_query
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.opensearch.loading.loading import compaction
+from slice_os.text.documents import Document
 
 BATCH = 500
 

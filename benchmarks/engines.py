@@ -23,7 +23,7 @@ from sentence_transformers import SentenceTransformer
 
 from slice_os import Document, SpanEncoder
 from slice_os.doctor import machine_checks
-from slice_os.encoder import PieceRange
+from slice_os.encoder.span_encoder import PieceRange
 from slice_os.ingest.passages import cut_passages
 
 RESULT = Path(__file__).parent / "results" / "engines.json"

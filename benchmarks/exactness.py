@@ -25,8 +25,8 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
-from slice_os.mining import make_query
-from slice_os.passages import EncodedPassage
+from slice_os.search.run import make_query
+from slice_os.spans.passages import EncodedPassage
 
 
 def brute_force(passage: EncodedPassage, phrase: FloatArray, max_words: int) -> float:

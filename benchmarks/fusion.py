@@ -29,8 +29,8 @@ from slice_os.evaluation.span_retrieval.ranking import (
     span_encoder,
 )
 from slice_os.evaluation.span_retrieval.systems import relevant
-from slice_os.fusion import weighted
-from slice_os.search_options import FUSIONS, load_fusion
+from slice_os.query.fusion import weighted
+from slice_os.query.options import FUSIONS, load_fusion
 
 WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 

@@ -27,10 +27,10 @@ import corpora
 from copy_store import stored_parts
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart
-from slice_os.stores.opensearch import compaction
-from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS
+from slice_os.search.run import make_query
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.opensearch.loading.loading import compaction
+from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 HERE = Path(__file__).parent

@@ -23,13 +23,13 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from slice_os import span_choice
-from slice_os.borders import PUNCTUATION
 from slice_os.corpus import Corpus
-from slice_os.documents import Document, Segment
-from slice_os.results import Hit
-from slice_os.sentences import sentence_ends
-from slice_os.words import find_words
+from slice_os.hits.hit import Hit
+from slice_os.spans.cosines import choice as span_choice
+from slice_os.text.clause_borders import PUNCTUATION
+from slice_os.text.documents import Document, Segment
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
 
 PREPOSITIONS = (
     "about above across after against along among around as at before behind below beneath beside "

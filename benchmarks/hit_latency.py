@@ -22,9 +22,9 @@ from unittest.mock import patch
 from hit_borders import CONTRACT_PHRASES, DIALOGUE_PHRASES
 
 from slice_os.corpus import Corpus
-from slice_os.hit_builder import HitBuilder
-from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.server_flows import ServerFlows
+from slice_os.search.hit_builder import HitBuilder
+from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search.server_flows import ServerFlows
 
 PHRASES = (*DIALOGUE_PHRASES, *CONTRACT_PHRASES)
 

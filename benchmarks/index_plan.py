@@ -3,8 +3,8 @@
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
 Loads three corpora into a node on this machine, with the default index options: dialogues, which
-`slice_os.stores.opensearch.planning.MEASURED` comes from, contracts and a novel. Each is merged to
-one segment. Prints JSON, what was found beside what the plan says, and saves it to
+`MEASURED` in `stores/opensearch/versions/planning.py` comes from, contracts and a novel. Each is
+merged to one segment. Prints JSON, what was found beside what the plan says, and saves it to
 benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
 
@@ -29,9 +29,9 @@ from opensearch_store import merge
 from opensearchpy import OpenSearch
 
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
-from slice_os.stores.opensearch.planning import MEASURED, SECONDS_PER_HOUR, plan_index
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.versions.planning import MEASURED, SECONDS_PER_HOUR, plan_index
 
 HEAP_SECONDS = 10.0
 DIALOGUES, CONTRACTS = 1_000, 15

@@ -25,12 +25,13 @@ from copy_store import copy
 from opensearch_store import ask, passages
 
 from slice_os.corpus import Corpus
-from slice_os.results import Hits
-from slice_os.stores.opensearch import loading, scripting, server_flows
-from slice_os.stores.opensearch.compaction import drop_copies
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.lookup import require_index
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.hits.hit import Hits
+from slice_os.stores.opensearch.loading.compaction import drop_copies
+from slice_os.stores.opensearch.loading.loading import loading
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.search import scripting, server_flows
+from slice_os.stores.opensearch.search.lookup import require_index
+from slice_os.stores.opensearch.server.handle import IndexHandle
 
 RESULTS = Path(__file__).parent / "results"
 FORMS = (("grid:1,6", 192), ("grid:1,6", 96), ("grid:4", 192), ("grid:4", 96))

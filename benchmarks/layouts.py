@@ -33,11 +33,11 @@ from copy_store import stored_parts
 from opensearchpy import OpenSearch, helpers
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
-from slice_os.fusion import convex
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart
-from slice_os.stores.opensearch import scripting, search_bodies, server_bodies
-from slice_os.stores.opensearch.records import passage_key
+from slice_os.query.fusion import convex
+from slice_os.search.run import make_query
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.search import scripting, search_bodies, server_bodies
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results" / "layouts.json"

@@ -27,9 +27,9 @@ import numpy as np
 from corpora import contract_phrases, dialogue_phrases, write_contracts, write_dialogues
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.mining import make_query, mine, search
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.query import Query
+from slice_os.query.query import Query
+from slice_os.search.run import make_query, mine, search
+from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.store import LocalStore
 from slice_os.threads import usable_cores

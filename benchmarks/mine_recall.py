@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slice_os.corpus import Corpus
-from slice_os.mining import make_query
-from slice_os.stores.opensearch import search_bodies
-from slice_os.stores.opensearch.indices import force_merge
-from slice_os.stores.opensearch.paging import pages
+from slice_os.search.run import make_query
+from slice_os.stores.opensearch.schema.indices import force_merge
+from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search.paging import pages
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"

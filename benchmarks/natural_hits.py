@@ -25,8 +25,8 @@ from typing import Any
 from hit_borders import contracts, lines, spoken
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
-from slice_os.mining import make_query, search
-from slice_os.page import PageRequest
+from slice_os.search.run import make_query, search
+from slice_os.stores.result_page import PageRequest
 
 SEED = 4
 SHOWN = 10

@@ -25,12 +25,12 @@ from typing import Any
 import corpora
 
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
-from slice_os.results import Hits
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.indices import force_merge
-from slice_os.stores.opensearch.lookup import require_index
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hits
+from slice_os.stores.opensearch.schema.indices import force_merge
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.search.lookup import require_index
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.registry import store_exists
 
 LEASE_SECONDS = 70

@@ -22,8 +22,8 @@ import numpy as np
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart
+from slice_os.search.run import make_query
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.backend import NewStore
 from slice_os.stores.local.store import LocalStore
 from slice_os.stores.registry import create_store, open_store

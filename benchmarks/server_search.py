@@ -33,9 +33,9 @@ import corpora
 from urllib3.response import HTTPResponse
 
 from slice_os import Corpus, Hits, SpanEncoder
-from slice_os.mining import make_query
-from slice_os.stores.opensearch import responses, search_bodies
-from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS
+from slice_os.search.run import make_query
+from slice_os.stores.opensearch.search import responses, search_bodies
+from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results"

@@ -20,13 +20,13 @@ import corpora
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import StoredPassage
-from slice_os.encoder import SpanEncoder
-from slice_os.mining import make_query
-from slice_os.passages import EncodedPassage
-from slice_os.quantisation import quantise
-from slice_os.selection import SpanPolicy, span_vectors
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.search.run import make_query
+from slice_os.spans.passages import EncodedPassage
+from slice_os.spans.quantisation import quantise
+from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.local import LocalStore
+from slice_os.stores.opensearch.schema.span_policy import SpanPolicy, span_vectors
 
 RESULTS = Path(__file__).parent / "results"
 POLICIES = (

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from slice_os import Document, SpanEncoder
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.topics import Topic, scan_topics
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn

@@ -17,8 +17,8 @@ from collections import Counter
 from pathlib import Path
 
 from slice_os import Corpus, SpanEncoder
+from slice_os.text.words import find_words
 from slice_os.topics import Topic, mine_topics
-from slice_os.words import find_words
 
 RESULTS = Path(__file__).parent / "results" / "topics_pass.json"
 LONGEST = 20

@@ -32,14 +32,15 @@ from calibration_set import _lines, sentence_pairs, texts
 from natural_hits import LABELS, found
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
-from slice_os.calibration import fit_calibration
 from slice_os.datasets.span_sets import DocumentSpan
+from slice_os.encoder.calibration import fit_calibration
 from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.stats import ranks
-from slice_os.mining import make_query, search
-from slice_os.page import PageRequest
-from slice_os.sentences import sentence_ends
+from slice_os.search.run import make_query, search
+from slice_os.stores.result_page import PageRequest
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
 from slice_os.training.contrasts.builder import known_verbs
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
@@ -48,7 +49,6 @@ from slice_os.verifier.claims import claim_in, claim_of
 from slice_os.verifier.wording.comparison import FEATURES
 from slice_os.verifier.wording.parties import PERSONS
 from slice_os.verifier.wording.weights import WEIGHTS, logistic
-from slice_os.words import find_words
 
 SEED = 2
 TOP_K = 10

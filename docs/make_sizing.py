@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.cli.plan import hours, size
-from slice_os.stores.opensearch.planning import GIB, plan_index
+from slice_os.stores.opensearch.versions.planning import GIB, plan_index
 
 PAGE = Path("docs/operations.md")
 TOKENS = (10**6, 10**7, 10**8, 10**9, 10**10)

@@ -15,9 +15,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray
-from slice_os.engines import OnnxRuntimeEngine
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.engines import OnnxRuntimeEngine
+from slice_os.encoder.hugging_face import LoadedModel, load_encoder
+from slice_os.encoder.model_folder import (
+    CARD_FILE,
+    MODEL_FILE,
+    PROJECTION_FILE,
+    TOKENIZER_FILE,
+    ModelCard,
+    content_id,
+    read_card,
+    seal,
+)
+from slice_os.encoder.projection import principal_projection
 from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums
@@ -29,18 +41,6 @@ from slice_os.export.samples import (
     bundled_samples,
     feeds,
 )
-from slice_os.hugging_face import LoadedModel, load_encoder
-from slice_os.model import (
-    CARD_FILE,
-    MODEL_FILE,
-    PROJECTION_FILE,
-    TOKENIZER_FILE,
-    ModelCard,
-    content_id,
-    read_card,
-    seal,
-)
-from slice_os.projection import principal_projection
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from slice_os.encoder.hugging_face import one_line
+from slice_os.encoder.model_folder import MODEL_FILE
 from slice_os.errors import ModelError
 from slice_os.export.samples import Feeds
 from slice_os.export.smoothing import smooth
-from slice_os.hugging_face import one_line
-from slice_os.model import MODEL_FILE
 
 OUTPUT = "last_hidden_state"
 # What optimum exports: a task, and the name of its only output.

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.alignment import Aligner
 from slice_os.arrays import IntArray
-from slice_os.batching import pad
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.batches import pad
 
 Feeds: TypeAlias = dict[str, npt.NDArray[np.int64]]
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray
-from slice_os.engines import OnnxRuntimeEngine
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.engines import OnnxRuntimeEngine
+from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
 from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export.exporter import PARITY_FILE, appearing, quiet
 from slice_os.export.graph import LOG_ODDS, RECIPES, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
-from slice_os.hugging_face import load_encoder
-from slice_os.model import MODEL_FILE, TOKENIZER_FILE, content_id
-from slice_os.sentences import sentence_ends
+from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.card import VerifierCard
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.inputs import ClaimInputs

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from slice_os.errors import InputError
 
 if TYPE_CHECKING:
-    from slice_os.documents import Document
     from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
+    from slice_os.text.documents import Document
 
 ReadFunction: TypeAlias = (
     "Callable[[str, Any, ReadOptions], Iterator[Document | BadRecord | PackedFile]]"

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.readers.columnar import plain
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.text.documents import Document
 
 _UNNAMED = "frame"
 _ROWS = 1_024

@@ -13,7 +13,7 @@ import orjson
 
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Source, real_path
-from slice_os.stores.base import Store, Writer
+from slice_os.stores.protocol import Store, Writer
 
 _BLOCK_BYTES = 1 << 20
 _FORMER_SIGNATURE = re.compile(r"(\d+) (\d+) (.*)", re.DOTALL)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import IO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_by, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions, SkippedFile
 from slice_os.ingest.readers.archives import DAMAGED, damaged
 from slice_os.ingest.readers.decoding import peek
+from slice_os.text.documents import Document
 
 _MOST_DEEP = 3
 _LONGEST_MAGIC = 16

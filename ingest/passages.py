@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import BoolArray, IntArray
-from slice_os.documents import Document, Metadata
-from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.ingest.speaker_names import speaker_name_words
-from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
-from slice_os.places import edges_within, passage_fields, sentence_edges, turn_edges
-from slice_os.sentences import sentence_ends
+from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
+from slice_os.text.documents import Document, Metadata
+from slice_os.text.extents import edges_within
+from slice_os.text.passage_fields import passage_fields, sentence_edges, turn_edges
+from slice_os.text.sentences import sentence_ends
 
 PART_PIECES = 16_384
 CLAUSE_MARKS = frozenset(";:,)—\n")

@@ -16,20 +16,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.history import Known, SourceState, digest, recall, state_of
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pruning import check_prunable, gone_sources
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
-from slice_os.ingest.readers.base import bad_record
+from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.reading import read, read_additions
 from slice_os.ingest.sources import PIPED, Source, Sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
-from slice_os.parts import WHOLE, Part
-from slice_os.passages import DocumentPart
-from slice_os.stores.base import Rejection, Store, Writer
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.protocol import Rejection, Store, Writer
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 
 LOOKUP_DOCUMENTS = 64

@@ -8,8 +8,8 @@ from pathlib import Path
 from slice_os.errors import InputError
 from slice_os.ingest.history import SourceState
 from slice_os.ingest.sources import Root, Sources
-from slice_os.parts import WHOLE, Part
-from slice_os.stores.base import Store
+from slice_os.stores.protocol import Store
+from slice_os.stores.work_share import WHOLE, Part
 
 
 def check_prunable(sources: Sources, part: Part) -> None:

@@ -24,26 +24,26 @@ from typing import Any
 import numpy as np
 import orjson
 
-from slice_os.documents import Document, Segment
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.model_folder import bundled_model
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, MissingExtraError, StoreError
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.readers.base import bad_record
 from slice_os.ingest.readers.fields import document_of
+from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.summary import IngestSummary
-from slice_os.model import bundled_model
-from slice_os.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
+from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.stores.backend import NewStore
-from slice_os.stores.base import Rejection, Store, StoredDocument
 from slice_os.stores.opensearch.backend import OpenSearchBackend
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.loading import loading
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.opensearch.loading.loading import loading
+from slice_os.stores.opensearch.loading.writer import writing_in_load
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.opensearch.writer import writing_in_load
+from slice_os.stores.protocol import Rejection, Store, StoredDocument
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
+from slice_os.text.documents import Document, Segment
 from slice_os.threads import one_blas_thread
 
 try:

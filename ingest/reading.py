@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
-from slice_os.documents import Document
 from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Source
+from slice_os.text.documents import Document
 
 # Begins the ids that a reader makes, to tell them from those that records have.
 _MADE = "\0"

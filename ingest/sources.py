@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.documents import check_text
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_of, reader_named
-from slice_os.parts import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import check_text
 
 STDIN = "-"
 PIPED = "stdin"

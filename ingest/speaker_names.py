@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from slice_os.arrays import BoolArray, IntArray
-from slice_os.documents import Document
+from slice_os.text.documents import Document
 
 
 def speaker_name_words(document: Document, words: IntArray) -> BoolArray:

@@ -1,4 +1,4 @@
-"""Count the scores of borders between words, which `slice_os.borders` reads.
+"""Count the scores of borders between words, which `slice_os.text.clause_borders` reads.
 
     python recipes/border_scores.py DATA            # compare the shipped scores with DATA
     python recipes/border_scores.py DATA --write    # count them again
@@ -23,8 +23,8 @@ from pathlib import Path
 
 import orjson
 
-from slice_os.borders import PUNCTUATION, SCORES
-from slice_os.words import find_words
+from slice_os.text.clause_borders import PUNCTUATION, SCORES
+from slice_os.text.words import find_words
 
 LEAST_COUNT = 40
 PRIOR = 20
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    shipped = Path(str(files("slice_os") / SCORES))
+    shipped = Path(str(files("slice_os.text") / SCORES))
     scores = orjson.dumps(counted(options.data))
     if options.write:
         shipped.write_bytes(scores + b"\n")

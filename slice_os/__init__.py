@@ -18,8 +18,8 @@ from slice_os.version import __version__
 if TYPE_CHECKING:
     from slice_os.async_corpus import AsyncCorpus
     from slice_os.corpus import Corpus
-    from slice_os.documents import Document, Segment
-    from slice_os.encoder import SpanEncoder
+    from slice_os.encoder.model_folder import ModelCard
+    from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.errors import (
         EncoderMismatchError,
         EngineError,
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         SliceError,
         StoreError,
     )
-    from slice_os.hit_files import write_hits
-    from slice_os.model import ModelCard
-    from slice_os.results import Context, Hit, Hits
-    from slice_os.scanning import scan
+    from slice_os.hits.files import write_hits
+    from slice_os.hits.hit import Context, Hit, Hits
+    from slice_os.search.scan import scan
     from slice_os.stores.local import LocalStore
-    from slice_os.stores.opensearch.settings import IndexOptions
+    from slice_os.stores.opensearch.schema.settings import IndexOptions
     from slice_os.stores.opensearch.store import OpenSearchStore
+    from slice_os.text.documents import Document, Segment
     from slice_os.verifier.claims import Claim, Verdict, Verifier
     from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 
@@ -47,29 +47,29 @@ if Path(__file__).with_name("ingest").is_file():
 _HOMES = {
     "AsyncCorpus": "async_corpus",
     "Claim": "verifier.claims",
-    "Context": "results",
+    "Context": "hits.hit",
     "Corpus": "corpus",
     "CrossEncoderVerifier": "verifier.cross_encoder",
-    "Document": "documents",
+    "Document": "text.documents",
     "EncoderMismatchError": "errors",
     "EngineError": "errors",
-    "Hit": "results",
-    "Hits": "results",
-    "IndexOptions": "stores.opensearch.settings",
+    "Hit": "hits.hit",
+    "Hits": "hits.hit",
+    "IndexOptions": "stores.opensearch.schema.settings",
     "InputError": "errors",
     "LocalStore": "stores.local",
     "MissingExtraError": "errors",
-    "ModelCard": "model",
+    "ModelCard": "encoder.model_folder",
     "ModelError": "errors",
     "OpenSearchStore": "stores.opensearch.store",
-    "Segment": "documents",
+    "Segment": "text.documents",
     "SliceError": "errors",
-    "SpanEncoder": "encoder",
+    "SpanEncoder": "encoder.span_encoder",
     "StoreError": "errors",
     "Verdict": "verifier.claims",
     "Verifier": "verifier.claims",
-    "scan": "scanning",
-    "write_hits": "hit_files",
+    "scan": "search.scan",
+    "write_hits": "hits.files",
 }
 
 __all__ = [

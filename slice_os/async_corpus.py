@@ -11,25 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from slice_os.candidates import ScoredCandidates
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
-from slice_os.filled_page import FilledPage, FoundHits
-from slice_os.filters import Filter, parse_where
-from slice_os.mining import (
-    all_hits,
-    best_hits,
-    check_page,
-    fused,
-    make_query,
-    page_hits,
-)
-from slice_os.model import ModelCard, bundled_model
-from slice_os.page import PageRequest
-from slice_os.query import Query
-from slice_os.refining import Refinement, refinement
-from slice_os.results import Hit, Hits
-from slice_os.search_options import (
+from slice_os.encoder.model_folder import ModelCard, bundled_model
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hit, Hits
+from slice_os.query.filters import Filter, parse_where
+from slice_os.query.options import (
     DEFAULT_FUSION,
     NUM_CANDIDATES,
     SERVER,
@@ -37,9 +24,22 @@ from slice_os.search_options import (
     check_threshold,
     load_fusion,
 )
+from slice_os.query.query import Query
+from slice_os.search.fill_page import FilledPage, FoundHits
+from slice_os.search.refinement import Refinement, refinement
+from slice_os.search.run import (
+    all_hits,
+    best_hits,
+    check_page,
+    fused,
+    make_query,
+    page_hits,
+)
+from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
-from slice_os.stores.opensearch.connection import parse_location
+from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.registry import find_backend
+from slice_os.stores.result_page import PageRequest
 from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:

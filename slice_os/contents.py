@@ -10,10 +10,10 @@ from html import escape
 from types import TracebackType
 from typing import TypeVar
 
-from slice_os.documents import Metadata
 from slice_os.errors import InputError, SliceError
-from slice_os.notebook_html import corpus_html
-from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, Store, StoreInfo
+from slice_os.search.notebook_html import corpus_html
+from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry, Store, StoreInfo
+from slice_os.text.documents import Metadata
 
 _Contents = TypeVar("_Contents", bound="Contents")
 

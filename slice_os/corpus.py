@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from slice_os.documents import Document, checked_documents
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.model_folder import bundled_model
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, StoreError
 from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
@@ -17,14 +17,12 @@ from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
-from slice_os.model import bundled_model
-from slice_os.notebook_bars import counted, ingest_bar
-from slice_os.parts import Part
-from slice_os.passages import DEFAULT_MAX_PIECES
+from slice_os.search.notebook_bars import counted, ingest_bar
 from slice_os.searchable import Searchable
+from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.backend import NewStore
-from slice_os.stores.base import Rejection, Store
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.protocol import Rejection, Store
 from slice_os.stores.registry import (
     Location,
     create_store,
@@ -32,6 +30,8 @@ from slice_os.stores.registry import (
     open_store,
     store_exists,
 )
+from slice_os.stores.work_share import Part
+from slice_os.text.documents import Document, checked_documents
 from slice_os.threads import one_blas_thread
 from slice_os.verifier.claims import Verifier
 

@@ -7,16 +7,16 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from slice_os.collapsing import collapse as collapsed
 from slice_os.contents import Contents
-from slice_os.encoder import SpanEncoder
-from slice_os.filters import Filter, parse_where
-from slice_os.mining import make_query, mine, search
-from slice_os.notebook_bars import counted
-from slice_os.page import PageRequest
-from slice_os.refining import Refinement, refinement
-from slice_os.results import Hit, Hits
-from slice_os.search_options import DEFAULT_FUSION, NUM_CANDIDATES, SPAN
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.collapse import collapse as collapsed
+from slice_os.hits.hit import Hit, Hits
+from slice_os.query.filters import Filter, parse_where
+from slice_os.query.options import DEFAULT_FUSION, NUM_CANDIDATES, SPAN
+from slice_os.search.notebook_bars import counted
+from slice_os.search.refinement import Refinement, refinement
+from slice_os.search.run import make_query, mine, search
+from slice_os.stores.result_page import PageRequest
 from slice_os.verifier.claims import Verifier
 
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from slice_os import InputError, SpanEncoder
-from slice_os.alignment import MARGIN_PIECES, AlignedText, plan_windows
-from slice_os.words import find_words
+from slice_os.encoder.alignment import MARGIN_PIECES, AlignedText, plan_windows
+from slice_os.text.words import find_words
 
 from .strategies import HARD_FRAGMENTS, hard_texts
 

@@ -1,4 +1,4 @@
-"""The package keeps its shape: no import cycle, no borrowed module name, no long file."""
+"""The package keeps its shape: rooms on floors, no import cycle, no borrowed name, no long file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import slice_os
+from benchmarks.house import counts
 
 REPOSITORY = Path(__file__).parents[1]
-MOST_LINES = 350
+MOST_CODE = 250
 LINKED = ("export", "ingest", "mappings")
 # What a registry names, as MODULE:ATTRIBUTE, is imported later.
 REGISTERED = re.compile(r"(slice_os(?:\.\w+)+):\w+")
@@ -39,18 +40,9 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def at_runtime(node: ast.AST) -> Iterator[ast.AST]:
-    """A syntax tree without what only the type checker reads."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            continue
-        yield from at_runtime(child)
-
-
 def imported_names(name: str) -> Iterator[str]:
-    """What a module imports when it loads or later, inside functions and by registries."""
-    for node in at_runtime(ast.parse(modules()[name].read_text("utf-8"))):
+    """Whatever a module imports: when it loads, inside functions, for types and by registries."""
+    for node in ast.walk(ast.parse(modules()[name].read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -67,47 +59,58 @@ def imported_names(name: str) -> Iterator[str]:
 
 @cache
 def imports() -> Graph:
-    """Every module with the modules of the package that it needs.
-
-    Importing a.b.c runs a.b as well. The top of the package offers the names of all modules.
-    """
-    graph: Graph = {name: set() for name in modules()}
-    for name in graph:
-        for imported in imported_names(name):
-            parts = imported.split(".")
-            for end in range(1, len(parts) + 1):
-                package = ".".join(parts[:end])
-                if package in graph and (package == imported or not inside(name, package)):
-                    graph[name].add(package)
-    graph["slice_os"] |= graph.keys() - {"slice_os"}
-    return graph
+    """Every module with the modules of the package that it needs."""
+    return {name: set(imported_names(name)) & modules().keys() - {name} for name in modules()}
 
 
-def inside(name: str, package: str) -> bool:
-    return f"{name}.".startswith(f"{package}.")
+def floors() -> dict[str, int]:
+    """The rooms of docs/architecture.md, each with the number of its floor from the ground."""
+    text = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+    table = text.partition("## Floors")[2]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    return {
+        name: floor
+        for floor, row in enumerate(rows[::-1])
+        for name in row.strip("` ").split("`, `")
+    }
 
 
-def room(name: str) -> str:
-    """The sub-package, or module at the top, that a module belongs to."""
-    return ".".join(name.split(".")[:2])
-
-
-def assert_no_cycle(graph: Graph) -> None:
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(f"import cycle: {' <- '.join(error.args[1])}", pytrace=False)
-
-
-def test_no_module_needs_itself() -> None:
-    assert_no_cycle(imports())
-
-
-def test_no_room_needs_itself() -> None:
-    rooms: Graph = {}
+def within(package: str) -> Graph:
+    """The modules and folders directly in a package, each with those beside it that it needs."""
+    depth = package.count(".") + 1
+    children: Graph = {}
     for name, needed in imports().items():
-        rooms.setdefault(room(name), set()).update(map(room, needed))
-    assert_no_cycle({name: needed - {name} for name, needed in rooms.items()})
+        if name.startswith(f"{package}."):
+            child = name.split(".")[depth]
+            beside = {one.split(".")[depth] for one in needed if one.startswith(f"{package}.")}
+            children.setdefault(child, set()).update(beside - {child})
+    return children
+
+
+PACKAGES = sorted({name.rpartition(".")[0] for name in modules()} - {""})
+
+
+def test_every_room_has_a_floor() -> None:
+    assert floors().keys() == within("slice_os").keys()
+
+
+def test_rooms_use_only_what_stands_below() -> None:
+    floor = floors()
+    climbs = [
+        f"{room} -> {other}"
+        for room, needed in within("slice_os").items()
+        for other in needed
+        if floor[other] >= floor[room]
+    ]
+    assert climbs == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nothing_in_a_room_needs_itself(package: str) -> None:
+    try:
+        TopologicalSorter(within(package)).prepare()
+    except CycleError as error:
+        pytest.fail(f"import cycle in {package}: {' <- '.join(error.args[1])}", pytrace=False)
 
 
 def test_no_module_has_the_name_of_a_library() -> None:
@@ -124,8 +127,8 @@ def test_no_module_has_the_name_of_a_library() -> None:
 
 
 def test_no_file_is_long() -> None:
-    lengths = {name: path.read_text("utf-8").count("\n") for name, path in modules().items()}
-    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+    code = {name: counts(path)["code"] for name, path in modules().items()}
+    assert {name: lines for name, lines in code.items() if lines > MOST_CODE} == {}
 
 
 def test_every_public_name_is_found() -> None:

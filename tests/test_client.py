@@ -29,7 +29,7 @@ from slice_os.client import (
 from slice_os.client import client as module
 from slice_os.client.streams import MinedLines
 from slice_os.errors import UnavailableError
-from slice_os.results import Context, Hit
+from slice_os.hits.hit import Context, Hit
 
 ADDRESS = "http://service.test/prefix"
 # U+2028 ends a line for some, but not in JSON.

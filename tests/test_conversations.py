@@ -10,10 +10,10 @@ from typing import ClassVar
 import pytest
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers import BadRecord, ReadOptions
+from slice_os.text.documents import Document
 
 Said = list[tuple[str | None, str, float | None, float | None]]
 

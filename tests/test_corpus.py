@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, Hit, Hits, InputError, Segment, SpanEncoder, StoreError, scan
-from slice_os.fusion import BM25_WEIGHT, convex, reciprocal_rank
+from slice_os.query.fusion import BM25_WEIGHT, convex, reciprocal_rank
 
 CALL = "Hello there.\nI want to cancel my subscription today.\nPlease stop charging my card."
 TURNS = (
@@ -150,7 +150,7 @@ def test_the_encoder_of_a_store_is_found(encoder: SpanEncoder, tmp_path: Path) -
 
 
 def test_scanning_streams(encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 100)
+    monkeypatch.setattr("slice_os.encoder.span_encoder.POOL_PIECES", 100)
     asked = itertools.count()
     documents = (Document(str(n), CALL, segments=TURNS) for n in asked)
     hits = scan(documents, PHRASES[0], threshold=0.7, encoder=encoder)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.cli import cli
-from slice_os.cuts import least_cut, read_labelled, wilson_interval
 from slice_os.errors import InputError
+from slice_os.hits.precision_cut import least_cut, read_labelled, wilson_interval
 
 LABELS = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.6, 0.9]), st.booleans()), min_size=1)
 

@@ -15,8 +15,8 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from slice_os.fusion import BM25_WEIGHT
-from slice_os.results import Context, Hit
+from slice_os.hits.hit import Context, Hit
+from slice_os.query.fusion import BM25_WEIGHT
 
 REPOSITORY = Path(__file__).parents[1]
 README = REPOSITORY / "README.md"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.documents import Document
 from slice_os.ingest.formats import format_of
 from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives, extracted
+from slice_os.text.documents import Document
 
 from .many_formats import (
     OTHER,

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, EngineError, InputError, ModelError, SpanEncoder, scan
-from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.batching import plan_batches
-from slice_os.encoder import PieceRange
-from slice_os.model import content_id, seal
-from slice_os.token_model import TokenModel
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.batches import plan_batches
+from slice_os.encoder.model_folder import content_id, seal
+from slice_os.encoder.span_encoder import PieceRange
+from slice_os.encoder.token_model import TokenModel
 
 from .strategies import hard_texts
 
@@ -88,7 +88,7 @@ class TestVectors:
     def test_the_stream_can_be_abandoned(
         self, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 1_000)
+        monkeypatch.setattr("slice_os.encoder.span_encoder.POOL_PIECES", 1_000)
         aligned = encoder.align(TEXTS[0])
         stream = encoder.encode_ranges(PieceRange(aligned, 0, 400) for _ in range(1_000))
         next(stream)

@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os.cli.export import export as command
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.model_folder import content_id, read_card
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export import export_model
-from slice_os.model import content_id, read_card
 
 pytest.importorskip("torch", reason="needs the extra: pip install 'slice-os[export]'")
 pytest.importorskip("optimum.exporters.onnx", reason="needs pip install 'slice-os[export]'")

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
-from slice_os.comparing import parse_date, parse_number, parse_time_span
-from slice_os.filters import Condition, matcher, parse_where, without_order
+from slice_os.query.filter_values import parse_date, parse_number, parse_time_span
+from slice_os.query.filters import Condition, matcher, parse_where, without_order
 
 TEXT = "Please end my plan today."
 CALLS: dict[str, dict[str, Any]] = {

@@ -11,14 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.borders import LEAST, MARKED, border_scores, full_stops
-from slice_os.collapsing import collapse
-from slice_os.documents import Segment
 from slice_os.errors import InputError
-from slice_os.places import PLACES, edges_within, own_extent, places_of, turn_edges
-from slice_os.results import Extent, Hit
-from slice_os.scanning import scan
-from slice_os.span_choice import (
+from slice_os.hits.collapse import collapse
+from slice_os.hits.hit import Hit
+from slice_os.search.scan import scan
+from slice_os.spans.choice import (
     BORDER_MARGIN,
     BORDER_WEIGHT,
     GOOD_BORDER,
@@ -26,7 +23,11 @@ from slice_os.span_choice import (
     Borders,
     select_spans,
 )
-from slice_os.words import find_words
+from slice_os.text.clause_borders import LEAST, MARKED, border_scores, full_stops
+from slice_os.text.documents import Segment
+from slice_os.text.extents import Extent, edges_within, own_extent
+from slice_os.text.passage_fields import PLACES, places_of, turn_edges
+from slice_os.text.words import find_words
 
 TURNS = [
     "hello, I need some help",

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
-from slice_os.results import Extent
-from slice_os.rows import xlsx_file
-from slice_os.rows.table import collected
+from slice_os.tables import xlsx_file
+from slice_os.tables.table import collected
+from slice_os.text.extents import Extent
 
 from .test_cli import COMMAND, ENVIRONMENT
 

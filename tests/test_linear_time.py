@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from slice_os.alignment import BLOCK_CHARACTERS
 from slice_os.datasets import files
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.alignment import BLOCK_CHARACTERS
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
-from slice_os.ingest.readers import BadRecord, ReadOptions, base, decoding
-from slice_os.sentences import sentence_ends
+from slice_os.ingest.readers import BadRecord, ReadOptions, decoding
+from slice_os.ingest.readers import reader as base
 from slice_os.stores.local.terms import terms
-from slice_os.words import find_words
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
 
 SIZE = 8_000
 TIMES = 8
@@ -120,7 +121,7 @@ def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, uni
 def test_blocks_do_not_change_words(monkeypatch: pytest.MonkeyPatch, encoder: SpanEncoder) -> None:
     text = "cancel,please/stop-it;" * 40
     whole = encoder.align(text)
-    monkeypatch.setattr("slice_os.alignment.BLOCK_CHARACTERS", 50)
+    monkeypatch.setattr("slice_os.encoder.alignment.BLOCK_CHARACTERS", 50)
     assert (encoder.align(text).words == whole.words).all()
 
 

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
-from slice_os.mining import mine, search
-from slice_os.page import PageRequest
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.search.run import mine, search
+from slice_os.stores.result_page import PageRequest
 
 from .soak import damage
 from .test_local_store import CARD, documents, fill, part_of, query

@@ -17,10 +17,10 @@ from click.testing import CliRunner
 
 from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
-from slice_os.mining import mine, search
-from slice_os.page import PageRequest
+from slice_os.search.run import mine, search
 from slice_os.stores.local import compaction
 from slice_os.stores.local import store as local
+from slice_os.stores.result_page import PageRequest
 
 from .test_local_store import CARD, child, documents, fill, line, part_of, query
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from slice_os import Document, LocalStore, StoreError
-from slice_os.mining import mine, search
-from slice_os.page import PageRequest
-from slice_os.passages import DocumentPart
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.search.run import mine, search
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.local import store as local
+from slice_os.stores.result_page import PageRequest
 
 from .test_local_store import CARD, brute_force, documents, fill, part_of, query
 

@@ -25,13 +25,13 @@ from slice_os import (
     StoreError,
 )
 from slice_os.arrays import FloatArray
-from slice_os.filters import parse_where
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.query import Phrases, Query
+from slice_os.query.filters import parse_where
+from slice_os.query.query import Phrases, Query
+from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.backend import NewStore
-from slice_os.stores.base import Store
+from slice_os.stores.protocol import Store
 from slice_os.stores.registry import create_store, open_store, store_exists
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 from .strategies import hard_texts
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
 from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
-from slice_os.places import PLACES
+from slice_os.text.passage_fields import PLACES
 
 from .strategies import hard_texts
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slice_os import AsyncCorpus, Corpus, Document, Hit, InputError, SpanEncoder
-from slice_os.fusion import BM25_WEIGHT
+from slice_os.query.fusion import BM25_WEIGHT
 
 CANCEL, RETURN = "cancel my order", "send the item back"
 SENTENCES = [

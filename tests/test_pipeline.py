@@ -16,7 +16,7 @@ import pytest
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.summary import IngestSummary
-from slice_os.query import Phrases, Query
+from slice_os.query.query import Phrases, Query
 from slice_os.stores.registry import open_store
 
 
@@ -275,7 +275,7 @@ def in_one_go(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) ->
 class TestInterruption:
     @pytest.fixture(autouse=True)
     def small_steps(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("slice_os.encoder.POOL_PIECES", 200)
+        monkeypatch.setattr("slice_os.encoder.span_encoder.POOL_PIECES", 200)
         monkeypatch.setattr("slice_os.ingest.passages.PART_PIECES", 300)
 
     @pytest.mark.parametrize("calls", [1, 5, 33, 38, 50])
@@ -304,10 +304,11 @@ class TestInterruption:
     ) -> None:
         code = """
             import os, signal, sys
-            import slice_os.encoder, slice_os.ingest.passages, slice_os.stores.local.writer
+            import slice_os.encoder.span_encoder, slice_os.ingest.passages
+            import slice_os.stores.local.writer
             from slice_os import Corpus
 
-            slice_os.encoder.POOL_PIECES = 200
+            slice_os.encoder.span_encoder.POOL_PIECES = 200
             slice_os.ingest.passages.PART_PIECES = 300
             slice_os.stores.local.writer.COMMIT_SECONDS = 0
 

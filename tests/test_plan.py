@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.stores.opensearch.planning import GIB, MEASURED, plan_index
+from slice_os.stores.opensearch.versions.planning import GIB, MEASURED, plan_index
 
 REPOSITORY = Path(__file__).parents[1]
 RESULTS = REPOSITORY / "benchmarks" / "results" / "index_plan.json"

@@ -19,13 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.documents import Document, Segment
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, Reader
 from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source, find_sources
+from slice_os.text.documents import Document, Segment
 
 REPOSITORY = Path(__file__).parents[1]
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
@@ -338,8 +338,8 @@ def peak_bytes(items: Iterator[object]) -> int:
 
 
 CHAT_READER = '''
-from slice_os.documents import Document
-from slice_os.ingest.readers.base import Turn, join_turns
+from slice_os.text.documents import Document
+from slice_os.ingest.readers.reader import Turn, join_turns
 from slice_os.ingest.readers.decoding import read_text_file
 
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from slice_os import Claim, Corpus, Document, InputError, SpanEncoder, Verdict, scan
 from slice_os.arrays import FloatArray
-from slice_os.encoder import PieceRange
-from slice_os.mining import make_query, search
-from slice_os.results import Context, Hit, Hits
+from slice_os.encoder.span_encoder import PieceRange
+from slice_os.hits.hit import Context, Hit, Hits
+from slice_os.search.run import make_query, search
 from slice_os.verifier.claims import claim_of
-from slice_os.verifier.wording.alignment import AlignmentVerifier
+from slice_os.verifier.wording.matches import AlignmentVerifier
 
 PHRASE = "I want to cancel my subscription"
 TEXTS = [

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, write_hits
-from slice_os.report.digest import BINS, MOST_EXAMPLES, digest
-from slice_os.report.page import write_report
+from slice_os.hits.report.digest import BINS, MOST_EXAMPLES, digest
+from slice_os.hits.report.html_page import write_report
 
 from .test_cli import Run, run  # noqa: F401  a fixture
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from slice_os import SpanEncoder
-from slice_os.candidates import ScoredCandidates, StoredPassage
-from slice_os.documents import Document
-from slice_os.hit_builder import HitBuilder
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query
-from slice_os.scoring import PassageScorer, span_offsets
-from slice_os.spans import span_norms
+from slice_os.search.hit_builder import HitBuilder
+from slice_os.search.run import make_query
+from slice_os.spans.cosines import span_norms
+from slice_os.spans.passage_scorer import PassageScorer, span_offsets
+from slice_os.stores.candidates import ScoredCandidates, StoredPassage
+from slice_os.text.documents import Document
 
 TEXT = "Hello there. I want to cancel my subscription today, and please stop charging my card."
 PHRASES = ["cancel my plan", "stop billing me", "the weather is nice"]
@@ -34,7 +34,7 @@ def test_norms_are_computed_once(
         calls.append(args)
         return span_norms(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("slice_os.scoring.span_norms", counted)
+    monkeypatch.setattr("slice_os.spans.passage_scorer.span_norms", counted)
     builder = HitBuilder(passage, make_query(encoder, PHRASES))
     for row in range(len(PHRASES)):
         assert list(builder.hits(row))

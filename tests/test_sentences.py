@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
-from slice_os.sentences import sentence_ends
+from slice_os.text.documents import Document
+from slice_os.text.sentences import sentence_ends
 
 SIGNS = list('\n\r\t\0 .!?。؟…"“”([)é\u0301\u200d\ufeff\u2028\xa0\x85aBA\U0010ffff')
 WORDS = ["\r\n", "👩\u200d👩\u200d👧", "Mr.", "e.g.", "3.5", "1.", "שלום", "مرحبا", "他来", "- "]

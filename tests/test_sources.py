@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source, find_sources
+from slice_os.text.documents import Document
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os.arrays import FloatArray
-from slice_os.span_choice import select_spans
-from slice_os.spans import (
+from slice_os.spans.choice import select_spans
+from slice_os.spans.cosines import (
     ScoredSpan,
     SpanLayout,
     best_by_word,

@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 from slice_os import Corpus, Document, InputError, ModelCard, SpanEncoder, StoreError
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.documents import Metadata
-from slice_os.parts import WHOLE, Part
-from slice_os.passages import DocumentPart
-from slice_os.query import Query
-from slice_os.scoring import PassageScorer
-from slice_os.search_options import FUSIONS
+from slice_os.query.options import FUSIONS
+from slice_os.query.query import Query
+from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.base import (
+from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
+from slice_os.stores.protocol import (
     DocumentEntry,
     Rejection,
     SourceEntry,
@@ -29,6 +27,8 @@ from slice_os.stores.base import (
     StoreInfo,
 )
 from slice_os.stores.registry import STORES, create_store, find_backend, open_store, store_exists
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import Metadata
 
 PHRASES = ["I want to cancel my subscription", "stop billing me"]
 

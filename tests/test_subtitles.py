@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.documents import Document, Segment
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import Source, find_sources
+from slice_os.text.documents import Document, Segment
 
 Read = Callable[..., tuple[list[Document], list[BadRecord]]]
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.arrays import FloatArray
-from slice_os.filters import parse_where
-from slice_os.results import Context, Hit
+from slice_os.hits.hit import Context, Hit
+from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
 from slice_os.topics.assignment import Rule, admits, assign
 from slice_os.topics.difference import difference

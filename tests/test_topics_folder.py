@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.filters import parse_where
-from slice_os.search_options import UNITS
+from slice_os.query.filters import parse_where
+from slice_os.query.options import UNITS
 from slice_os.topics import Learned, Topic, read_topic
 from slice_os.topics.files import parse_topic
 from slice_os.topics.folder import (

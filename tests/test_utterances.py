@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slice_os import InputError, SpanEncoder
+from slice_os.encoder.model_folder import model_folder
+from slice_os.encoder.token_model import load_model
 from slice_os.evaluation.encoders.span import SpanTextEncoder
 from slice_os.evaluation.harness import quiet
 from slice_os.evaluation.topics.scoring import SCORINGS
 from slice_os.evaluation.topics.spans import best_spans, phrase_vectors
-from slice_os.filters import parse_where
-from slice_os.model import model_folder
-from slice_os.token_model import load_model
+from slice_os.query.filters import parse_where
+from slice_os.text.words import find_words
 from slice_os.topics import Learned, Topic, UtteranceTagger, UtteranceTopic
 from slice_os.topics.run import wordings
-from slice_os.words import find_words
 
 from .strategies import hard_texts
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import ModelError
 from slice_os.verifier.claims import Claim
-from slice_os.verifier.wording.alignment import AlignmentVerifier
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.denying import denials, denied_words, only_unless
+from slice_os.verifier.wording.matches import AlignmentVerifier
 from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import ClaimReader

@@ -5,7 +5,7 @@ import pytest
 import regex
 from hypothesis import given
 
-from slice_os.words import find_words, touched_words
+from slice_os.text.words import find_words, touched_words
 
 from .strategies import hard_texts
 

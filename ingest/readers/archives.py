@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from typing import IO, BinaryIO
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, PackedFile, ReadOptions, bad_record
 from slice_os.ingest.readers.extracted import ENCRYPTED
+from slice_os.ingest.readers.reader import BadRecord, PackedFile, ReadOptions, bad_record
 
 LONGEST_UNPACKED = 1 << 34
 """Bytes that an archive may unpack to."""

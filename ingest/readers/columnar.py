@@ -7,11 +7,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.ingest.readers.tables import check_columns
+from slice_os.text.documents import Document
 
 _ROWS = 256
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO, TextIO
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, bad_record, is_blank, not_utf8, read_whole
+from slice_os.ingest.readers.reader import BadRecord, bad_record, is_blank, not_utf8, read_whole
 
 LONGEST_LINE = 1 << 24
 """Characters of the longest line that is read."""

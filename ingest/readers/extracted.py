@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from slice_os.documents import Document, Metadata
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.ingest.readers.base import (
+from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     BadRecord,
     Turn,
@@ -19,6 +18,7 @@ from slice_os.ingest.readers.base import (
     join_turns,
     read_whole,
 )
+from slice_os.text.documents import Document, Metadata
 
 ENCRYPTED = "encrypted; save it without a password"
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

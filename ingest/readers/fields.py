@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from slice_os.documents import Document, Metadata, Segment
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import ReadOptions, is_blank, join_turns
+from slice_os.ingest.readers.reader import ReadOptions, is_blank, join_turns
 from slice_os.ingest.readers.transcripts import transcript_turns
 from slice_os.ingest.readers.turns import TURN_LISTS, label, turn_of
+from slice_os.text.documents import Document, Metadata, Segment
 
 _MOST_LISTED = 20
 

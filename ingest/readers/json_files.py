@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.decoding import read_text_file
 from slice_os.ingest.readers.fields import document_of
 from slice_os.ingest.readers.json_lines import json_value
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.text.documents import Document
 
 
 def read_json(

@@ -8,11 +8,11 @@ from typing import BinaryIO
 
 import orjson
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.text.documents import Document
 
 
 def read_jsonl(

@@ -11,11 +11,11 @@ from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
 
-from slice_os.documents import Document, Scalar
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, PackedFile, ReadOptions, Turn
 from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
 from slice_os.ingest.readers.markup import html_sections
+from slice_os.ingest.readers.reader import BadRecord, PackedFile, ReadOptions, Turn
+from slice_os.text.documents import Document, Scalar
 
 _HEADERS = ("subject", "from", "to", "date")
 _LONGEST_HEADER = 2_000

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
 from slice_os.ingest.readers.decoding import encoding_of
 from slice_os.ingest.readers.extracted import extracted, needs
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, Turn
+from slice_os.text.documents import Document
 
 _BLOCKS = frozenset(
     "address article aside blockquote body br caption dd details div dl dt fieldset figcaption "  # noqa: SIM905

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slice_os.ingest.readers.base import Turn
+from slice_os.ingest.readers.reader import Turn
 from slice_os.ingest.readers.times import clock_seconds
 
 _NAMED = re.compile(

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from slice_os.documents import Document
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
 from slice_os.ingest.readers.extracted import extracted, needs
 from slice_os.ingest.readers.meetings import meeting_turns
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, Turn
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.text.documents import Document
 
 
 def read_docx(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from slice_os.documents import Document
-from slice_os.ingest.readers.base import BadRecord, ReadOptions
 from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions
 from slice_os.ingest.readers.speakers import speaker_segments
+from slice_os.text.documents import Document
 
 
 def read_text(

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, Turn
 from slice_os.ingest.readers.extracted import ENCRYPTED, extracted, needs
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, Turn
+from slice_os.text.documents import Document
 
 
 def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import (
+from slice_os.ingest.readers.fields import document_of, listing, metadata_of, record_id
+from slice_os.ingest.readers.reader import (
     BadRecord,
     ReadOptions,
     Turn,
@@ -21,9 +21,9 @@ from slice_os.ingest.readers.base import (
     is_blank,
     join_turns,
 )
-from slice_os.ingest.readers.fields import document_of, listing, metadata_of, record_id
 from slice_os.ingest.readers.times import moment
 from slice_os.ingest.readers.turns import from_beginning, label
+from slice_os.text.documents import Document
 
 
 @dataclass(frozen=True, slots=True)

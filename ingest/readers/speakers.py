@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from slice_os.documents import Segment
-from slice_os.ingest.readers.base import Turn
+from slice_os.ingest.readers.reader import Turn
 from slice_os.ingest.readers.times import clock_seconds
+from slice_os.text.documents import Segment
 
 _LABEL = re.compile(
     r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"

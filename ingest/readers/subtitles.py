@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import (
+from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.reader import (
     BadRecord,
     ReadOptions,
     Turn,
     bad_record,
     join_turns,
 )
-from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.speakers import name_speakers
+from slice_os.text.documents import Document
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"

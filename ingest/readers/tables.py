@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, TextIO
 
-from slice_os.documents import Document
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
 from slice_os.ingest.readers.fields import listing
+from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.text.documents import Document
 
 DELIMITERS = ",;\t|"
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import Turn
+from slice_os.ingest.readers.reader import Turn
 from slice_os.ingest.readers.turns import from_beginning
 
 Json = Mapping[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.base import Turn
+from slice_os.ingest.readers.reader import Turn
 from slice_os.ingest.readers.times import moment
 
 # A time after 1970 that is no time of a recording.

@@ -33,7 +33,7 @@ def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None
     "label", true or false. The exit status is 1 if no cut is as precise.
     """
     from slice_os.cli.render import echo_json, wants_json
-    from slice_os.cuts import read_labelled
+    from slice_os.hits.precision_cut import read_labelled
 
     found = read_labelled(labelled).cut(precision, by)
     if wants_json(as_json):

@@ -10,10 +10,10 @@ import click
 
 from slice_os.cli.options import COSINE, PROBABILITY, REPORT, HitFile
 from slice_os.cli.render import echo_json, wants_json
-from slice_os.search_options import SPAN, UNITS
+from slice_os.query.options import SPAN, UNITS
 
 if TYPE_CHECKING:
-    from slice_os.results import Hit
+    from slice_os.hits.hit import Hit
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -87,11 +87,11 @@ def give(
     if as_json is not None:
         raise click.UsageError("give --output or --json/--text, not both")
     if output.suffix.lower() == REPORT:
-        from slice_os.report.page import write_report
+        from slice_os.hits.report.html_page import write_report
 
         count = write_report(hits, output, threshold=threshold)
     else:
-        from slice_os.hit_files import write_hits
+        from slice_os.hits.files import write_hits
 
         count = write_hits(hits, output)
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)

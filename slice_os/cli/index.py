@@ -15,9 +15,9 @@ from slice_os.cli.render import echo_json, printable, styled
 
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
-    from slice_os.model import ModelCard
-    from slice_os.stores.opensearch.manage import IndexVersion
-    from slice_os.stores.opensearch.repair import Fault
+    from slice_os.encoder.model_folder import ModelCard
+    from slice_os.stores.opensearch.loading.repair import Fault
+    from slice_os.stores.opensearch.versions.manage import IndexVersion
 
 
 @click.group()
@@ -32,7 +32,7 @@ index.add_command(plan.plan)
 @store_option
 def info(store: str) -> None:
     """Show every version: its contents, its options and its state."""
-    from slice_os.stores.opensearch.manage import versions
+    from slice_os.stores.opensearch.versions.manage import versions
 
     alias = connect(store)
     there = versions(alias)
@@ -57,11 +57,11 @@ def verify(store: str, repair: bool) -> int:
     faults, unless --repair fixes them all. An ingest in progress can look like a fault. --repair
     deletes documents that lack passages; the next ingest of their source stores them again.
     """
-    from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.loading import leased
-    from slice_os.stores.opensearch.lookup import require_index
-    from slice_os.stores.opensearch.repair import find_faults
-    from slice_os.stores.opensearch.repair import repair as delete_surplus
+    from slice_os.stores.opensearch.loading.loading import leased
+    from slice_os.stores.opensearch.loading.repair import find_faults
+    from slice_os.stores.opensearch.loading.repair import repair as delete_surplus
+    from slice_os.stores.opensearch.search.lookup import require_index
+    from slice_os.stores.opensearch.versions import manage
 
     named = connect(store)
     found = named.named(require_index(named).name)
@@ -93,7 +93,7 @@ def verify(store: str, repair: bool) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(version: str | None, store: str, yes: bool) -> None:
     """Delete VERSION, or all versions with the alias and the template."""
-    from slice_os.stores.opensearch import manage
+    from slice_os.stores.opensearch.versions import manage
 
     alias = connect(store)
     there = manage.versions(alias)
@@ -119,9 +119,9 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     """
     from tqdm import tqdm
 
-    from slice_os.stores.opensearch import manage
-    from slice_os.stores.opensearch.lookup import require_index
-    from slice_os.stores.opensearch.reindexing import reindex as make
+    from slice_os.stores.opensearch.search.lookup import require_index
+    from slice_os.stores.opensearch.versions import manage
+    from slice_os.stores.opensearch.versions.reindexing import reindex as make
 
     changes = chosen_index(**index_choices)
     alias = connect(store)
@@ -150,7 +150,7 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
 )
 def swap(version: str | None, store: str, delete_old: bool) -> None:
     """Let the alias stand for VERSION, or for the newest one, in one step."""
-    from slice_os.stores.opensearch import manage
+    from slice_os.stores.opensearch.versions import manage
 
     alias = connect(store)
     chosen, before = manage.swap(alias, version)
@@ -223,9 +223,9 @@ def _tell_swap(alias: str, chosen: IndexVersion, before: list[str]) -> None:
 
 def _projection(card: ModelCard, model: str | None) -> FloatArray | None:
     """The projection of the model that made an index; None if the model is missing or has none."""
-    from slice_os.encoder import SpanEncoder
+    from slice_os.encoder.model_folder import bundled_model
+    from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.errors import StoreError
-    from slice_os.model import bundled_model
 
     try:
         folder = model or bundled_model(card, "index")

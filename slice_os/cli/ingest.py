@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from slice_os.ingest.pipeline import Enrich
     from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.summary import IngestSummary
-    from slice_os.stores.opensearch.settings import IndexOptions
+    from slice_os.stores.opensearch.schema.settings import IndexOptions
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -180,15 +180,15 @@ def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> Ind
         return None
     if not isinstance(find_backend(store), OpenSearchBackend):
         raise click.UsageError(f"--{names[0]}: only for a store in OpenSearch, not for a folder")
-    from slice_os.stores.opensearch.manage import check_options
-    from slice_os.stores.opensearch.settings import IndexOptions
+    from slice_os.stores.opensearch.schema.settings import IndexOptions
+    from slice_os.stores.opensearch.versions.manage import check_options
 
     check_options(connect(store), wanted)
     return IndexOptions(**wanted)
 
 
 def _force_merge(store: str) -> None:
-    from slice_os.stores.opensearch.indices import force_merge
+    from slice_os.stores.opensearch.schema.indices import force_merge
 
     click.echo("merging …", err=True)
     force_merge(connect(store))

@@ -14,7 +14,7 @@ from slice_os.cli.options import output_option, store_option
 from slice_os.cli.render import echo_json, printable, styled, wants_json
 
 if TYPE_CHECKING:
-    from slice_os.stores.base import DocumentEntry, SourceEntry
+    from slice_os.stores.protocol import DocumentEntry, SourceEntry
 
 WIDTH_ROWS = 1_000
 LONGEST_CELL = 60

@@ -36,10 +36,10 @@ from slice_os.cli.topic_options import (
     topic_run_options,
     topics_option,
 )
-from slice_os.search_options import ORDERS
+from slice_os.query.options import ORDERS
 
 if TYPE_CHECKING:
-    from slice_os.results import Hit
+    from slice_os.hits.hit import Hit
 
 
 @click.command()
@@ -98,10 +98,10 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
     threshold, and hits of one topic never overlap.
     """
-    from slice_os.collapsing import collapse as collapsed
     from slice_os.corpus import Corpus
-    from slice_os.refining import ordered
-    from slice_os.report.near_misses import with_near_misses
+    from slice_os.hits.collapse import collapse as collapsed
+    from slice_os.hits.report.near_misses import with_near_misses
+    from slice_os.search.refinement import ordered
 
     if bool(phrases) == bool(topic_paths):
         raise click.UsageError("give --phrase or --topics")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.engine_names import ENGINES
+from slice_os.encoder.engine_names import ENGINES
 from slice_os.ingest.formats import READERS
 
 if TYPE_CHECKING:
-    from slice_os.encoder import SpanEncoder
-    from slice_os.filters import Condition
-    from slice_os.stores.opensearch.handle import IndexHandle
+    from slice_os.encoder.span_encoder import SpanEncoder
+    from slice_os.query.filters import Condition
+    from slice_os.stores.opensearch.server.handle import IndexHandle
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -74,7 +74,7 @@ class HitFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, or an error before anything is searched."""
-        from slice_os.hit_files import output_format
+        from slice_os.hits.files import output_format
 
         output_format(value)
         return Path(value)
@@ -246,7 +246,7 @@ def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
         click.UsageError: if a field has no type.
         InputError: if a value is not valid.
     """
-    from slice_os.stores.opensearch.settings import IndexOptions
+    from slice_os.stores.opensearch.schema.settings import IndexOptions
 
     chosen = {name: value for name, value in options.items() if value is not None}
     if fields:
@@ -263,7 +263,7 @@ def connect(store: str) -> IndexHandle:
         StoreError: on an address without an index, or with a password in it.
     """
     from slice_os.stores.opensearch.backend import OpenSearchBackend
-    from slice_os.stores.opensearch.handle import IndexHandle
+    from slice_os.stores.opensearch.server.handle import IndexHandle
     from slice_os.stores.registry import find_backend
 
     if not isinstance(find_backend(store), OpenSearchBackend):
@@ -282,7 +282,7 @@ def chosen_encoder(
     """
     if engine == ENGINES[0] and not providers and threads is None:
         return model
-    from slice_os.encoder import SpanEncoder
+    from slice_os.encoder.span_encoder import SpanEncoder
 
     return SpanEncoder(model, engine=engine, providers=providers or None, threads=threads)
 
@@ -294,7 +294,7 @@ def parse_filters(filters: tuple[str, ...]) -> tuple[Condition, ...]:
         click.UsageError: if the field or the operator is missing.
         InputError: on a value that cannot be compared.
     """
-    from slice_os.filters import SYMBOLS, Condition
+    from slice_os.query.filters import SYMBOLS, Condition
 
     operators = {"==": "eq", **{symbol: name for name, symbol in SYMBOLS.items()}}
     allowed: dict[str, tuple[str, ...]] = {}
@@ -326,7 +326,7 @@ def loaded_encoder(
     model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder:
     """The encoder that the options choose, for what has no store."""
-    from slice_os.encoder import SpanEncoder
+    from slice_os.encoder.span_encoder import SpanEncoder
 
     encoder = chosen_encoder(model, engine, providers, threads)
     return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

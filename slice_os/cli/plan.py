@@ -12,7 +12,7 @@ from slice_os.cli.options import report_option
 from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
-    from slice_os.stores.opensearch.planning import IndexPlan
+    from slice_os.stores.opensearch.versions.planning import IndexPlan
 
 GIB = 2**30
 
@@ -60,7 +60,7 @@ def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bo
     It needs no server. The figures hold for the bundled model and the default index options;
     docs/operations.md says how they were measured, and how near they come.
     """
-    from slice_os.stores.opensearch.planning import plan_index
+    from slice_os.stores.opensearch.versions.planning import plan_index
 
     found = plan_index(tokens, replicas=replicas, node_memory=round(node_memory * GIB), cores=cores)
     if wants_json(as_json):

@@ -76,7 +76,7 @@ class ProgressBar:
 
 def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:
     from slice_os.ingest.sources import find_sources
-    from slice_os.parts import Part
+    from slice_os.stores.work_share import Part
 
     total = 0
     for source in find_sources(paths, read_as, Part.parse(part)):

@@ -15,7 +15,7 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.render import echo_json
-from slice_os.search_options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
+from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 
 @click.command()
@@ -57,8 +57,8 @@ def query(
     neural-search plugin. docs/another-language.md explains how to send them.
     """
     from slice_os.corpus import Corpus
-    from slice_os.mining import make_query
-    from slice_os.stores.opensearch.query_export import export_query, search_lines
+    from slice_os.search.run import make_query
+    from slice_os.stores.opensearch.search.query_export import export_query, search_lines
     from slice_os.stores.opensearch.store import OpenSearchStore
 
     where = parse_filters(filters)

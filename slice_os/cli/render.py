@@ -14,8 +14,8 @@ from unicodedata import category, east_asian_width
 import click
 
 if TYPE_CHECKING:
+    from slice_os.hits.hit import Hit
     from slice_os.ingest.readers import BadRecord
-    from slice_os.results import Hit
 
 CONTEXT_CHARACTERS = 160
 INDENT = " " * 5

@@ -39,8 +39,8 @@ def report(
     HITS is a file of JSON lines as `slice-os mine --json` prints them, or - for standard input.
     The page loads nothing from elsewhere. Needs pip install 'slice-os[report]'.
     """
-    from slice_os.report.page import write_report
-    from slice_os.results import read_hits
+    from slice_os.hits.hit import read_hits
+    from slice_os.hits.report.html_page import write_report
 
     if output.suffix.lower() != REPORT:
         raise click.UsageError(f"--output {output}: a report ends in .html")

@@ -29,8 +29,8 @@ from slice_os.cli.options import (
 from slice_os.cli.reading_options import reading_options
 
 if TYPE_CHECKING:
-    from slice_os.documents import Document
     from slice_os.ingest.readers import ReadOptions
+    from slice_os.text.documents import Document
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -71,11 +71,11 @@ def scan(
     status is 1.
     """
     from slice_os.cli.render import complaint, printable
-    from slice_os.collapsing import collapse as collapsed
+    from slice_os.hits.collapse import collapse as collapsed
     from slice_os.ingest.readers import BadRecord, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
-    from slice_os.scanning import scan as scan_documents
+    from slice_os.search.scan import scan as scan_documents
 
     encoder = loaded_encoder(model, engine, providers, threads)
     sources = find_sources(paths, format_name)

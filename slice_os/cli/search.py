@@ -25,7 +25,7 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
-from slice_os.search_options import (
+from slice_os.query.options import (
     BY_SCORE,
     DEFAULT_FUSION,
     FUSION_NAMES,

@@ -13,8 +13,8 @@ from slice_os.cli.render import echo_json, printable, wants_json
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
-    from slice_os.filters import Condition
-    from slice_os.results import Hit
+    from slice_os.hits.hit import Hit
+    from slice_os.query.filters import Condition
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

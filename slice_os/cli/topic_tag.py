@@ -21,11 +21,11 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.render import complaint, echo_json
 from slice_os.cli.topic_options import exclusive_option, topics_option
-from slice_os.search_options import UTTERANCE_THRESHOLD
+from slice_os.query.options import UTTERANCE_THRESHOLD
 
 if TYPE_CHECKING:
-    from slice_os.documents import Document
     from slice_os.ingest.readers import BadRecord, ReadOptions
+    from slice_os.text.documents import Document
     from slice_os.topics import TopicTagger, UtteranceTagger
 
     Finder: TypeAlias = Callable[[Sequence[Document]], list[list[dict[str, Any]]]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from slice_os.training import Estimate, Tick, TrainingSummary
-    from slice_os.training.data.datasets import Counts
+    from slice_os.training.loaded_sets import Counts
 
 
 @click.command()

@@ -26,8 +26,8 @@ from slice_os.client.records import (
     TopicTable,
 )
 from slice_os.client.streams import MinedLines, Progress
-from slice_os.documents import Document
-from slice_os.results import Hit, Hits
+from slice_os.hits.hit import Hit, Hits
+from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
 from slice_os.topics.tallies import Tally
 

@@ -16,8 +16,8 @@ from slice_os.client.records import (
     Tagged,
     TopicTable,
 )
-from slice_os.documents import ENGLISH, Document
-from slice_os.results import Hit, Hits
+from slice_os.hits.hit import Hit, Hits
+from slice_os.text.documents import ENGLISH, Document
 from slice_os.topics.labels import Label, LabelKey, label_of
 from slice_os.topics.tallies import Tally
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from slice_os.documents import Document, Scalar
-from slice_os.results import Hit, Hits
+from slice_os.hits.hit import Hit, Hits
+from slice_os.text.documents import Document, Scalar
 
 
 class HitOptions(TypedDict, total=False):

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from slice_os.client.errors import ServiceError, stream_error
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 
 Progress: TypeAlias = Callable[[int, "int | None"], None]
 """Called with the number of what is done, and of all there is to do, if it is known."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slice_os.datasets.files import DataSource
-from slice_os.sentences import sentence_ends
+from slice_os.text.sentences import sentence_ends
 
 HASHES_FILE = "evaluation-sentence-hashes.txt.gz"
 SHIPPED_HASHES = Path(__file__).with_name(HASHES_FILE)

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from slice_os.datasets.span_sets import SPAN_SETS, Annotated, Question, Span, SpanSet
-from slice_os.documents import Document, Segment
 from slice_os.errors import InputError
+from slice_os.text.documents import Document, Segment
 
 OWN = "JSON lines"
 

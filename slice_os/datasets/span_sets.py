@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from slice_os.datasets.files import DataSource
-from slice_os.documents import Document
+from slice_os.text.documents import Document
 
 Span: TypeAlias = tuple[int, int]
 """Half-open code points of a text."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from slice_os.doctor.check import Check
-from slice_os.encoder import PieceRange, SpanEncoder
-from slice_os.engine_names import ENGINES
+from slice_os.encoder.engine_names import ENGINES
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import SliceError
 from slice_os.threads import usable_cores
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from slice_os.doctor.check import Check
+from slice_os.encoder.model_folder import bundled_model, model_folder, read_card
 from slice_os.errors import SliceError, StoreError, UnavailableError
-from slice_os.model import bundled_model, model_folder, read_card
 from slice_os.stores.opensearch.backend import OpenSearchBackend
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.scripting import PLUGIN
+from slice_os.stores.opensearch.search.scripting import PLUGIN
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.registry import find_backend, open_store
 
 # It is compiled on every shard and computes nothing.

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.corpus import Corpus
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.text.documents import Document
 
 PASSAGE, SPAN = CONTENTS = ("passage", "span")
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from slice_os.corpus import Corpus
-from slice_os.documents import Document as OurDocument
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.hits.hit import Hit
 from slice_os.integrations.evidence import (
     PASSAGE,
     check_content,
@@ -25,8 +25,8 @@ from slice_os.integrations.evidence import (
     metadata_of,
 )
 from slice_os.integrations.haystack_filters import where_of
-from slice_os.results import Hit
 from slice_os.stores.registry import store_exists
+from slice_os.text.documents import Document as OurDocument
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict

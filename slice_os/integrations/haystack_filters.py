@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.filters import Condition, parse_where
+from slice_os.query.filters import Condition, parse_where
 
 try:
     from haystack.errors import FilterError

@@ -16,6 +16,7 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.hits.hit import Hit
 from slice_os.integrations.evidence import (
     PASSAGE,
     check_content,
@@ -24,7 +25,6 @@ from slice_os.integrations.evidence import (
     metadata_of,
     opened,
 )
-from slice_os.results import Hit
 
 try:
     from langchain_core.callbacks import (

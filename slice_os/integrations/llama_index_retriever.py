@@ -14,6 +14,7 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.errors import MissingExtraError
+from slice_os.hits.hit import Hit
 from slice_os.integrations.evidence import (
     PASSAGE,
     SPAN,
@@ -23,7 +24,6 @@ from slice_os.integrations.evidence import (
     metadata_of,
     opened,
 )
-from slice_os.results import Hit
 
 try:
     from llama_index.core.retrievers import BaseRetriever

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from slice_os.corpus import Corpus
-from slice_os.documents import Document
 from slice_os.errors import InputError, MissingExtraError, SliceError
-from slice_os.results import Hit
-from slice_os.scanning import scan as scan_documents
-from slice_os.search_options import UNITS
+from slice_os.hits.hit import Hit
+from slice_os.query.options import UNITS
+from slice_os.search.scan import scan as scan_documents
+from slice_os.text.documents import Document
 from slice_os.version import __version__
 
 try:

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.hits.hit import Hit
 from slice_os.integrations.evidence import evidence_of
-from slice_os.results import Hit
-from slice_os.scanning import scan
-from slice_os.search_options import SPAN
+from slice_os.query.options import SPAN
+from slice_os.search.scan import scan
+from slice_os.text.documents import Document
 from slice_os.topics.files import read_topics
 from slice_os.topics.tagging import scan_topics
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from slice_os.corpus import Corpus
-from slice_os.filters import parse_where
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.query.filters import parse_where
 from slice_os.service.models.search import PhraseHighlights, TopicHighlights
 from slice_os.service.services import Services
 from slice_os.topics.run import mine_topics

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from slice_os.corpus import Corpus
+from slice_os.encoder.model_folder import model_folder, read_card
 from slice_os.ingest.summary import SummaryCallback
-from slice_os.model import model_folder, read_card
 
 NAME = "demo"
 _DOCUMENTS = Path(__file__).parents[1] / "demo"

@@ -12,8 +12,8 @@ from threading import Lock
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.encoder import SpanEncoder
-from slice_os.model import ModelCard, bundled_model
+from slice_os.encoder.model_folder import ModelCard, bundled_model
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.service.stopping import check_stopped
 
 

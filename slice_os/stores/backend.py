@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slice_os.arrays import FloatArray
-from slice_os.model import ModelCard
-from slice_os.stores.base import Store
+from slice_os.encoder.model_folder import ModelCard
+from slice_os.stores.protocol import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import TypeAlias
 
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
-from slice_os.model import ModelCard
 from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.base import Store
+from slice_os.stores.protocol import Store
 
 Location: TypeAlias = str | Path
 

@@ -11,12 +11,13 @@ from typing import TypeAlias
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.countering import nearer_counter
-from slice_os.documents import Metadata, field_text
-from slice_os.filters import matcher
-from slice_os.query import Where
-from slice_os.results import Extent, Hit, overlap
-from slice_os.search_options import SPAN
+from slice_os.hits.hit import Hit, overlap
+from slice_os.query.filters import matcher
+from slice_os.query.nearer_counter import nearer_counter
+from slice_os.query.options import SPAN
+from slice_os.query.query import Where
+from slice_os.text.documents import Metadata, field_text
+from slice_os.text.extents import Extent
 from slice_os.topics.topic import Cut, Topic
 from slice_os.topics.units import widened
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Literal
 
 from slice_os.corpus import Corpus
-from slice_os.results import Hit, overlap
+from slice_os.hits.hit import Hit, overlap
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
-from slice_os.refining import refinement
-from slice_os.results import Hit
-from slice_os.scanning import scan
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hit
+from slice_os.search.refinement import refinement
+from slice_os.search.scan import scan
+from slice_os.text.documents import Document
 from slice_os.topics.assignment import Rule, SpanCosines, Verify, assign, countered
 from slice_os.topics.run import make_rules, span_cosines, wordings
 from slice_os.topics.topic import Cut, Topic

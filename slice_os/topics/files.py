@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slice_os.errors import InputError
-from slice_os.rows.replacing import replacing
+from slice_os.tables.replacing import replacing
 from slice_os.topics.table import read_table
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.writing import learned_table

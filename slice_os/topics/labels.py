@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.results import Context, Extent, Hit
-from slice_os.rows.json_rows import json_object
+from slice_os.hits.hit import Context, Hit
+from slice_os.tables.json_rows import json_object
+from slice_os.text.extents import Extent
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """What a label is about: topic, document, first code point, one past the last, words."""

@@ -12,14 +12,14 @@ from math import log, log2
 import numpy as np
 
 from slice_os.arrays import Float64Array, FloatArray, IntArray
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.refining import Refinement, refinement
+from slice_os.search.refinement import Refinement, refinement
+from slice_os.text.words import find_words
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Learned, Topic
 from slice_os.topics.vectors import SpanVectors
 from slice_os.verifier.claims import Claim, claim_in
-from slice_os.words import find_words
 
 # Chosen on training utterances of CLINC150, checked on those of Banking77.
 STEEPNESS = 30.0

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
-from slice_os.refining import Refinement
-from slice_os.results import Hit
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hit
+from slice_os.search.refinement import Refinement
 from slice_os.topics.assignment import assign
 from slice_os.topics.examples import run_examples
 from slice_os.topics.files import examine, topic_files

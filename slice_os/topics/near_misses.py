@@ -10,9 +10,9 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
-from slice_os.filters import Filter
-from slice_os.results import Hit
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hit
+from slice_os.query.filters import Filter
 from slice_os.topics.assignment import assign
 from slice_os.topics.run import make_rules, mine_phrases, span_cosines
 from slice_os.topics.topic import Cut, Topic

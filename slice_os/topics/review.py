@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Cut
 

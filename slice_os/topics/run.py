@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from slice_os.corpus import Corpus
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.filters import Filter, parse_where
-from slice_os.mining import make_query, mine
-from slice_os.refining import Refinement
-from slice_os.results import Hit
-from slice_os.search_options import LOW_THRESHOLD, SPAN, check_unit
+from slice_os.hits.hit import Hit
+from slice_os.query.filters import Filter, parse_where
+from slice_os.query.options import LOW_THRESHOLD, SPAN, check_unit
+from slice_os.search.refinement import Refinement
+from slice_os.search.run import make_query, mine
+from slice_os.text.words import find_words
 from slice_os.topics.assignment import Rule, SpanCosines, assign
 from slice_os.topics.topic import Topic
 from slice_os.topics.vectors import SpanVectors
-from slice_os.words import find_words
 
 _STEPS = 1_001
 

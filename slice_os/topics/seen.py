@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from slice_os.errors import InputError
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 
 FILE = "topics-seen.txt"
 

@@ -9,11 +9,11 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Any
 
-from slice_os.comparing import parse_number
-from slice_os.documents import Scalar, check_text, field_text
 from slice_os.errors import InputError
-from slice_os.filters import IN, Condition, parse_where
-from slice_os.search_options import UNITS
+from slice_os.query.filter_values import parse_number
+from slice_os.query.filters import IN, Condition, parse_where
+from slice_os.query.options import UNITS
+from slice_os.text.documents import Scalar, check_text, field_text
 from slice_os.topics.topic import Learned, Topic
 
 _HEAVIEST = 1e6

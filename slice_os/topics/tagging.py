@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.refining import refinement
-from slice_os.results import Hit
-from slice_os.scanning import part_hits
+from slice_os.search.refinement import refinement
+from slice_os.search.run import make_query
+from slice_os.search.scan import part_hits
+from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.text.documents import Document
 from slice_os.topics.assignment import assign
 from slice_os.topics.run import least_cosine, make_rules, span_cosines, wordings
 from slice_os.topics.topic import Topic

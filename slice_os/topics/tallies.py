@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from slice_os.comparing import parse_date
-from slice_os.documents import field_text
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.query.filter_values import parse_date
+from slice_os.text.documents import field_text
 
 
 @dataclass(frozen=True, slots=True)

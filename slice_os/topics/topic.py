@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import exp, log
 
-from slice_os.query import Where
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.query.query import Where
 
 _EDGE = 1e-9
 

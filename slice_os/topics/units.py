@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from slice_os.borders import border_scores
-from slice_os.hit_builder import clause_words
-from slice_os.places import passage_sentences
-from slice_os.results import Extent, Hit
-from slice_os.search_options import CLAUSE, SENTENCE, SPAN
-from slice_os.span_choice import Borders
-from slice_os.words import find_words, touched_words
+from slice_os.hits.hit import Hit
+from slice_os.query.options import CLAUSE, SENTENCE, SPAN
+from slice_os.search.hit_builder import clause_words
+from slice_os.spans.choice import Borders
+from slice_os.text.clause_borders import border_scores
+from slice_os.text.extents import Extent
+from slice_os.text.passage_fields import passage_sentences
+from slice_os.text.words import find_words, touched_words
 
 
 def widened(hit: Hit, unit: str) -> Hit:

@@ -7,11 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import SpanEncoder
-from slice_os.results import Context, Hit
-from slice_os.words import touched_words
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.hits.hit import Context, Hit
+from slice_os.text.words import touched_words
 
 _PASSAGES_KEPT = 64
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from slice_os.errors import InputError
 from slice_os.training.checks import at_least, not_negative, positive
-from slice_os.training.data.formats import FORMATS
+from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import Objective
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -22,7 +22,7 @@ class DataConfig:
     """A data set: ``[data.NAME]``.
 
     Attributes:
-        format: how its files are read; see `slice_os.training.data.formats`.
+        format: how its files are read; see `slice_os.training.examples.formats`.
         files: files, relative to the data folder.
         place_in: name of a data set of passages; second phrases of pairs are placed in its text.
             Empty to leave them alone.

@@ -9,12 +9,12 @@ from typing import Any
 
 import orjson
 
+from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import MissingExtraError
-from slice_os.hugging_face import load_encoder
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
-from slice_os.training.data.datasets import load_datasets, texts_of
 from slice_os.training.encoding import TrainingEncoder
+from slice_os.training.loaded_sets import load_datasets, texts_of
 from slice_os.training.progress import Report, silent
 from slice_os.training.records import Record
 from slice_os.training.stage import StageRun

@@ -9,14 +9,14 @@ from random import Random
 
 import numpy as np
 
+from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
-from slice_os.training.data.datasets import Loaded
 from slice_os.training.encoding import TrainingEncoder
+from slice_os.training.loaded_sets import Loaded
 from slice_os.training.objectives.contextual import substitute
 from slice_os.training.records import Pair, Passage, Substitution
 from slice_os.training.spans import best_cosines, span_vectors, text_vectors
-from slice_os.words import touched_words
 
 _BATCH = 32
 

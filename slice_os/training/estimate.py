@@ -13,7 +13,7 @@ from pathlib import Path
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, TrainingConfig
 from slice_os.training.context import RunContext
-from slice_os.training.data.datasets import Counts
+from slice_os.training.loaded_sets import Counts
 from slice_os.training.progress import Report, silent, tracked
 
 _WARM, _TIMED = 1, 3  # steps

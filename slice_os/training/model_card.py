@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slice_os.training.config import TrainingConfig
-from slice_os.training.data.datasets import Counts
 from slice_os.training.dev import DevResult
+from slice_os.training.loaded_sets import Counts
 
 
 def model_card(

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import orjson
 
+from slice_os.encoder.model_folder import PROJECTION_FILE
 from slice_os.errors import InputError
-from slice_os.model import PROJECTION_FILE
 from slice_os.training.checkpoints import (
     StageState,
     delete_checkpoint,

@@ -1,4 +1,4 @@
-"""Span mathematics for training: `slice_os.spans` in torch, batched and differentiable.
+"""Span mathematics for training: `slice_os.spans.cosines` in torch, batched and differentiable.
 
 With prefix sums C of token vectors, the vector of a span is ``C_j - C_i`` up to its length
 (SLICE, section 3.1). Cosines need no span vectors: numerators are differences of the

@@ -9,8 +9,8 @@ from typing import Any
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.config import Stage, Term
-from slice_os.training.data.datasets import Loaded
 from slice_os.training.encoding import TrainingEncoder
+from slice_os.training.loaded_sets import Loaded
 from slice_os.training.objectives.matryoshka import at_dimensions
 from slice_os.training.records import Record
 from slice_os.training.teachers import Teacher

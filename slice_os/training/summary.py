@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.training.data.datasets import Counts
 from slice_os.training.dev import DevResult
+from slice_os.training.loaded_sets import Counts
 
 SUMMARY_FILE = "summary.json"
 

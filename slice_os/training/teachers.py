@@ -7,7 +7,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
-from slice_os.projection import principal_projection
+from slice_os.encoder.projection import principal_projection
 from slice_os.training.backend import torch
 from slice_os.training.encoding import TrainingEncoder
 from slice_os.training.sampling import phrase, sample_span
@@ -100,7 +100,7 @@ class TwoTeachers:
 
 
 def principal_directions(vectors: Any) -> Any:
-    """`slice_os.projection.principal_projection` for tensors."""
+    """`slice_os.encoder.projection.principal_projection` for tensors."""
     return torch.from_numpy(principal_projection(vectors.double().cpu().numpy())).to(vectors)
 
 

@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 
 import orjson
 
+from slice_os.encoder.model_folder import BUNDLED, MODEL_FILE, TOKENIZER_FILE, check_size, read_json
 from slice_os.errors import ModelError
-from slice_os.model import BUNDLED, MODEL_FILE, TOKENIZER_FILE, check_size, read_json
 
 VERIFIER_FILE = "verifier.json"
 DEFAULT_VERIFIER = "slice-verify"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.verifier.claims import Verifier
 from slice_os.verifier.opening import COMBINED, open_verifier
 from slice_os.verifier.wording.weights import read_weights

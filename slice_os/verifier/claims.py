@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from slice_os.arrays import FloatArray
-from slice_os.results import Hit, UnreadHit
-from slice_os.sentences import sentence_ends
+from slice_os.hits.hit import Hit, UnreadHit
+from slice_os.text.sentences import sentence_ends
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.engines import OnnxRuntimeEngine
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.engines import OnnxRuntimeEngine
+from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
 from slice_os.errors import ModelError
-from slice_os.model import MODEL_FILE, TOKENIZER_FILE, content_id
 from slice_os.verifier.card import read_verifier_card, verifier_folder
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.inputs import ClaimInputs

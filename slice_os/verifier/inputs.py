@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from slice_os.alignment import AlignedText, Aligner
 from slice_os.arrays import IntArray
-from slice_os.batching import pad
+from slice_os.encoder.alignment import AlignedText, Aligner
+from slice_os.encoder.batches import pad
 from slice_os.verifier.claims import Claim
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.verifier.claims import Verifier
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
-from slice_os.verifier.wording.alignment import AlignmentVerifier
+from slice_os.verifier.wording.matches import AlignmentVerifier
 
 ALIGNMENT, COMBINED = "alignment", "combined"
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, ModelError, SpanEncoder, scan
-from slice_os.calibration import (
+from slice_os.datasets.span_sets import DocumentSpan
+from slice_os.encoder.calibration import (
     CALIBRATION_FILE,
     Calibration,
     fit_calibration,
     read_calibration,
 )
-from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.evaluation.calibration.measures import (
     brier_score,
     expected_calibration_error,

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
 from slice_os.datasets.sts_b import SentencePair, read_sts_b
+from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.opening import open_encoder
@@ -34,8 +35,7 @@ from slice_os.evaluation.sts_b_context.scoring import (
     score_bm25,
     score_encoder,
 )
-from slice_os.model import DEFAULT_MODEL
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 HALF = SHARED / "sts-b-context" / "sts-test-sentences-clean.half.tsv"

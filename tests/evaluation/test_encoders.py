@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
+from slice_os.encoder.model_folder import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE, seal
 from slice_os.errors import InputError, ModelError
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.cache import CachedEncoder
@@ -25,7 +26,6 @@ from slice_os.evaluation.encoders.representations import (
     span_vector,
 )
 from slice_os.evaluation.encoders.vector_cache import VectorCache
-from slice_os.model import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE, seal
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
 GLOVE = """\

@@ -32,7 +32,7 @@ from slice_os.evaluation.span_retrieval.measures import (
 )
 from slice_os.evaluation.span_retrieval.ranking import SYSTEMS, SpanIndex, ranking_tasks
 from slice_os.evaluation.span_retrieval.systems import Fit, answer, relevant
-from slice_os.fusion import BM25_WEIGHT
+from slice_os.query.fusion import BM25_WEIGHT
 
 from .commands import run_harness
 

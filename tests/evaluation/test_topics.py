@@ -22,7 +22,7 @@ from slice_os.evaluation.topics.measures import (
 )
 from slice_os.evaluation.topics.scoring import SCORINGS, normalised
 from slice_os.evaluation.topics.spans import BestSpans
-from slice_os.search_options import UTTERANCE_THRESHOLD
+from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
 from slice_os.topics.utterances.spans import PhraseVectors
 

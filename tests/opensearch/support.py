@@ -16,16 +16,18 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
-from slice_os.stores.opensearch.compaction import released
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.repair import find_faults
-from slice_os.stores.opensearch.settings import META
+from slice_os.stores.opensearch.loading.compaction import released
+from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.schema.settings import META
+from slice_os.stores.opensearch.server.handle import IndexHandle
 
 DEMO = Path(__file__).parents[2] / "demo"
 
 # Small requests, so that few documents make many of them; a killed process soon counts as ended.
 SMALL_REQUESTS = """
-from slice_os.stores.opensearch import bulk, lease, writer
+from slice_os.stores.opensearch.loading.loading import bulk
+from slice_os.stores.opensearch.loading.loading import lease
+from slice_os.stores.opensearch.loading.loading import writer
 bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
 lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
 from slice_os.cli import main

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
-from slice_os.search_options import NUM_CANDIDATES
-from slice_os.stores.opensearch import search_bodies
+from slice_os.query.options import NUM_CANDIDATES
+from slice_os.stores.opensearch.search import search_bodies
 
 from .texts import index_of
 

@@ -16,10 +16,10 @@ from opensearchpy import OpenSearch
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch import bulk
-from slice_os.stores.opensearch.bulk import BulkSender, Outcome, delete_action, index_action
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.retry import LONGEST_PAUSE_SECONDS, pauses, retrying
+from slice_os.stores.opensearch.loading.bulk import BulkSender, Outcome, delete_action, index_action
+from slice_os.stores.opensearch.loading.loading import bulk
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import LONGEST_PAUSE_SECONDS, pauses, retrying
 
 from .double import Double, serving
 

@@ -20,7 +20,7 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
-from slice_os.stores.opensearch import search_bodies
+from slice_os.stores.opensearch.search import search_bodies
 
 from .texts import dialogues, index_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slice_os.passages import EncodedPassage
-from slice_os.query import Phrases, Query
-from slice_os.scoring import PassageScorer
-from slice_os.stores.opensearch.codec import pack, stored_form, unpack
+from slice_os.query.query import Phrases, Query
+from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.passages import EncodedPassage
+from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
 
 DIMENSION = 32
 LONGEST = 20

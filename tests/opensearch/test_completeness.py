@@ -10,10 +10,10 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.completeness import complete
-from slice_os.stores.opensearch.connection import explain
-from slice_os.stores.opensearch.drivers import AsyncDriver, Driver
-from slice_os.stores.opensearch.exchange import Flow, MultiSearch, OpenPoint, Request, Search
+from slice_os.stores.opensearch.search.drivers import AsyncDriver, Driver
+from slice_os.stores.opensearch.search.exchange import Flow, MultiSearch, OpenPoint, Request, Search
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.connection import explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}
 PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}

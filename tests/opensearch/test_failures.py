@@ -15,12 +15,12 @@ from opensearchpy import OpenSearch, exceptions
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.summary import IngestSummary
-from slice_os.stores.opensearch.bulk import BulkSender, Outcome, index_action
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.repair import find_faults
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.opensearch.loading.bulk import BulkSender, Outcome, index_action
+from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.opensearch.writer import OpenSearchWriter
 
 from .node import Node
 from .support import (

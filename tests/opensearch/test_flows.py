@@ -11,10 +11,9 @@ import pytest
 from opensearchpy import exceptions
 
 from slice_os import StoreError
-from slice_os.stores.opensearch import flows
-from slice_os.stores.opensearch.connection import NotFoundError
-from slice_os.stores.opensearch.drivers import AsyncDriver, Driver
-from slice_os.stores.opensearch.exchange import (
+from slice_os.stores.opensearch.search import flows
+from slice_os.stores.opensearch.search.drivers import AsyncDriver, Driver
+from slice_os.stores.opensearch.search.exchange import (
     ClosePoint,
     Compute,
     Emit,
@@ -23,6 +22,7 @@ from slice_os.stores.opensearch.exchange import (
     Search,
     Stream,
 )
+from slice_os.stores.opensearch.server.connection import NotFoundError
 
 PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
 GONE = exceptions.ConnectionError("N/A", "gone", Exception())

@@ -14,12 +14,12 @@ import pytest
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os import AsyncCorpus, Corpus, Hits, SpanEncoder, StoreError
-from slice_os.filters import parse_where
-from slice_os.fusion import BM25_WEIGHT
-from slice_os.mining import best_hits, make_query
-from slice_os.page import PageRequest
-from slice_os.search_options import NUM_CANDIDATES
-from slice_os.stores.opensearch import hybrid
+from slice_os.query.filters import parse_where
+from slice_os.query.fusion import BM25_WEIGHT
+from slice_os.query.options import NUM_CANDIDATES
+from slice_os.search.run import best_hits, make_query
+from slice_os.stores.opensearch.search import hybrid
+from slice_os.stores.result_page import PageRequest
 
 from .texts import index_of
 

@@ -13,9 +13,9 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.cli import main
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.records import passage_key
-from slice_os.stores.opensearch.reindexing import reindex
+from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.versions.reindexing import reindex
 
 from .texts import dialogues, index_of, write_dialogues
 

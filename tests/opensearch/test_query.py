@@ -18,8 +18,8 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, OpenSearchStore, SpanEncoder
 from slice_os.cli import cli
-from slice_os.stores.opensearch.codec import pack_without_norms
-from slice_os.stores.opensearch.records import fetched
+from slice_os.stores.opensearch.schema.codec import pack_without_norms
+from slice_os.stores.opensearch.schema.records import fetched
 
 from .texts import index_of
 

@@ -13,25 +13,25 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
-from slice_os.documents import Segment
-from slice_os.mining import make_query
-from slice_os.passages import DocumentPart, EncodedPassage
-from slice_os.query import Phrases, Query
-from slice_os.results import Extent
-from slice_os.scoring import PassageScorer
-from slice_os.stores.opensearch import (
+from slice_os.query.query import Phrases, Query
+from slice_os.search.run import make_query
+from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.stores.opensearch.schema import settings
+from slice_os.stores.opensearch.schema.codec import stored_form
+from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.search import (
     scripting,
     search_bodies,
     server_bodies,
     server_flows,
     server_scan,
-    settings,
 )
-from slice_os.stores.opensearch.codec import stored_form
-from slice_os.stores.opensearch.manage import swap
-from slice_os.stores.opensearch.records import passage_key
-from slice_os.stores.opensearch.reindexing import reindex
-from slice_os.stores.opensearch.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.versions.manage import swap
+from slice_os.stores.opensearch.versions.reindexing import reindex
+from slice_os.text.documents import Segment
+from slice_os.text.extents import Extent
 
 from .node import Node
 from .runtime import Runtime

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.stores.opensearch import catalogue
+from slice_os.stores.opensearch.search import catalogue
 
 KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
 

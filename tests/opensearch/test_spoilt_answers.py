@@ -11,8 +11,8 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder, StoreError
 from slice_os.ingest.summary import IngestSummary
-from slice_os.stores.opensearch import server_flows
-from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.opensearch.search import server_flows
+from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS, ScriptEngine
 
 from .proxy import (
     Fault,

@@ -18,13 +18,14 @@ from opensearchpy import OpenSearch, TransportError
 
 from slice_os import Corpus, IndexOptions, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
-from slice_os.parts import Part
-from slice_os.passages import DocumentPart
-from slice_os.stores.opensearch import first_index, indices, lease
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.loading import leased
-from slice_os.stores.opensearch.repair import find_faults
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.opensearch.loading.loading import lease, leased
+from slice_os.stores.opensearch.loading.repair import find_faults
+from slice_os.stores.opensearch.schema import indices
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.opensearch.versions import first_index
+from slice_os.stores.work_share import Part
 
 from .support import (
     assert_as_if_in_one_go,

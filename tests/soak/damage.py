@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from slice_os import Document, LocalStore, SliceError
-from slice_os.mining import mine, search
-from slice_os.page import PageRequest
+from slice_os.search.run import mine, search
+from slice_os.stores.result_page import PageRequest
 from tests.soak.report import tell
 from tests.test_local_store import CARD, part_of, query
 

@@ -32,9 +32,10 @@ from opensearchpy import OpenSearch, exceptions
 from slice_os import SpanEncoder
 from slice_os.cli import ingest, search
 from slice_os.cli import main as run_cli
-from slice_os.stores.opensearch import connection, server_flows
-from slice_os.stores.opensearch.retry import VARIABLE
-from slice_os.stores.opensearch.scripting import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.opensearch.search import server_flows
+from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.opensearch.server import connection
+from slice_os.stores.opensearch.server.retry import VARIABLE
 from tests.opensearch.node import Node
 from tests.opensearch.proxy import (
     Fault,

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from slice_os import Corpus, Document, LocalStore, SpanEncoder
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.stores.local.files import folder_size
 from tests.soak.kills import DEMO, PHRASES
 from tests.soak.levels import Samples, level, of_this_process, sampled

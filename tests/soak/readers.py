@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from slice_os import Document, LocalStore
-from slice_os.filters import parse_where
-from slice_os.mining import mine, search
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
+from slice_os.query.filters import parse_where
+from slice_os.search.run import mine, search
 from tests.soak.report import tell
 from tests.test_local_store import CARD, part_of, query
 

@@ -50,7 +50,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def make_encoder(tiny_model: Path):
-    from slice_os.hugging_face import load_encoder
+    from slice_os.encoder.hugging_face import load_encoder
     from slice_os.training.encoding import TrainingEncoder
 
     def make(chunk: int | None = None) -> TrainingEncoder:

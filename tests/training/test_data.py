@@ -21,11 +21,11 @@ from slice_os.datasets.decontamination import (
 )
 from slice_os.errors import InputError
 from slice_os.training.config import DataConfig, TrainingConfig
-from slice_os.training.data.datasets import load_datasets
-from slice_os.training.data.formats import FORMATS, read_files
-from slice_os.training.data.negatives import mine_negatives
-from slice_os.training.data.placement import context_sentences, place
-from slice_os.training.data.wordnet import find_form, inflect
+from slice_os.training.examples.formats import FORMATS, read_files
+from slice_os.training.examples.negatives import mine_negatives
+from slice_os.training.examples.placement import context_sentences, place
+from slice_os.training.examples.wordnet import find_form, inflect
+from slice_os.training.loaded_sets import load_datasets
 from slice_os.training.recipe import read_config
 from slice_os.training.records import Pair, Passage, Substitution, Triple
 

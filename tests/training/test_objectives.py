@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 
+from slice_os.text.words import touched_words  # noqa: E402
 from slice_os.training.objectives import OBJECTIVES  # noqa: E402
 from slice_os.training.objectives.contextual import Contextual, Senses, substitute  # noqa: E402
 from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
@@ -18,7 +19,6 @@ from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # no
 from slice_os.training.records import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.spans import best_cosines, span_cosines, text_vectors  # noqa: E402
 from slice_os.training.teachers import OneTeacher  # noqa: E402
-from slice_os.words import touched_words  # noqa: E402
 
 TRIPLES = [
     Triple("the cat", "a big cat, sleeping on the mat.", ("a dog running", "piano and guitar")),

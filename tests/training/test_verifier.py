@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
-from slice_os.alignment import Aligner
+from slice_os.encoder.alignment import Aligner
 from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.verifier.batches import ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe

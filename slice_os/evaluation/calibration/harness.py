@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.calibration import Calibration, fit_calibration
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import DocumentSpan, SpanSet
+from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.calibration.measures import BINS, MEASURES, Outcomes, reliability
 from slice_os.evaluation.encoders.base import TextEncoder
@@ -23,7 +23,7 @@ from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
 from slice_os.evaluation.stats import Numbers
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 TOP_K = 10
 

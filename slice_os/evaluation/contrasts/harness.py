@@ -18,9 +18,9 @@ from slice_os.evaluation.measures import ACCURACY, Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.evaluation.stats import Numbers, ranks
+from slice_os.text.words import find_words, touched_words
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.opening import ALIGNMENT, open_verifier
-from slice_os.words import find_words, touched_words
 
 COSINE, PROBABILITY = "cosine", "probability"
 ALL = "all"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import SpanEncoder
 
 Representation: TypeAlias = Literal["mean", "start-end", "whole"]
 

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.batching import pad, plan_batches
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.batches import pad, plan_batches
+from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError, ModelError
 from slice_os.evaluation.encoders.base import Cost, Representation
 from slice_os.evaluation.encoders.in_context import InContext
 from slice_os.evaluation.encoders.spec import EncoderSpec
-from slice_os.hugging_face import load_encoder
 
 PROMPTS = ("phrase", "context", "eol")
 BATCH_TOKENS = 4_096

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
+from slice_os.encoder.alignment import AlignedText
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Representation, TextEncoder
 from slice_os.evaluation.encoders.representations import locate_words, span_vector

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.engines import Engine
+from slice_os.encoder.engines import Engine
 
 
 class MeteredEngine:

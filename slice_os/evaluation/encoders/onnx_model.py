@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import orjson
 
-from slice_os.alignment import Aligner
-from slice_os.engines import OnnxRuntimeEngine
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.engines import OnnxRuntimeEngine
+from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id
+from slice_os.encoder.token_model import TokenModel
 from slice_os.errors import ModelError
-from slice_os.model import MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id
-from slice_os.token_model import TokenModel
 
 DEFAULT_LENGTH = 512
 

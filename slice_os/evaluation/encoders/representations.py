@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
+from slice_os.encoder.alignment import AlignedText
 from slice_os.evaluation.encoders.base import Representation
-from slice_os.spans import TINY, SpanLayout, span_cosines, span_norms
+from slice_os.spans.cosines import TINY, SpanLayout, span_cosines, span_norms
 from slice_os.threads import one_blas_thread
 
 

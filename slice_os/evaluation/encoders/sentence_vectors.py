@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.batching import plan_batches
-from slice_os.token_model import TokenModel
+from slice_os.encoder.batches import plan_batches
+from slice_os.encoder.token_model import TokenModel
 
 
 def sentence_vectors(model: TokenModel, texts: Sequence[str]) -> FloatArray:

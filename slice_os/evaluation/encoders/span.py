@@ -10,16 +10,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
+from slice_os.encoder.token_model import TokenModel, load_model
 from slice_os.evaluation.encoders.base import Cost, Representation
 from slice_os.evaluation.encoders.meter import MeteredEngine
 from slice_os.evaluation.encoders.onnx_model import is_onnx_folder, load_onnx_folder
 from slice_os.evaluation.encoders.sentence_vectors import sentence_vectors
 from slice_os.evaluation.encoders.spec import DEFAULT, EncoderSpec
-from slice_os.model import BUNDLED, CARD_FILE, model_folder
-from slice_os.token_model import TokenModel, load_model
 
 T = TypeVar("T")
 

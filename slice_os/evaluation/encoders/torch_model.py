@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from slice_os.alignment import Aligner
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.hugging_face import load_encoder
-from slice_os.model import ModelCard
-from slice_os.token_model import TokenModel
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.model_folder import ModelCard
+from slice_os.encoder.token_model import TokenModel
 
 
 class TorchEngine:
@@ -35,7 +35,7 @@ class TorchEngine:
         self._network = network.to(self._device)
 
     def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass; see `slice_os.engines.Engine.run`."""
+        """One forward pass; see `slice_os.encoder.engines.Engine.run`."""
         with self._torch.inference_mode():
             vectors = self._network(
                 input_ids=self._torch.from_numpy(ids).to(self._device),

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, Representation
 from slice_os.evaluation.encoders.span import SpanTextEncoder, open_mean

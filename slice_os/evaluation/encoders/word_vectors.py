@@ -10,14 +10,14 @@ from typing import IO
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataSource
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, Representation
 from slice_os.evaluation.encoders.spec import EncoderSpec
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 SOURCE = DataSource(
     "text vectors, a word and its numbers a line, such as glove.840B.300d.txt",

@@ -14,22 +14,22 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile, read_passages
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
+from slice_os.hits.hit import Hits
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import IngestSummary
-from slice_os.mining import make_query
-from slice_os.results import Hits
-from slice_os.scoring import PassageScorer
-from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
+from slice_os.query.options import MAX_CANDIDATES, NUM_CANDIDATES
+from slice_os.search.run import make_query
+from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.text.documents import Document
 
 CUTOFFS = (1, 10, 100)
 TOP_K = max(CUTOFFS)
@@ -87,7 +87,7 @@ def run(
         phrases: a file with one phrase a line, or JSON lines with ``text``.
         stores: folders or addresses of stores, created and filled if they do not exist; a
             temporary local one for none. They may hold these documents only.
-        num_candidates: passages that an index proposes; see `slice_os.mining.search`.
+        num_candidates: passages that an index proposes; see `slice_os.search.run.search`.
 
     Raises:
         InputError: if there is no document or no phrase, or if a store holds other documents.

@@ -13,8 +13,8 @@ import regex
 
 from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError
-from slice_os.sentences import sentence_ends
-from slice_os.words import find_words, touched_words
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words, touched_words
 
 _TOKEN = regex.compile(
     r"""

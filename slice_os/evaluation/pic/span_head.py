@@ -16,10 +16,10 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.datasets.span_sets import Span
+from slice_os.encoder.hugging_face import find_folder
 from slice_os.errors import InputError, MissingExtraError, ModelError
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.data import PhraseQuestion
-from slice_os.hugging_face import find_folder
 
 EPOCHS, BATCH, LEARNING_RATE = 2, 8, 3e-5
 MAX_LENGTH, LONGEST, STRIDE = 512, 4_096, 128

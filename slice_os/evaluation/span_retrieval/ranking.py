@@ -11,20 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import StoredPassage
 from slice_os.corpus import Corpus
 from slice_os.datasets.span_sets import DocumentSpan, Span, SpanSet
-from slice_os.documents import Document
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, answering
-from slice_os.fusion import BM25_WEIGHT, weighted
-from slice_os.hit_builder import HitBuilder
-from slice_os.mining import make_query
-from slice_os.query import Phrases, Query
-from slice_os.search_options import SENTENCE, SPAN
+from slice_os.query.fusion import BM25_WEIGHT, weighted
+from slice_os.query.options import SENTENCE, SPAN
+from slice_os.query.query import Phrases, Query
+from slice_os.search.hit_builder import HitBuilder
+from slice_os.search.run import make_query
+from slice_os.stores.candidates import StoredPassage
+from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 
 BM25 = "bm25"
@@ -91,7 +91,7 @@ class TaskScores:
 
         Args:
             system: its name.
-            weight: of BM25, if the system fuses; see `slice_os.fusion.weighted`.
+            weight: of BM25, if the system fuses; see `slice_os.query.fusion.weighted`.
         """
         if system == BM25:
             return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)

@@ -23,7 +23,7 @@ from slice_os.evaluation.span_retrieval.ranking import (
     RankingTask,
     SpanIndex,
 )
-from slice_os.fusion import BM25_WEIGHT, weighted
+from slice_os.query.fusion import BM25_WEIGHT, weighted
 
 PRIMARY_CUTOFF = 10
 SPAN_SYSTEMS = (DENSE, HYBRID)

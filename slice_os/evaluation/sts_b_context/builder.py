@@ -11,8 +11,8 @@ from slice_os.errors import InputError
 from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
 from slice_os.evaluation.sts_b_context.rows import ContextRow, bare, find_verbatim
-from slice_os.sentences import sentence_ends
-from slice_os.words import find_words
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
 
 MAX_WORDS = 60
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -10,7 +10,7 @@ from math import log
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 K1 = 1.5
 B = 0.75

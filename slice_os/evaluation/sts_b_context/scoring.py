@@ -16,7 +16,7 @@ from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.evaluation.stats import Numbers
 from slice_os.evaluation.sts_b_context.okapi import Okapi
 from slice_os.evaluation.sts_b_context.rows import ContextRow
-from slice_os.words import find_words
+from slice_os.text.words import find_words
 
 FULL, FORWARD, SINGLE = SETTINGS = ("full-context", "ngram-forward", "single-pass")
 PASSAGES_AT_ONCE = 64

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.calibration import Calibration
 from slice_os.datasets.files import DataFile
+from slice_os.encoder.calibration import Calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet

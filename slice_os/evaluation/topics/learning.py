@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.evaluation.topics.measures import Flags
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn

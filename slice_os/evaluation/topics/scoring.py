@@ -9,9 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.calibration import Calibration
+from slice_os.encoder.calibration import Calibration
 from slice_os.evaluation.topics.measures import Flags, Scored
 from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.text.words import find_words
 from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.scores import (
     NORMALISED,
@@ -22,7 +23,6 @@ from slice_os.topics.utterances.scores import (
     soft_best,
     uncountered,
 )
-from slice_os.words import find_words
 
 Value: TypeAlias = Callable[[BestSpans, Sequence[Topic], Calibration | None], FloatArray]
 """What documents are worth to phrases, or to topics."""

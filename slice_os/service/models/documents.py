@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
-from slice_os.documents import ENGLISH, Document, Scalar, Segment
 from slice_os.service.models.base import WHOLE, Body, StoreName
 from slice_os.service.settings import MOST_TEXTS
-from slice_os.stores.base import DocumentEntry
+from slice_os.stores.protocol import DocumentEntry
+from slice_os.text.documents import ENGLISH, Document, Scalar, Segment
 
 
 class SegmentBody(Body):

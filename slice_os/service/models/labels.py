@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from slice_os.results import Context
+from slice_os.hits.hit import Context
 from slice_os.service.models.base import WHOLE, Body
 from slice_os.service.models.topics import Filled, Name
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
-from slice_os.results import Hit
-from slice_os.rows.fields import type_hints
-from slice_os.search_options import MAX_CANDIDATES, NUM_CANDIDATES
+from slice_os.hits.hit import Hit
+from slice_os.query.options import MAX_CANDIDATES, NUM_CANDIDATES
 from slice_os.service.models.base import WHOLE, Body, Filters, PhraseList, StoreName, Text
 from slice_os.service.models.documents import DocumentAnswer, DocumentBody
 from slice_os.service.settings import MOST_HITS, MOST_PHRASES, MOST_TEXTS
+from slice_os.tables.fields import type_hints
 
 Cosine = Annotated[float, Field(ge=-1, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from slice_os.stores.base import FieldValue
+from slice_os.stores.protocol import FieldValue
 
 
 class StoreEntry(BaseModel):

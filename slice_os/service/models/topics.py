@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
-from slice_os.rows.fields import type_hints
 from slice_os.service.models.base import WHOLE, Body, Filters, StoreName
 from slice_os.service.models.search import Cosine, HitAnswer, Probability, Unit
 from slice_os.service.settings import LONGEST_PHRASE
+from slice_os.tables.fields import type_hints
 from slice_os.topics.topic import Learned, Topic
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"

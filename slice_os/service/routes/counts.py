@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.counts import AllCountsAnswer, CountsAnswer
 from slice_os.service.routes.topics import TopicName

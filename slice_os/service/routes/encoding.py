@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.encoding import EncodeAnswer, EncodeRequest, TextBody
 from slice_os.service.services import Services, Shared

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from slice_os.hit_files import write_hits
-from slice_os.results import Hit
+from slice_os.hits.files import write_hits
+from slice_os.hits.hit import Hit
 from slice_os.service.models.base import Body
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS

@@ -8,7 +8,7 @@ from itertools import islice
 
 from fastapi import APIRouter, Request
 
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.service.criteria import mined
 from slice_os.service.json_answers import JsonLines, json_line
 from slice_os.service.models.search import PhraseMining, TopicMining

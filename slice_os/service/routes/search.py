@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from slice_os.scanning import scan as scan_documents
+from slice_os.search.scan import scan as scan_documents
 from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.documents import documents_of
 from slice_os.service.models.search import HitsAnswer, ScanRequest, SearchAnswer, SearchRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from slice_os.results import Hit
+from slice_os.hits.hit import Hit
 from slice_os.service.criteria import named_topics
 from slice_os.service.encoding import SharedEncoder
 from slice_os.service.json_answers import JsonAnswer

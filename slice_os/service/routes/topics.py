@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path
 
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.service.json_answers import JsonAnswer
 from slice_os.service.models.topics import (

@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
-from slice_os.model import ModelCard
 
 DATABASE = "store.sqlite"
 

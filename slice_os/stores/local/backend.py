@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.base import Store
 from slice_os.stores.local.files import exists
 from slice_os.stores.local.store import LocalStore
+from slice_os.stores.protocol import Store
 
 
 class LocalBackend(Backend):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from slice_os.stores.base import DocumentEntry, SourceEntry
+from slice_os.stores.protocol import DocumentEntry, SourceEntry
 
 PAGE = 10_000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from slice_os.documents import Metadata, field_text
-from slice_os.places import PLACES
+from slice_os.text.documents import Metadata, field_text
+from slice_os.text.passage_fields import PLACES
 
 
 def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:

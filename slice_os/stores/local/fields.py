@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from slice_os.comparing import parse_number
-from slice_os.filters import Condition, unknown_field
-from slice_os.stores.base import FieldValue
+from slice_os.query.filter_values import parse_number
+from slice_os.query.filters import Condition, unknown_field
+from slice_os.stores.protocol import FieldValue
 
 # Values that are looked at to tell a field of numbers from one of texts.
 _SAMPLE = 1_000

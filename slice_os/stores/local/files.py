@@ -14,8 +14,8 @@ from pathlib import Path
 import orjson
 from xxhash import xxh3_64_hexdigest
 
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
-from slice_os.model import ModelCard
 from slice_os.stores.local.arrays import DATABASE
 
 SCHEMA_VERSION = 3

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.query import Query
-from slice_os.spans import SpanLayout, best_by_word, inverse_norms, word_sums
+from slice_os.query.query import Query
+from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.products import PhraseProducts
 from slice_os.stores.local.table import PassageTable, rows_of

@@ -12,10 +12,10 @@ import numpy as np
 import orjson
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.passages import EncodedPassage
-from slice_os.quantisation import dequantise
-from slice_os.query import Query, Where
+from slice_os.query.query import Query, Where
+from slice_os.spans.passages import EncodedPassage
+from slice_os.spans.quantisation import dequantise
+from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import (
     CheckedPassages,
@@ -23,8 +23,8 @@ from slice_os.stores.local.checksums import (
     damaged_rows,
     stored_rows,
 )
+from slice_os.stores.local.field_values import admitted_rows
 from slice_os.stores.local.files import StoreState, damage, errors_explained
-from slice_os.stores.local.labels import admitted_rows
 from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.table import PassageTable
 from slice_os.stores.local.terms import TermCounts, terms

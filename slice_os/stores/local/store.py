@@ -15,13 +15,10 @@ import numpy as np
 import orjson
 from filelock import FileLock, Timeout
 
-from slice_os.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.documents import Metadata
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
-from slice_os.model import ModelCard
-from slice_os.parts import WHOLE, Part
-from slice_os.query import Query
-from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, StoredDocument, StoreInfo
+from slice_os.query.query import Query
+from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local import catalogue, fields
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
@@ -45,6 +42,15 @@ from slice_os.stores.local.snapshot import Snapshot
 from slice_os.stores.local.table import PassageTable, read_table
 from slice_os.stores.local.upgrade import upgrade
 from slice_os.stores.local.writer import LocalWriter
+from slice_os.stores.protocol import (
+    DocumentEntry,
+    FieldValue,
+    SourceEntry,
+    StoredDocument,
+    StoreInfo,
+)
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import Metadata
 
 SCAN_PASSAGES = 512
 

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from slice_os.documents import Document
 from slice_os.errors import StoreError
-from slice_os.passages import DocumentPart, EncodedPassage, joined
-from slice_os.quantisation import dequantise, quantise
-from slice_os.spans import span_norms
-from slice_os.stores.base import Rejection
+from slice_os.spans.cosines import span_norms
+from slice_os.spans.passages import DocumentPart, EncodedPassage, joined
+from slice_os.spans.quantisation import dequantise, quantise
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import checked_row, data_checksum, seal
 from slice_os.stores.local.derived import add_labels, add_terms
@@ -32,6 +30,8 @@ from slice_os.stores.local.files import (
     read_state,
 )
 from slice_os.stores.local.terms import terms
+from slice_os.stores.protocol import Rejection
+from slice_os.text.documents import Document
 
 COMMIT_SECONDS = 2.0
 LOOK_SECONDS = 0.25

@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import ScoredCandidates
-from slice_os.page import Page, PageRequest
-from slice_os.query import Query
-from slice_os.stores.opensearch.drivers import AsyncDriver
-from slice_os.stores.opensearch.flows import SearchFlows, resolve
-from slice_os.stores.opensearch.handle import no_index
-from slice_os.stores.opensearch.indices import Index
-from slice_os.stores.opensearch.server_flows import ServerFlows
+from slice_os.query.query import Query
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.opensearch.schema.indices import Index
+from slice_os.stores.opensearch.search.drivers import AsyncDriver
+from slice_os.stores.opensearch.search.flows import SearchFlows, resolve
+from slice_os.stores.opensearch.search.server_flows import ServerFlows
+from slice_os.stores.opensearch.server.handle import no_index
+from slice_os.stores.result_page import Page, PageRequest
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch

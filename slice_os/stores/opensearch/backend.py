@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.base import Store
-from slice_os.stores.opensearch.connection import parse_location
-from slice_os.stores.opensearch.first_index import create_first
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.lookup import find_index
-from slice_os.stores.opensearch.settings import IndexOptions
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.search.lookup import find_index
+from slice_os.stores.opensearch.server.connection import parse_location
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
+from slice_os.stores.opensearch.versions.first_index import create_first
+from slice_os.stores.protocol import Store
 
 
 class OpenSearchBackend(Backend):

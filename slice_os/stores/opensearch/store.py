@@ -9,31 +9,37 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from slice_os.arrays import FloatArray
-from slice_os.candidates import ScoredCandidates
-from slice_os.documents import Metadata
-from slice_os.encoder import SpanEncoder
-from slice_os.model import ModelCard
-from slice_os.page import Page, PageRequest
-from slice_os.parts import WHOLE, Part
-from slice_os.passages import DEFAULT_MAX_PIECES
-from slice_os.places import PLACES
-from slice_os.query import Query
-from slice_os.stores.base import DocumentEntry, FieldValue, SourceEntry, StoredDocument, StoreInfo
-from slice_os.stores.opensearch import catalogue, fields, hybrid
-from slice_os.stores.opensearch.completeness import complete
-from slice_os.stores.opensearch.drivers import Driver
-from slice_os.stores.opensearch.first_index import create_first
-from slice_os.stores.opensearch.flows import SearchFlows
-from slice_os.stores.opensearch.handle import IndexHandle
-from slice_os.stores.opensearch.lookup import find_records, require_index
-from slice_os.stores.opensearch.paging import pages
-from slice_os.stores.opensearch.records import document_key, source_key
-from slice_os.stores.opensearch.retry import retrying
-from slice_os.stores.opensearch.scripting import ScriptEngine
-from slice_os.stores.opensearch.search_bodies import ALL_SHARDS
-from slice_os.stores.opensearch.server_flows import ServerFlows
-from slice_os.stores.opensearch.settings import IndexOptions
-from slice_os.stores.opensearch.writer import OpenSearchWriter, writing
+from slice_os.encoder.model_folder import ModelCard
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.query.query import Query
+from slice_os.spans.passages import DEFAULT_MAX_PIECES
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
+from slice_os.stores.opensearch.schema.records import document_key, source_key
+from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.search import catalogue, fields, hybrid
+from slice_os.stores.opensearch.search.drivers import Driver
+from slice_os.stores.opensearch.search.flows import SearchFlows
+from slice_os.stores.opensearch.search.lookup import find_records, require_index
+from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS
+from slice_os.stores.opensearch.search.server_flows import ServerFlows
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import retrying
+from slice_os.stores.opensearch.versions.first_index import create_first
+from slice_os.stores.protocol import (
+    DocumentEntry,
+    FieldValue,
+    SourceEntry,
+    StoredDocument,
+    StoreInfo,
+)
+from slice_os.stores.result_page import Page, PageRequest
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import Metadata
+from slice_os.text.passage_fields import PLACES
 
 WALK_RECORDS = 1_000
 

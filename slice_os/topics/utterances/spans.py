@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray, IntArray
+from slice_os.encoder.alignment import AlignedText
 
 MAX_WORDS = 20
 # Sums over longer stretches would need more memory, and lose digits.

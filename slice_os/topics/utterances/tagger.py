@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from slice_os.alignment import AlignedText
 from slice_os.arrays import FloatArray
-from slice_os.encoder import PieceRange, SpanEncoder
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import InputError
-from slice_os.search_options import UTTERANCE_THRESHOLD
+from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.threads import one_blas_thread
 from slice_os.topics.run import check_topics, wordings
 from slice_os.topics.topic import Topic

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
+from slice_os.text.words import find_words
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement, made_statements
 from slice_os.training.contrasts.rows import ContrastRow
@@ -22,10 +23,9 @@ from slice_os.training.contrasts.sources import (
     snli_statements,
     tatoeba_pairs,
 )
-from slice_os.training.data.placement import place
-from slice_os.training.data.wordnet import read_synsets
+from slice_os.training.examples.placement import place
+from slice_os.training.examples.wordnet import read_synsets
 from slice_os.training.records import Passage
-from slice_os.words import find_words
 
 HASHES = "evaluation-sentence-hashes.txt.gz"
 # Of every hundred rows. Frames give what pairs of real sentences lack: few words in common.

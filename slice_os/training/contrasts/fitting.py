@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import Float64Array, FloatArray
-from slice_os.calibration import softened
-from slice_os.encoder import SpanEncoder
+from slice_os.encoder.calibration import softened
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import MissingExtraError
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from slice_os.datasets.files import DataSource
-from slice_os.sentences import sentence_ends
+from slice_os.text.sentences import sentence_ends
 from slice_os.training.contrasts.frames import Statement
 
 TATOEBA = DataSource("pairs of English sentences, separated by a tab", "https://tatoeba.org")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
+from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
 from slice_os.training.checks import at_least, positive
 from slice_os.training.encoding import Student
@@ -14,7 +15,6 @@ from slice_os.training.objectives.ranking import contrast, cosent
 from slice_os.training.records import Passage, Sense, Substitution
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
-from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
+from slice_os.text.words import touched_words
 from slice_os.training.checks import at_least, not_negative
 from slice_os.training.encoding import Student
 from slice_os.training.records import Pair, Passage
 from slice_os.training.sampling import phrase, sample_span
 from slice_os.training.spans import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
-from slice_os.words import touched_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from slice_os.alignment import AlignedText
+from slice_os.encoder.alignment import AlignedText
 from slice_os.training.encoding import Student
 from slice_os.training.objectives.base import Objective
 from slice_os.training.records import Record

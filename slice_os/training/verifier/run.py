@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from slice_os.alignment import Aligner
+from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
-from slice_os.hugging_face import load_encoder
 from slice_os.training.backend import torch
 from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.calibration import Calibration
-from slice_os.encoder import PieceRange, SpanEncoder
-from slice_os.passages import word_vectors
+from slice_os.encoder.calibration import Calibration
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
+from slice_os.spans.passages import word_vectors
+from slice_os.text.words import find_words, touched_words
 from slice_os.verifier.claims import Claim
-from slice_os.words import find_words, touched_words
 
 _BORDER = re.compile(r"[.;:!?\n,]")
 _WORDS_BEFORE = 5

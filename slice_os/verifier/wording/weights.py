@@ -10,8 +10,8 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.arrays import Float64Array, FloatArray
+from slice_os.encoder.model_folder import check_size, read_json
 from slice_os.errors import ModelError
-from slice_os.model import check_size, read_json
 from slice_os.verifier.wording.comparison import FEATURES, SIMILARITIES
 
 WEIGHTS = Path(__file__).with_name("weights.json")

@@ -1,0 +1,187 @@
+"""Shared by all readers: options, bad records, and text made of turns."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import IO
+
+from slice_os.errors import InputError
+from slice_os.text.documents import ENGLISH, Metadata, Segment, check_language
+
+LONGEST_FILE = 1 << 28
+"""Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
+
+_LONGEST_RECORD = 10_000
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Which fields of a JSON line or columns of a table are read, and in which encoding.
+
+    Attributes:
+        id_field: the document's id; a record without it gets the id ``NAME#LINE``.
+        text_field: the document's text.
+        metadata_fields: the fields to keep as metadata; None keeps every other scalar field.
+        group_by: the records with one value of this field are the turns of one document, which
+            has the value as its id; None makes every record a document.
+        speaker_field: with ``group_by``, who says the turn.
+        time_field: with ``group_by``, when the turn begins: seconds, ``HH:MM:SS`` or a date
+            and time.
+        order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
+        encoding: of text files; None detects it.
+        delimiter: between the cells of a CSV file; None detects it.
+        language: of the texts, by which they are cut into sentences.
+    """
+
+    id_field: str = "id"
+    text_field: str = "text"
+    metadata_fields: tuple[str, ...] | None = None
+    group_by: str | None = None
+    speaker_field: str | None = None
+    time_field: str | None = None
+    order_by: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    language: str = ENGLISH
+
+    def __post_init__(self) -> None:
+        check_language(self.language)
+        if self.encoding is not None:
+            _check_encoding(self.encoding)
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InputError(f"delimiter {self.delimiter!r}: give one character")
+        needless = [
+            name
+            for name in ("speaker_field", "time_field", "order_by")
+            if getattr(self, name) is not None and self.group_by is None
+        ]
+        if needless:
+            raise InputError(f"{needless[0]}: only with group_by, the field that turns share")
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    r"""A part of a source that could not be used.
+
+    Attributes:
+        source: name of the source.
+        line: first line of the record, counted from 1; None for the whole source.
+        reason: what is wrong, in one line.
+        record: the text of the record, undecodable bytes as ``\xff``, shortened to 10,000
+            characters.
+    """
+
+    source: str
+    line: int | None
+    reason: str
+    record: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile(BadRecord):
+    """A file in an archive that no reader knows.
+
+    Attributes:
+        extension: of its name, in lower case with the dot.
+        archive: name of the archive.
+    """
+
+    extension: str = ""
+    archive: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What it is, to count skipped files, such as ``.png in docs.zip``."""
+        return f"{self.extension or 'without extension'} in {PurePosixPath(self.archive).name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PackedFile:
+    """A file in an archive, or an archive that is a document of another format.
+
+    Attributes:
+        source: its name for documents and bad records: the archive's, then its own.
+        path: whose extension tells its format.
+        stream: its bytes, as long as the reader of the archive waits.
+        format: name of its reader; None to go by its first bytes and extension.
+    """
+
+    source: str
+    path: str
+    stream: IO[bytes]
+    format: str | None = None
+
+
+def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> BadRecord:
+    """A bad record with the raw text made printable and shortened."""
+    record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
+    if len(record) > _LONGEST_RECORD:
+        record = f"{record[:_LONGEST_RECORD]}… ({len(record):,} characters in all)"
+    # Libraries' own words may be of several lines.
+    return BadRecord(source, line, " ".join(reason.split()), record)
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Why bytes are not UTF-8, with the position of the first bad one, counted from 0."""
+    byte = error.object[error.start]
+    return (
+        f"not valid UTF-8: byte 0x{byte:02x} at byte {error.start}; "
+        "convert it to UTF-8, or choose --encoding"
+    )
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text is only white space, a leading byte order mark aside."""
+    return not text.removeprefix(_BOM).strip()
+
+
+def read_whole(stream: IO[bytes]) -> bytes:
+    """The bytes of a file, with bounded memory.
+
+    Raises:
+        InputError: if there are more than `LONGEST_FILE`.
+    """
+    raw = stream.read(LONGEST_FILE + 1)
+    if len(raw) > LONGEST_FILE:
+        raise InputError(f"more than {LONGEST_FILE >> 20} MiB in one document; split it")
+    return raw
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker says without a break, or a page or section; times in seconds."""
+
+    text: str
+    speaker: str | None = None
+    start_time: float | None = None
+    end_time: float | None = None
+    fields: Metadata = field(default_factory=dict)
+
+
+def join_turns(turns: Iterable[Turn]) -> tuple[str, tuple[Segment, ...]]:
+    """The text and segments of the turns that are not blank, each on its own line."""
+    texts: list[str] = []
+    segments: list[Segment] = []
+    start = 0
+    for turn in turns:
+        if is_blank(turn.text):
+            continue
+        end = start + len(turn.text)
+        times = turn.start_time, turn.end_time
+        segments.append(Segment(start, end, turn.speaker, *times, turn.fields))
+        texts.append(turn.text)
+        start = end + 1
+    return "\n".join(texts), tuple(segments)
+
+
+def _check_encoding(name: str) -> None:
+    try:
+        text_codec = codecs.lookup(name)._is_text_encoding
+    except LookupError:
+        text_codec = False
+    if not text_codec:
+        raise InputError(f"no encoding {name!r}; there are utf-8, utf-16, cp1252, latin-1 and more")

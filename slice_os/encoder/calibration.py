@@ -1,0 +1,201 @@
+"""Calibration: from the cosine of a hit to the probability that it says the phrase.
+
+A logistic map (Platt 1999) of the square of the cosine's inverse hyperbolic tangent (Fisher's z),
+adjusted by the numbers of words: a long phrase is matched by chance less often, and a span much
+longer or shorter than the phrase is less often right at the same cosine. For phrases and spans of
+given lengths it never decreases with the cosine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from slice_os.arrays import Float64Array
+from slice_os.encoder.model_folder import CALIBRATION_FILE, check_size
+from slice_os.errors import InputError, MissingExtraError, ModelError
+
+# Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
+HIGHEST_COSINE = 0.9999
+FEW_LABELS = 10
+LARGEST_WEIGHT = 1e9
+_CHECKSUM = "checksum"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The weights of the log-odds that a hit is right.
+
+    Attributes:
+        encoder_id: the encoder whose cosines it takes.
+        intercept: constant.
+        closeness: weight of artanh(cosine)², which is 0 for negative cosines; 0 or more.
+        phrase_words: weight of ln(words of the phrase).
+        word_ratio: weight of |ln(words of the span / words of the phrase)|.
+        hits: number of labelled hits that it was fitted to.
+        right: how many of them were right.
+        provenance: what the hits were, for people.
+    """
+
+    encoder_id: str
+    intercept: float
+    closeness: float
+    phrase_words: float
+    word_ratio: float
+    hits: int
+    right: int
+    provenance: str
+
+    def probabilities(
+        self, cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
+    ) -> Float64Array:
+        """The probability that each hit is right.
+
+        Args:
+            cosines: ``(n,)``, each of a phrase and a span.
+            phrase_words: ``(n,)`` or one number, 1 or more.
+            span_words: ``(n,)`` or one number, 1 or more.
+
+        Returns:
+            ``(n,)``, between 0 and 1.
+        """
+        weights = [self.intercept, self.closeness, self.phrase_words, self.word_ratio]
+        odds = _features(cosines, phrase_words, span_words) @ np.array(weights)
+        probabilities: Float64Array = 1 / (1 + np.exp(-odds))
+        return probabilities
+
+    def save(self, path: Path) -> None:
+        """Write the calibration as indented JSON, with its checksum."""
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        content = {**asdict(self), _CHECKSUM: _checksum(asdict(self))}
+        path.write_bytes(orjson.dumps(content, option=options))
+
+
+def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
+    """The calibration of a model folder; None if it has none.
+
+    Raises:
+        ModelError: if the file is not a calibration, changed since it was fitted, or belongs to
+            another encoder.
+    """
+    path = folder / CALIBRATION_FILE
+    if not path.is_file():
+        return None
+    check_size(path)
+    try:
+        raw: Any = orjson.loads(path.read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
+    checksum = raw.pop(_CHECKSUM, None) if isinstance(raw, dict) else None
+    kinds = get_type_hints(Calibration)
+    if not isinstance(raw, dict) or set(raw) != {field.name for field in fields(Calibration)}:
+        raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
+    for name, kind in kinds.items():
+        if not isinstance(raw[name], (int, float) if kind is float else kind):
+            raise ModelError(f"{path}: field {name!r} is {raw[name]!r:.50}, not {kind.__name__}")
+        if kind is not str and not abs(raw[name]) <= LARGEST_WEIGHT:
+            raise ModelError(f"{path}: field {name!r} is out of range; fit it again or delete it")
+    if raw["closeness"] < 0:
+        raise ModelError(f"{path}: field 'closeness' is negative; fit it again or delete it")
+    if raw["encoder_id"] != encoder_id:
+        raise ModelError(
+            f"{path}: belongs to encoder {raw['encoder_id']}, not {encoder_id}; "
+            "fit it again or delete it"
+        )
+    if checksum is not None and checksum != _checksum(raw):
+        raise ModelError(f"{path}: changed since it was fitted; fit it again or delete it")
+    return Calibration(**raw)
+
+
+def softened(right: npt.ArrayLike) -> Float64Array:
+    """Targets near 1 and 0 for labels, as in Platt (1999, section 2.2).
+
+    Hits that can be separated without error then do not lead to infinite weights.
+
+    Args:
+        right: ``(n,)``, whether each hit is right.
+
+    Raises:
+        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
+    """
+    labels = np.asarray(right, dtype=bool)
+    n_right = int(labels.sum())
+    n_wrong = len(labels) - n_right
+    if min(n_right, n_wrong) < FEW_LABELS:
+        raise InputError(
+            f"{n_right} right and {n_wrong} wrong hits are too few to calibrate on; "
+            f"label {FEW_LABELS} or more of each"
+        )
+    return np.where(labels, (n_right + 1) / (n_right + 2), 1 / (n_wrong + 2))
+
+
+def fit_calibration(
+    encoder_id: str,
+    cosines: npt.ArrayLike,
+    phrase_words: npt.ArrayLike,
+    span_words: npt.ArrayLike,
+    right: npt.ArrayLike,
+    provenance: str,
+) -> Calibration:
+    """Fit a calibration to labelled hits by maximum likelihood.
+
+    Labels are `softened`.
+
+    Args:
+        encoder_id: the encoder that the cosines come from.
+        cosines: ``(n,)``.
+        phrase_words: ``(n,)``.
+        span_words: ``(n,)``.
+        right: ``(n,)``, whether the hit says the phrase.
+        provenance: what was labelled, for people.
+
+    Raises:
+        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
+        MissingExtraError: without SciPy.
+    """
+    try:
+        from scipy.optimize import minimize
+    except ImportError:
+        raise MissingExtraError("fitting a calibration", "eval") from None
+    targets = softened(right)
+    features = _features(cosines, phrase_words, span_words)
+
+    def loss(weights: Float64Array) -> tuple[float, Float64Array]:
+        odds = features @ weights
+        gradient: Float64Array = features.T @ (1 / (1 + np.exp(-odds)) - targets) / len(odds)
+        return float(np.mean(np.logaddexp(0, odds) - targets * odds)), gradient
+
+    bounds = [(None, None), (0, None), (None, None), (None, None)]
+    best = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B").x
+    intercept, closeness, by_phrase, by_ratio = (round(float(weight), 6) for weight in best)
+    return Calibration(
+        encoder_id=encoder_id,
+        intercept=intercept,
+        closeness=closeness,
+        phrase_words=by_phrase,
+        word_ratio=by_ratio,
+        hits=len(targets),
+        right=int(np.asarray(right, dtype=bool).sum()),
+        provenance=provenance,
+    )
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(packed).hexdigest()[:16]
+
+
+def _features(
+    cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
+) -> Float64Array:
+    closeness = np.arctanh(np.clip(cosines, 0, HIGHEST_COSINE)) ** 2
+    phrase = np.log(np.asarray(phrase_words, dtype=np.float64))
+    ratio = np.abs(np.log(np.asarray(span_words, dtype=np.float64)) - phrase)
+    columns = np.broadcast_arrays(np.ones_like(closeness), closeness, phrase, ratio)
+    return np.stack(columns, axis=-1).astype(np.float64)

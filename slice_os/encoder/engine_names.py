@@ -1,0 +1,3 @@
+"""Names of the inference engines, the default first; `slice_os.encoder.engines` loads numpy."""
+
+ENGINES = ("onnxruntime",)

@@ -1,0 +1,145 @@
+"""Inference engines: the one place where a model file meets a runtime.
+
+An engine maps a padded batch of word-piece ids to token vectors. Several threads call it at
+once; each call is one forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.encoder.engine_names import ENGINES
+from slice_os.errors import EngineError, ModelError
+from slice_os.threads import usable_cores
+
+CPU = "CPUExecutionProvider"
+
+
+class Engine(Protocol):
+    """What the encoder needs from a runtime.
+
+    Attributes:
+        workers: how many forward passes to run in parallel.
+        batch_pieces: padded word pieces that one forward pass should hold.
+    """
+
+    workers: int
+    batch_pieces: int
+
+    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
+        """One forward pass.
+
+        Args:
+            ids: ``(batch, length)`` word-piece ids, padded on the right.
+            mask: ``(batch, length)`` 1 for a piece, 0 for padding.
+
+        Returns:
+            ``(batch, length, dimension)`` token vectors; ignore those of padding.
+        """
+        ...
+
+
+class OnnxRuntimeEngine:
+    """onnxruntime, on CPU or any execution provider that it has.
+
+    On CPU each forward pass takes one window on one thread, and as many run in parallel as there
+    are threads. That needs no padding, is faster than padded batches, and makes the vectors of a
+    dynamically quantised model independent of what else is encoded.
+
+    Args:
+        model_file: an ONNX file that ``slice-os export`` made.
+        providers: execution providers, first choice first, with or without the suffix
+            ``ExecutionProvider``; CPU if None.
+        threads: CPU threads to use; all usable cores if None.
+
+    Raises:
+        EngineError: if the first provider does not exist or does not load.
+        ModelError: if the file is not an ONNX model.
+    """
+
+    def __init__(
+        self,
+        model_file: Path,
+        providers: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        import onnxruntime
+
+        wanted = [_provider_name(name, onnxruntime) for name in providers or [CPU]]
+        on_cpu = wanted[0] == CPU
+        threads = threads or usable_cores()
+        self.workers = threads if on_cpu else 1
+        self.batch_pieces = 1 if on_cpu else 16_384
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1 if on_cpu else threads
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(model_file), sess_options=options, providers=wanted
+            )
+        except Exception as error:  # the library raises many kinds
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{model_file}: onnxruntime cannot load it ({reason})") from None
+        loaded = self._session.get_providers()
+        if loaded[0] != wanted[0]:
+            raise EngineError(
+                f"provider {wanted[0]} did not load (onnxruntime fell back to {loaded[0]}); "
+                "check its driver and libraries, or use CPU"
+            )
+        self._file = model_file
+        self._inputs = {put.name for put in self._session.get_inputs()}
+        self._output = self._session.get_outputs()[0].name
+
+    def run(self, ids: IntArray, mask: IntArray, types: IntArray | None = None) -> FloatArray:
+        """One forward pass; see `Engine.run`.
+
+        Args:
+            ids: ``(batch, length)``.
+            mask: ``(batch, length)``.
+            types: ``(batch, length)`` token types, for models that read them; 0 if None.
+
+        Raises:
+            ModelError: if the model cannot read the ids.
+        """
+        feeds = {"input_ids": ids, "attention_mask": mask}
+        if "token_type_ids" in self._inputs:
+            feeds["token_type_ids"] = np.zeros_like(ids) if types is None else types
+        try:
+            (vectors,) = self._session.run([self._output], feeds)
+        except Exception as error:  # the library raises many kinds
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"{self._file}: onnxruntime cannot run it ({reason})") from None
+        return np.asarray(vectors, dtype=np.float32)
+
+
+def open_engine(
+    name: str,
+    model_file: Path,
+    providers: Sequence[str] | None = None,
+    threads: int | None = None,
+) -> Engine:
+    """Open a model file with the engine of that name.
+
+    Raises:
+        EngineError: if there is no such engine.
+    """
+    if name == "onnxruntime":
+        return OnnxRuntimeEngine(model_file, providers, threads)
+    raise EngineError(f"no engine {name!r}; choose from {', '.join(ENGINES)}")
+
+
+def _provider_name(name: str, onnxruntime: Any) -> str:
+    available: list[str] = onnxruntime.get_available_providers()
+    for candidate in available:
+        if candidate.lower().removesuffix("executionprovider") == name.lower().removesuffix(
+            "executionprovider"
+        ):
+            return candidate
+    have = ", ".join(provider.removesuffix("ExecutionProvider") for provider in available)
+    hint = "; for CUDA: pip install 'slice-os[gpu]'" if "cuda" in name.lower() else ""
+    raise EngineError(f"no execution provider {name!r} in this onnxruntime (it has {have}){hint}")

@@ -1,0 +1,297 @@
+"""Model folders: ``model.onnx``, ``tokenizer.json`` and the card that describes them."""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from math import isfinite
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import orjson
+
+from slice_os.errors import EncoderMismatchError, ModelError, StoreError
+
+CARD_FILE = "model.json"
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+PROJECTION_FILE = "projection.npy"
+CALIBRATION_FILE = "calibration.json"
+_FORMER_PROJECTION_FILE = "axes.npy"
+BUNDLED = Path(__file__).parents[1] / "models"
+DEFAULT_MODEL = "slice-mini"
+# The field of ``model.json`` with the hashes of files that token vectors do not depend on.
+HASHES = "hashes"
+_RENAMED = {"licence": "license"}
+_RANGES = {
+    "dimension": (1, 16_384),
+    "max_length": (8, 131_072),
+    "min_words": (1, 512),
+    "max_words": (1, 512),
+    "threshold": (-1, 1),
+}
+_LONGEST_TEXT = 10_000
+# The largest tokenizers of multilingual models have 35 MB.
+_LARGEST = {CARD_FILE: 1 << 20, TOKENIZER_FILE: 128 << 20, CALIBRATION_FILE: 1 << 20}
+# A key and its value, as ONNX files name those in which tensors are.
+_EXTERNAL = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """What an application needs to know about a model, as stored in ``model.json``.
+
+    Attributes:
+        encoder_id: hash of the bytes of the model, with the files that hold its tensors, and of
+            the tokenizer; one store never mixes vectors of encoders with different ids.
+        name: for people.
+        dimension: length of a token vector.
+        max_length: longest input in word pieces, special tokens included.
+        pooling: how a span's vector is made from its token vectors; always ``mean``.
+        min_words: shortest span to score, in words.
+        max_words: longest span to score, in words.
+        precision: ``fp32``, ``fp16`` or ``int8``.
+        license: SPDX expression of the weights.
+        provenance: where the weights come from and how the file was made.
+        threshold: the cosine from which a span counts as a hit by default.
+    """
+
+    encoder_id: str
+    name: str
+    dimension: int
+    max_length: int
+    pooling: str
+    min_words: int
+    max_words: int
+    precision: str
+    license: str
+    provenance: str
+    threshold: float
+
+    @classmethod
+    def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
+        """Make a card from its stored fields, also under their former names.
+
+        Raises:
+            ModelError: if a field is missing, unknown, of another type or out of range.
+        """
+        current = _current(stored)
+        expected = {field.name for field in fields(cls)}
+        if current.keys() != expected:
+            missing, unknown = sorted(expected - current.keys()), sorted(current.keys() - expected)
+            raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
+        for name, kind in get_type_hints(cls).items():
+            _check_value(name, current[name], kind)
+        if current["min_words"] > current["max_words"]:
+            raise ModelError("min_words is above max_words; export again")
+        if current["pooling"] != "mean":
+            raise ModelError(f"pooling {current['pooling']!r} is not supported; only 'mean' is")
+        return cls(**current)
+
+    def to_json(self) -> bytes:
+        """The card as indented JSON."""
+        return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+    def check_made(self, location: str | Path, encoder: ModelCard) -> None:
+        """Check that an encoder is the one of this card, which made the vectors of a store.
+
+        Raises:
+            EncoderMismatchError: if it is another one; the message names both.
+        """
+        if encoder.encoder_id != self.encoder_id:
+            raise EncoderMismatchError(
+                f"{location}: its vectors were made by {self.name} {self.precision} "
+                f"({self.encoder_id}), not by {encoder.name} {encoder.precision} "
+                f"({encoder.encoder_id}); use that model, or ingest into a new store"
+            )
+
+
+def content_id(folder: Path) -> str:
+    """The encoder id of a model folder: sha256 of its files, first 16 hex digits.
+
+    These are the model, the files beside it that hold its tensors, if any, and the tokenizer.
+
+    Raises:
+        ModelError: if the model names files in other folders.
+    """
+    digest = hashlib.sha256()
+    for name in (MODEL_FILE, TOKENIZER_FILE, *_external_files(folder)):
+        _update(digest, folder / name)
+    return digest.hexdigest()[:16]
+
+
+def seal(folder: Path) -> None:
+    """Note the hash of the projection in ``model.json``, as it is now."""
+    path = folder / CARD_FILE
+    card = orjson.loads(path.read_bytes())
+    card[HASHES] = _hashes(folder)
+    path.write_bytes(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def check_hashes(folder: Path) -> None:
+    """Check that the projection is the one that ``model.json`` names, if it does.
+
+    Raises:
+        ModelError: if it is another, or missing.
+    """
+    noted = read_json(folder / CARD_FILE).get(HASHES, {})
+    if not isinstance(noted, dict):
+        raise ModelError(f"{folder / CARD_FILE}: {HASHES} is {noted!r:.50}, not an object")
+    found = _hashes(folder)
+    for name, digest in noted.items():
+        if found.get(name) != digest:
+            raise ModelError(
+                f"{folder / name}: is not the file that {CARD_FILE} was made with; export the "
+                "model again"
+            )
+
+
+def projection_file(folder: Path) -> Path | None:
+    """The file of a folder's projection, also under its former name; None if there is none."""
+    paths = (folder / PROJECTION_FILE, folder / _FORMER_PROJECTION_FILE)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def model_folder(model: str | Path | None = None) -> Path:
+    """The folder of a model: a path, the name of a bundled model, or None for the default one.
+
+    Raises:
+        ModelError: if there is no model of that name or path.
+    """
+    if model is None:
+        return BUNDLED / DEFAULT_MODEL
+    for folder in (Path(model), BUNDLED / str(model)):
+        if (folder / CARD_FILE).is_file():
+            return folder
+    bundled = ", ".join(path.name for path in _bundled())
+    raise ModelError(
+        f"no model at {str(model)!r}: give a folder with {CARD_FILE} "
+        f"(made by `slice-os export MODEL OUT`) or a bundled name ({bundled})"
+    )
+
+
+def read_card(folder: Path) -> ModelCard:
+    """Read and check ``model.json``.
+
+    Raises:
+        ModelError: if a file is missing, a field is unknown, missing, of the wrong type or out of
+            range, or pooling is not ``mean``.
+    """
+    path = folder / CARD_FILE
+    raw = read_json(path)
+    raw.pop(HASHES, None)
+    try:
+        card = ModelCard.from_fields(raw)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        check_size(folder / name)
+    return card
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file of a model folder that is missing, or too large to be what its name says.
+
+    Raises:
+        ModelError: naming it.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: not found; export the model again")
+    limit = _LARGEST.get(path.name)
+    if limit is not None and path.stat().st_size > limit:
+        raise ModelError(f"{path}: larger than {limit >> 20} MB; export the model again")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file of a model folder.
+
+    Raises:
+        ModelError: if the file is missing, too large, or holds something else.
+    """
+    if not path.is_file():
+        raise ModelError(f"{path}: not found; is {path.parent} a model folder?")
+    check_size(path)
+    try:
+        raw: Any = orjson.loads(path.read_bytes())
+    except (orjson.JSONDecodeError, OSError) as error:
+        raise ModelError(f"{path}: not valid JSON ({error})") from None
+    if not isinstance(raw, dict):
+        raise ModelError(f"{path}: not an object; export the model again")
+    return raw
+
+
+def _check_value(name: str, value: Any, kind: type) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
+        raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")
+    if isinstance(value, str):
+        if len(value) > _LONGEST_TEXT:
+            raise ModelError(f"field {name!r} has more than {_LONGEST_TEXT:,} characters")
+        return
+    low, high = _RANGES[name]
+    if not (isfinite(value) and low <= value <= high):
+        raise ModelError(f"field {name!r} is {value}, not between {low} and {high:,}")
+
+
+def _external_files(folder: Path) -> Iterator[str]:
+    """Names of the files beside a model in which its tensors are, sorted."""
+    path = folder / MODEL_FILE
+    names = set()
+    with path.open("rb") as stream:
+        if not path.stat().st_size:
+            return
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            for found in _EXTERNAL.finditer(content):
+                raw = content[found.end() : found.end() + found[1][0]]
+                names.add(raw.decode("utf-8", "replace"))
+    for name in sorted(names):
+        file = folder / name
+        if Path(name).name != name or not file.is_file() or file.is_symlink():
+            raise ModelError(
+                f"{path}: its tensors are in {name!r}, which is no file beside it; export again"
+            )
+        yield name
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    found = {}
+    for name in (PROJECTION_FILE, _FORMER_PROJECTION_FILE):
+        if (folder / name).is_file():
+            digest = hashlib.sha256()
+            _update(digest, folder / name)
+            found[name] = digest.hexdigest()
+    return found
+
+
+def _update(digest: Any, path: Path) -> None:
+    with path.open("rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(block)
+
+
+def _current(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored fields of a card under their current names."""
+    return {_RENAMED.get(name, name): value for name, value in stored.items()}
+
+
+def bundled_model(card: ModelCard, location: str) -> Path:
+    """The folder of the bundled model that made a store.
+
+    Raises:
+        StoreError: if another model made it.
+    """
+    for folder in _bundled():
+        if read_card(folder).encoder_id == card.encoder_id:
+            return folder
+    raise StoreError(
+        f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
+        "name its folder as the model"
+    )
+
+
+def _bundled() -> list[Path]:
+    """The folders of the bundled encoders."""
+    return sorted(path.parent for path in BUNDLED.glob(f"*/{CARD_FILE}"))

@@ -1,0 +1,66 @@
+"""Projections: orthonormal directions along which vectors can be shortened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import projection_file
+from slice_os.errors import ModelError
+
+# A projection is stored as float16.
+_ORTHONORMAL = 1e-3
+
+
+def principal_projection(vectors: npt.NDArray[np.float64]) -> FloatArray:
+    """The principal directions of some vectors, by falling spread.
+
+    Rotating by all of them changes no cosine; the first rows keep as much of the cosines as that
+    many numbers can. The vectors are not centred, since cosines are not.
+
+    Args:
+        vectors: ``(n, dimension)`` unit vectors.
+
+    Returns:
+        ``(dimension, dimension)``, one direction a row.
+    """
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    return np.ascontiguousarray(directions[:, ::-1].T, dtype=np.float32)
+
+
+def read_projection(folder: Path, dimension: int) -> FloatArray | None:
+    """The projection of a model folder; None if it has none.
+
+    Args:
+        folder: of the model.
+        dimension: of the model's vectors.
+
+    Returns:
+        ``(dimension, dimension)``, one direction a row.
+
+    Raises:
+        ModelError: if the file does not hold that many orthonormal rows.
+    """
+    path = projection_file(folder)
+    if path is None:
+        return None
+    try:
+        # Mapped, so that a header cannot make it larger than the file.
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+        square = stored.shape == (dimension, dimension) and stored.dtype.kind == "f"
+        projection = np.asarray(stored, dtype=np.float32) if square else None
+    except (OSError, ValueError, EOFError):
+        projection = None
+    if projection is None or not _is_orthonormal(projection):
+        raise ModelError(
+            f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
+        )
+    return projection
+
+
+def _is_orthonormal(projection: FloatArray) -> bool:
+    products = projection @ projection.T
+    return bool(np.abs(products - np.eye(len(projection))).max() < _ORTHONORMAL)

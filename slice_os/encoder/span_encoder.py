@@ -1,0 +1,274 @@
+"""The span encoder: texts in, token vectors out; their mean over any words is that phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.batches import plan_batches
+from slice_os.encoder.calibration import Calibration, read_calibration
+from slice_os.encoder.projection import read_projection
+from slice_os.encoder.token_model import TokenModel, load_model
+from slice_os.errors import InputError
+from slice_os.text.documents import check_text
+from slice_os.text.words import touched_words
+
+POOL_PIECES = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class PieceRange:
+    """Consecutive word pieces ``start:end`` of a text: what is encoded and returned at a time."""
+
+    aligned: AlignedText
+    start: int
+    end: int
+
+
+class SpanEncoder:
+    """Token vectors of texts and phrase vectors of queries, by one model.
+
+    Args:
+        model: a model folder, the name of a bundled model, None for the default one, or a
+            `TokenModel` that is already loaded; the other arguments are for loading.
+        engine: ``onnxruntime``, the only one.
+        providers: onnxruntime execution providers, first choice first; CPU if None.
+        threads: CPU threads; all usable cores if None.
+
+    Attributes:
+        card: describes the model.
+        folder: where the model's files are.
+
+    Raises:
+        ModelError: if the folder holds no model, or its files do not match its card.
+        EngineError: if the engine or provider does not load.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | TokenModel | None = None,
+        *,
+        engine: str = "onnxruntime",
+        providers: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(model, TokenModel):
+            model = load_model(model, engine=engine, providers=providers, threads=threads)
+        self._model = model
+        self.card = model.card
+        self.folder = model.folder
+
+    @cached_property
+    def projection(self) -> FloatArray | None:
+        """An orthonormal projection ``(dimension, dimension)``, one direction a row.
+
+        Its first rows keep most of the cosines of phrases with spans: training found them, or
+        they are the principal directions of span vectors. None if the model folder has none.
+
+        Raises:
+            ModelError: if the file holds something else.
+        """
+        return read_projection(self.folder, self.card.dimension)
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """The map from cosines to probabilities; None if the model folder has none.
+
+        Raises:
+            ModelError: if it belongs to another encoder.
+        """
+        return read_calibration(self.folder, self.card.encoder_id)
+
+    def align(self, text: str) -> AlignedText:
+        """Words and word pieces of a text; see `Aligner.align`."""
+        return self._model.aligner.align(text)
+
+    def encode_ranges(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
+        """Token vectors of piece ranges, in order, reading only a little ahead.
+
+        The vectors of a range depend on its text alone, never on other ranges. The next ranges
+        are encoded while the caller works on these.
+
+        Yields:
+            ``(end - start, dimension)`` float32 for each range.
+
+        Raises:
+            InputError: on anything but piece ranges.
+        """
+        executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
+        try:
+            ahead: Callable[[], list[FloatArray]] | None = None
+            # A device needs whole batches; a CPU encodes text by text.
+            least = max(POOL_PIECES, 2 * self._model.engine.batch_pieces)
+            for pool in _pools(ranges, least):
+                ready, ahead = ahead, self._start(pool, executor)
+                if ready is not None:
+                    yield from ready()
+            if ahead is not None:
+                yield from ahead()
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+    def encode_text(self, text: str) -> tuple[AlignedText, FloatArray]:
+        """Align a whole text; also returns its ``(n_pieces, dimension)`` token vectors."""
+        aligned = self.align(text)
+        (vectors,) = self.encode_ranges([PieceRange(aligned, 0, len(aligned.piece_ids))])
+        return aligned, vectors
+
+    def encode(self, texts: str | Sequence[str]) -> FloatArray:
+        """Unit vectors of texts, as sentence-transformers returns them.
+
+        Args:
+            texts: one text, or several. Each is read as a phrase; see `encode_phrases`.
+
+        Returns:
+            ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
+
+        Raises:
+            InputError: if a text has no word, or has a lone surrogate.
+        """
+        if isinstance(texts, str):
+            return self.encode_phrases([texts]).reshape(-1)
+        return self.encode_phrases(texts)
+
+    def encode_spans(self, text: str, spans: Iterable[tuple[int, int]]) -> FloatArray:
+        """Unit vectors of spans, each seen in its text: what searches compare phrases with.
+
+        The product with the vector of a phrase is the cosine that a hit of these words has, but
+        for the int8 in which stores keep vectors; see `similarity`.
+
+        Args:
+            text: any length.
+            spans: code points ``start, end`` of the text. Words that a span touches only in part
+                belong to it as a whole.
+
+        Returns:
+            ``(n_spans, dimension)`` float32.
+
+        Raises:
+            InputError: if a span goes beyond the text or has no word, or the text has a lone
+                surrogate.
+        """
+        aligned, vectors = self.encode_text(text)
+        ranges = [_pieces(aligned, start, end) for start, end in spans]
+        return self._units([vectors[first:last].mean(axis=0) for first, last in ranges])
+
+    @staticmethod
+    def similarity(one: FloatArray, other: FloatArray) -> FloatArray:
+        """Cosines of vectors with vectors, as sentence-transformers returns them.
+
+        Args:
+            one: ``(n, dimension)``, or ``(dimension,)``.
+            other: ``(m, dimension)``, or ``(dimension,)``.
+
+        Returns:
+            ``(n, m)`` float32; 0 for a vector that is zero.
+        """
+        return unit_rows(np.atleast_2d(one)) @ unit_rows(np.atleast_2d(other)).T
+
+    def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
+        """Unit vectors of phrases: the mean of the token vectors of each, normalised.
+
+        Returns:
+            ``(n_phrases, dimension)`` float32.
+
+        Raises:
+            InputError: if a phrase has no word, or has a lone surrogate.
+        """
+        if isinstance(phrases, str):
+            raise InputError(f"phrases {phrases!r}: give a list of strings")
+        for phrase in phrases:
+            check_text(phrase, where=f"phrase {phrase!r}")
+        aligned = [self.align(phrase) for phrase in phrases]
+        for phrase, text in zip(phrases, aligned, strict=True):
+            if not len(text.words):
+                raise InputError(f"the phrase {phrase!r} has no word to search for")
+        ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
+        means = [vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)]
+        return self._units(means)
+
+    def _units(self, means: Sequence[FloatArray]) -> FloatArray:
+        """``(n, dimension)`` unit vectors."""
+        return unit_rows(np.array(means, dtype=np.float32).reshape(-1, self.card.dimension))
+
+    def _start(
+        self, pool: list[PieceRange], executor: ThreadPoolExecutor
+    ) -> Callable[[], list[FloatArray]]:
+        """Start encoding a pool; the returned function waits for its vectors."""
+        results = [
+            np.empty((piece_range.end - piece_range.start, self.card.dimension), np.float32)
+            for piece_range in pool
+        ]
+        jobs = [
+            (index, piece_range.aligned, window)
+            for index, piece_range in enumerate(pool)
+            for window in self._model.windows(
+                piece_range.aligned, piece_range.start, piece_range.end
+            )
+        ]
+        lengths = [window.end - window.start for _, _, window in jobs]
+        batches = plan_batches(lengths, self._model.engine.batch_pieces)
+        n_prefix = len(self._model.aligner.prefix)
+
+        def run(batch: list[int]) -> None:
+            vectors, _ = self._model.run([jobs[job][1:] for job in batch])
+            for row, job in enumerate(batch):
+                index, _, window = jobs[job]
+                origin, offset = pool[index].start, n_prefix - window.start
+                results[index][window.keep_start - origin : window.keep_end - origin] = vectors[
+                    row, window.keep_start + offset : window.keep_end + offset
+                ]
+
+        futures = [executor.submit(run, batch) for batch in batches]
+
+        def wait() -> list[FloatArray]:
+            for future in futures:
+                future.result()
+            return results
+
+        return wait
+
+
+def unit_rows(matrix: FloatArray) -> FloatArray:
+    """Rows of length 1, float32; a row of zeros stays one."""
+    lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    units: FloatArray = (matrix / lengths).astype(np.float32)
+    return units
+
+
+def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:
+    """The first piece of the words that ``start:end`` touches, and one past the last."""
+    if not 0 <= start < end <= len(aligned.text):
+        raise InputError(
+            f"span {start}..{end}: give a start and a greater end within the text, which has "
+            f"{len(aligned.text)} characters"
+        )
+    first, last = touched_words(aligned.words, start, end)
+    if first == last:
+        raise InputError(f"span {start}..{end}: {aligned.text[start:end]!r:.50} has no word")
+    return int(aligned.words[first, 2]), int(aligned.words[last - 1, 3])
+
+
+def _pools(ranges: Iterable[PieceRange], least: int) -> Iterator[list[PieceRange]]:
+    pool: list[PieceRange] = []
+    pieces = 0
+    for piece_range in ranges:
+        if not isinstance(piece_range, PieceRange):
+            raise InputError(
+                f"encode_ranges takes piece ranges, not {type(piece_range).__name__}; use "
+                "encode_text for the token vectors of a text, or encode for the vectors of texts"
+            )
+        pool.append(piece_range)
+        pieces += piece_range.end - piece_range.start
+        if pieces >= least:
+            yield pool
+            pool, pieces = [], 0
+    if pool:
+        yield pool

@@ -1,0 +1,104 @@
+"""A model that is ready to run: its card, its tokenizer and an engine, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.encoder.alignment import AlignedText, Aligner, PieceWindow, plan_windows
+from slice_os.encoder.batches import pad
+from slice_os.encoder.engines import Engine, open_engine
+from slice_os.encoder.model_folder import (
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    ModelCard,
+    check_hashes,
+    content_id,
+    model_folder,
+    read_card,
+)
+from slice_os.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class TokenModel:
+    """The parts of an encoder: windows of word pieces go in, token vectors come out.
+
+    Attributes:
+        card: describes the model.
+        aligner: cuts texts with the model's own tokenizer.
+        engine: runs the model.
+        folder: where the model's files are; its projection and calibration are read from here.
+    """
+
+    card: ModelCard
+    aligner: Aligner
+    engine: Engine
+    folder: Path
+
+    @property
+    def capacity(self) -> int:
+        """Word pieces that fit into one window, not counting special tokens."""
+        return self.card.max_length - len(self.aligner.prefix) - len(self.aligner.suffix)
+
+    def windows(self, aligned: AlignedText, start: int, end: int) -> list[PieceWindow]:
+        """The windows that give the pieces ``start:end`` of a text; see `plan_windows`."""
+        return plan_windows(start, end, len(aligned.piece_ids), self.capacity, aligned.words[:, 2])
+
+    def run(self, batch: Sequence[tuple[AlignedText, PieceWindow]]) -> tuple[FloatArray, IntArray]:
+        """Run one forward pass over some windows of texts, with special tokens around each.
+
+        Returns:
+            Token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is 1
+            for a piece or special token, 0 for padding.
+
+        Raises:
+            ModelError: if the vectors are not as long as the card says.
+        """
+        prefix, suffix = self.aligner.prefix, self.aligner.suffix
+        rows = [
+            [*prefix, *aligned.piece_ids[window.start : window.end].tolist(), *suffix]
+            for aligned, window in batch
+        ]
+        ids, mask = pad(rows)
+        vectors = self.engine.run(ids, mask)
+        if vectors.shape != (*ids.shape, self.card.dimension):
+            raise ModelError(
+                f"{self.folder}: returns vectors of shape {vectors.shape}, not "
+                f"{(*ids.shape, self.card.dimension)}; export the model again"
+            )
+        return vectors, mask
+
+
+def load_model(
+    model: str | Path | None = None,
+    *,
+    engine: str = "onnxruntime",
+    providers: Sequence[str] | None = None,
+    threads: int | None = None,
+) -> TokenModel:
+    """Load a model folder.
+
+    Args:
+        model: a model folder, the name of a bundled model, or None for the default one.
+        engine: ``onnxruntime``, the only one.
+        providers: onnxruntime execution providers, first choice first; CPU if None.
+        threads: CPU threads; all usable cores if None.
+
+    Raises:
+        ModelError: if the folder holds no model, or its files do not match its card.
+        EngineError: if the engine or provider does not load.
+    """
+    folder = model_folder(model)
+    card = read_card(folder)
+    if content_id(folder) != card.encoder_id:
+        raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
+    check_hashes(folder)
+    aligner = Aligner(folder / TOKENIZER_FILE)
+    opened = open_engine(engine, folder / MODEL_FILE, providers, threads)
+    loaded = TokenModel(card, aligner, opened, folder)
+    if loaded.capacity < 1:
+        raise ModelError(f"{folder}: max_length {card.max_length} leaves no room for a text")
+    return loaded

@@ -1,0 +1,1 @@
+"""Results: hits, files of hits, and pages that show them."""

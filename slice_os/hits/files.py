@@ -1,0 +1,115 @@
+"""Hits in files, in the formats that people pass on: chosen by extension, whole or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.hits.hit import Hit
+from slice_os.tables import csv_file, parquet_file, xlsx_file
+from slice_os.tables.replacing import replacing
+from slice_os.tables.table import Table, spooled
+
+
+@dataclass(frozen=True, slots=True)
+class HitFormat:
+    """A format that hits are written in.
+
+    Attributes:
+        write: writes hits to a file.
+        package: that it needs; empty for none.
+        extra: that installs the package.
+    """
+
+    write: Callable[[Iterable[Hit], Path], None]
+    package: str = ""
+    extra: str = ""
+
+
+def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
+    """Write hits to a file, in the format that its extension names; returns how many.
+
+    The file appears when it is complete and replaces an earlier one; if writing stops before,
+    nothing is left. Memory does not grow with the number of hits.
+
+    Args:
+        hits: the hits, such as those of `Corpus.iter_mine`.
+        path: a name that ends in one of `FORMATS`.
+
+    Raises:
+        InputError: on another extension, a missing folder, or more columns than the format holds.
+        MissingExtraError: if a package for the format is not installed.
+    """
+    format_ = output_format(path)
+    counted = _Counted(hits)
+    with replacing(Path(path)) as part:
+        format_.write(counted, part)
+    return counted.count
+
+
+def output_format(path: str | Path) -> HitFormat:
+    """The format that a file name asks for, after a check that it can be written there.
+
+    Raises:
+        InputError: on another extension, or a missing folder.
+        MissingExtraError: if a package for the format is not installed.
+    """
+    path = Path(path)
+    found = FORMATS.get(path.suffix.lower())
+    if found is None:
+        raise InputError(f"{path}: hits are written to files ending in {', '.join(FORMATS)}")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"{path}: no folder {path.parent}; create it first")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; give the name of a file")
+    if found.package and find_spec(found.package) is None:
+        raise MissingExtraError(path.suffix.lower(), found.extra)
+    return found
+
+
+class _Counted:
+    """Hits that are counted as they are read."""
+
+    def __init__(self, hits: Iterable[Hit]) -> None:
+        self._hits = hits
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Hit]:
+        for hit in self._hits:
+            self.count += 1
+            yield hit
+
+
+def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.writelines(hit.to_json() for hit in hits)
+
+
+def _write_page(hits: Iterable[Hit], path: Path) -> None:
+    from slice_os.hits.report.html_page import write_page
+
+    write_page(hits, path)
+
+
+def _as_table(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:
+    """A writer of hits from a writer of tables."""
+
+    def write_table(hits: Iterable[Hit], path: Path) -> None:
+        records = (hit.to_dict() for hit in hits)
+        with spooled(records, Hit.columns(), path.parent) as table:
+            write(table, path)
+
+    return write_table
+
+
+# A new format is a module and a line here.
+FORMATS = {
+    ".jsonl": HitFormat(_write_jsonl),
+    ".csv": HitFormat(_as_table(csv_file.write)),
+    ".xlsx": HitFormat(_as_table(xlsx_file.write), "xlsxwriter", "tables"),
+    ".parquet": HitFormat(_as_table(parquet_file.write), "pyarrow", "tables"),
+    ".html": HitFormat(_write_page, "jinja2", "report"),
+}

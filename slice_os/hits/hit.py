@@ -1,0 +1,355 @@
+"""Hits, and collections of them that can be filtered by threshold and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
+from slice_os.tables.fields import Column, columns_of, decoded, type_hints
+from slice_os.tables.frames import to_arrow, to_pandas, to_polars
+from slice_os.tables.table import Table, collected
+from slice_os.text.documents import Metadata
+from slice_os.text.extents import Extent
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from slice_os.arrays import FloatArray
+
+# Fields with another name in JSON.
+_NAMES = {"context": "passage"}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The passage around a hit: ``text`` is code points ``start:end`` of the document."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A span that paraphrases an origin phrase.
+
+    Attributes:
+        phrase: the origin phrase.
+        doc_id: the document.
+        start: first code point of the span in the document's text.
+        end: one past the last.
+        text: the span itself, ``document_text[start:end]``.
+        cosine: similarity of span and phrase, -1 to 1, exact over the stored vectors.
+        bm25: BM25 of the passage for the phrase's terms, 0 if none occurs; None if there
+            is no corpus to count terms in.
+        score: cosine and BM25, fused; searches rank by it.
+        metadata: the document's fields, and the speaker, times, page or heading of these words.
+        context: the passage around the span.
+        probability: how likely the span says the phrase, by the verifier if the hit was verified,
+            otherwise by the model's calibration; None if the model has none.
+        reasons: what the verifier holds against the hit, for people.
+        topic: the topic that it is a hit of; None if it was not mined by topics.
+        sentence: the sentence around the span; several, if it crosses their borders.
+        turn: the turn of the conversation around the span; None in other texts.
+        span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
+        count: how many hits it stands for, if near-identical ones are collapsed.
+    """
+
+    phrase: str
+    doc_id: str
+    start: int
+    end: int
+    text: str
+    cosine: float
+    bm25: float | None
+    score: float
+    metadata: Metadata
+    context: Context
+    probability: float | None = None
+    reasons: tuple[str, ...] = ()
+    topic: str | None = None
+    sentence: Extent | None = None
+    turn: Extent | None = None
+    span: Extent | None = None
+    count: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The hit as plain JSON types; floats are rounded to six decimals."""
+        return {
+            "doc_id": self.doc_id,
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "cosine": round(self.cosine, 6),
+            "bm25": None if self.bm25 is None else round(self.bm25, 6),
+            "score": round(self.score, 6),
+            "probability": None if self.probability is None else round(self.probability, 6),
+            "reasons": list(self.reasons),
+            "phrase": self.phrase,
+            "topic": self.topic,
+            "metadata": dict(self.metadata),
+            "sentence": self.sentence and self.sentence.to_dict(),
+            "turn": self.turn and self.turn.to_dict(),
+            "span": self.span and self.span.to_dict(),
+            "count": self.count,
+            "passage": {
+                "start": self.context.start,
+                "end": self.context.end,
+                "text": self.context.text,
+            },
+        }
+
+    def to_json(self) -> bytes:
+        """The hit as one line of JSON, including the newline."""
+        return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
+
+    def _repr_html_(self) -> str:
+        """The hit in its context, for notebooks."""
+        facts = [f"cosine {self.cosine:.2f}"]
+        if self.probability is not None:
+            facts.append(f"probability {self.probability:.2f}")
+        facts += [*self.reasons, f"{self.doc_id}:{self.start}-{self.end}", f"“{self.phrase}”"]
+        return with_facts(self._marked(), facts)
+
+    def _marked(self) -> str:
+        start = self.start - self.context.start
+        return marked(self.context.text, start, start + len(self.text))
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
+        """The hit that `to_dict` gave; fields that an earlier version did not have are optional.
+
+        Raises:
+            InputError: if a field is missing or of another type.
+        """
+        try:
+            values = {
+                name: decoded(hint, raw[json_name])
+                for name, json_name, hint in _hit_fields()
+                if json_name in raw
+            }
+            return cls(**values)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise InputError(
+                f"not a hit ({error}); give what `slice-os mine --json` prints"
+            ) from None
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Hit:
+        """The hit that `to_json` wrote.
+
+        Raises:
+            InputError: if the line is not the JSON of a hit.
+        """
+        try:
+            raw = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise InputError(
+                f"not valid JSON ({error}); give what `slice-os mine --json` prints"
+            ) from None
+        return cls.from_dict(raw)
+
+    @staticmethod
+    @cache
+    def columns() -> tuple[Column, ...]:
+        """The columns of hits in tables, in order; those of their metadata follow."""
+        hints = {json_name: hint for _, json_name, hint in _hit_fields()}
+        named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
+        return tuple(columns_of(named))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadHit(Hit):
+    """A hit on its way to a verifier.
+
+    Attributes:
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span.
+    """
+
+    word_vectors: FloatArray = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, hit: Hit, word_vectors: FloatArray) -> UnreadHit:
+        """A hit with the vectors of its words."""
+        kept = {one.name: getattr(hit, one.name) for one in fields(Hit)}
+        return cls(**kept, word_vectors=word_vectors)
+
+    def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
+        """The hit with what the verifier says, without the vectors."""
+        kept = {one.name: getattr(self, one.name) for one in fields(Hit)}
+        return Hit(**{**kept, "probability": probability, "reasons": reasons})
+
+
+@cache
+def _hit_fields() -> tuple[tuple[str, str, Any], ...]:
+    """Name, name in JSON and type of every field of a hit."""
+    hints = type_hints(Hit)
+    return tuple((one.name, _NAMES.get(one.name, one.name), hints[one.name]) for one in fields(Hit))
+
+
+def _blank() -> Hit:
+    return Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
+
+
+def overlap(one: Hit, other: Hit) -> bool:
+    """Whether two hits of a document share a character."""
+    return one.start < other.end and other.start < one.end
+
+
+@dataclass(frozen=True, slots=True)
+class Hits(Sequence[Hit]):
+    """Hits, ordered by rank or by position.
+
+    Attributes:
+        items: the hits.
+        threshold: the least cosine they were selected with; None if there was none.
+        exhaustive: whether every passage was scored, not only those that an index proposed.
+        min_probability: the least probability they were selected with; None if there was none.
+    """
+
+    items: tuple[Hit, ...]
+    threshold: float | None = None
+    exhaustive: bool = False
+    min_probability: float | None = None
+
+    def rethreshold(
+        self, threshold: float | None = None, *, min_probability: float | None = None
+    ) -> Hits:
+        """The hits that remain at a higher threshold, or from a higher probability on.
+
+        A new search can have a few more: where the span at the borders of its clause is below
+        the threshold, it takes one that reaches it.
+
+        Args:
+            threshold: least cosine; None to leave it as it is.
+            min_probability: least probability; None to leave it as it is. Hits without a
+                probability do not remain.
+
+        Raises:
+            ValueError: if one is lower than that of these hits, so that some are missing.
+        """
+        chosen = {"threshold": threshold, "min_probability": min_probability}
+        for name, value in chosen.items():
+            former = getattr(self, name)
+            if value is not None and former is not None and value < former:
+                raise ValueError(
+                    f"these hits were selected with {name} {former}; "
+                    f"search again for those at {value}"
+                )
+        kept = self.items
+        if threshold is not None:
+            kept = tuple(hit for hit in kept if hit.cosine >= threshold)
+        if min_probability is not None:
+            kept = tuple(hit for hit in kept if _at_least(hit, min_probability))
+        return replace(
+            self,
+            items=kept,
+            threshold=self.threshold if threshold is None else threshold,
+            min_probability=self.min_probability if min_probability is None else min_probability,
+        )
+
+    def to_jsonl(self, path: str | Path | None = None) -> str:
+        """One JSON object per line; also written to a file if a path is given."""
+        lines = b"".join(hit.to_json() for hit in self.items)
+        if path is not None:
+            Path(path).write_bytes(lines)
+        return lines.decode()
+
+    @classmethod
+    def from_jsonl(cls, lines: str | bytes) -> Hits:
+        """The hits that `to_jsonl` gave, or that a command printed; their threshold is not known.
+
+        Raises:
+            InputError: if a line is not a hit; the message has its number.
+        """
+        packed = lines.encode() if isinstance(lines, str) else lines
+        return cls(tuple(read_hits(packed.split(b"\n"))))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The hits as an Arrow table, a row each; metadata fields are columns ``metadata.NAME``.
+
+        Raises:
+            MissingExtraError: without pyarrow.
+        """
+        return to_arrow(self._table())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The hits as a frame of pandas, with the columns of `to_arrow`.
+
+        Raises:
+            MissingExtraError: without pandas.
+        """
+        return to_pandas(self._table())
+
+    def to_polars(self) -> polars.DataFrame:
+        """The hits as a frame of polars, with the columns of `to_arrow`.
+
+        Raises:
+            MissingExtraError: without polars.
+        """
+        return to_polars(self._table())
+
+    def _repr_html_(self) -> str:
+        """A table of the first hits, for notebooks."""
+        phrases = {hit.phrase for hit in self}
+        likely = any(hit.probability is not None for hit in self)
+
+        def cells(hit: Hit) -> dict[str, str]:
+            row = {"cosine": f"{hit.cosine:.2f}"}
+            if likely:
+                row["prob."] = "" if hit.probability is None else f"{hit.probability:.2f}"
+            if len(phrases) > 1:
+                row["phrase"] = plain(hit.phrase)
+            return row | {"hit": hit._marked(), "document": plain(hit.doc_id)}
+
+        cuts = {"cosine": self.threshold, "probability": self.min_probability}
+        told = [f"{name} from {cut:.2f}" for name, cut in cuts.items() if cut is not None]
+        caption = ", ".join([f"{len(self):,} hit{'' if len(self) == 1 else 's'}", *told])
+        return listing(caption, [cells(hit) for hit in self[:SHOWN_HITS]], len(self))
+
+    def _table(self) -> Table:
+        return collected((hit.to_dict() for hit in self.items), Hit.columns())
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Hits: ...
+
+    def __getitem__(self, index: int | slice) -> Hit | Hits:
+        if isinstance(index, slice):
+            return replace(self, items=self.items[index])
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.items)
+
+
+def _at_least(hit: Hit, min_probability: float) -> bool:
+    return hit.probability is not None and hit.probability >= min_probability
+
+
+def read_hits(lines: Iterable[bytes]) -> Iterator[Hit]:
+    """The hits of JSON lines, one by one; empty lines are skipped.
+
+    Raises:
+        InputError: if a line is not a hit; the message has its number.
+    """
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield Hit.from_json(line)
+            except InputError as error:
+                raise InputError(f"line {number}: {error}") from None

@@ -1,0 +1,168 @@
+"""Cuts for a wished precision: from which probability or cosine on enough hits are right."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.tables.json_rows import json_object
+
+PROBABILITY, COSINE = MEASURES = ("probability", "cosine")
+# Of a 95 % interval.
+_DEVIATIONS = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A least probability or cosine, and what labelled hits say of it.
+
+    Attributes:
+        by: ``probability`` or ``cosine``.
+        value: hits with this value or a higher one stay.
+        precision: share of right ones among the labelled hits that stay.
+        low: lower end of the 95 % interval of the precision, by Wilson (1927).
+        high: upper end.
+        hits: labelled hits that stay.
+        right: right ones among them.
+        found: share of all right labelled hits that stay.
+        labels: labelled hits in all.
+    """
+
+    by: str
+    value: float
+    precision: float
+    low: float
+    high: float
+    hits: int
+    right: int
+    found: float
+    labels: int
+
+    def to_json(self) -> bytes:
+        """The cut as one line of JSON, including the newline; floats rounded to six decimals."""
+        values = asdict(self).items()
+        rounded = {name: round(one, 6) if isinstance(one, float) else one for name, one in values}
+        return orjson.dumps(rounded, option=orjson.OPT_APPEND_NEWLINE)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledHits:
+    """What people say of hits.
+
+    Attributes:
+        values: ``(n,)`` by measure; None if a hit has no such value.
+        right: ``(n,)`` whether each hit is right.
+    """
+
+    values: dict[str, tuple[float | None, ...]]
+    right: tuple[bool, ...]
+
+    def cut(self, precision: float, by: str = PROBABILITY) -> Cut:
+        """The cut for a wished precision; see `least_cut`.
+
+        Raises:
+            InputError: as `least_cut`, or if a hit has no such value.
+        """
+        values = [value for value in self.values[by] if value is not None]
+        if len(values) < len(self.right):
+            raise InputError(f"{len(self.right) - len(values)} of the labelled hits have no {by}")
+        return least_cut(values, self.right, precision, by)
+
+
+def least_cut(
+    values: npt.ArrayLike, right: npt.ArrayLike, precision: float, by: str = PROBABILITY
+) -> Cut:
+    """The lowest cut from which on labelled hits are as precise as wished.
+
+    The cut is chosen by the same labels as its precision, which is therefore a little too good.
+
+    Args:
+        values: ``(n,)`` probabilities or cosines of hits.
+        right: ``(n,)`` whether each hit is right.
+        precision: wished share of right hits, above 0 and up to 1.
+        by: what the values are.
+
+    Raises:
+        InputError: if there is no label, or no cut is as precise.
+    """
+    if not 0 < precision <= 1:
+        raise InputError(f"precision {precision}: give a number above 0 and up to 1, such as 0.9")
+    falling = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")
+    ranked = np.asarray(values, dtype=np.float64)[falling]
+    is_right = np.asarray(right, dtype=bool)[falling]
+    if not len(ranked):
+        raise InputError("no labelled hit; label some, right ones and wrong ones")
+    counts, found = np.arange(1, len(ranked) + 1), is_right.cumsum()
+    # Hits of one value stay or go together.
+    ends = np.append(ranked[1:] < ranked[:-1], True)
+    shares = np.where(ends, found / counts, -1.0)
+    enough = np.flatnonzero(shares >= precision)
+    if not len(enough):
+        best = int(shares.argmax())
+        raise InputError(
+            f"no {by} has a precision of {precision:g}: the best is {shares[best]:.2f}, from "
+            f"{ranked[best]:.3f} on; label more hits, or wish for less"
+        )
+    last = int(enough[-1])
+    hits, n_right = int(counts[last]), int(found[last])
+    low, high = wilson_interval(n_right, hits)
+    return Cut(
+        by=by,
+        value=float(ranked[last]),
+        precision=n_right / hits,
+        low=low,
+        high=high,
+        hits=hits,
+        right=n_right,
+        found=n_right / int(found[-1]),
+        labels=len(ranked),
+    )
+
+
+def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % interval of a share by Wilson (1927); trials are 1 or more."""
+    share, square = successes / trials, _DEVIATIONS**2
+    middle = share + square / (2 * trials)
+    reach = _DEVIATIONS * sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    total = 1 + square / trials
+    return max(0.0, (middle - reach) / total), min(1.0, (middle + reach) / total)
+
+
+def read_labelled(path: str | Path) -> LabelledHits:
+    """Labelled hits from JSON lines: hits as `slice-os mine` prints them, with a field ``label``.
+
+    Lines without it, or where it is null, are hits that nobody has read yet.
+
+    Raises:
+        InputError: naming file and line.
+    """
+    try:
+        lines = Path(path).read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"{path}: no labelled hits ({error.strerror})") from None
+    rows = [_row(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    read = [row for row in rows if row.get("label") is not None]
+    if not read:
+        raise InputError(f"{path}: no line has a field 'label', true or false")
+    return LabelledHits(
+        {name: tuple(row.get(name) for row in read) for name in MEASURES},
+        tuple(bool(row["label"]) for row in read),
+    )
+
+
+def _row(line: bytes, where: str) -> dict[str, Any]:
+    row = json_object(line, where)
+    if row.get("label") not in (True, False, None):  # or 1 and 0, which are equal to them
+        raise InputError(f"{where}: field 'label' is neither true nor false")
+    for name in MEASURES:
+        value = row.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            raise InputError(f"{where}: field {name!r} is no number")
+    return row

@@ -1,0 +1,202 @@
+"""The report page: histograms, and hits and near misses in context, in one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.resources import files
+from math import isfinite, sqrt
+from pathlib import Path
+
+from slice_os.errors import MissingExtraError
+from slice_os.hits.hit import Hit
+from slice_os.hits.report.digest import BINS, Digest, Group, digest
+from slice_os.tables.replacing import replacing
+from slice_os.version import __version__
+
+try:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+except ImportError:
+    raise MissingExtraError("A report", "report") from None
+
+# Of the histograms: the size of their SVG, without the scale below.
+_WIDTH, _HEIGHT = 500, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a histogram, in units of its SVG.
+
+    Attributes:
+        x: its left edge.
+        width: of the bar.
+        height: of hits and near misses.
+        near: height of the near misses' share, at the bottom.
+        title: what it says, for people who point at it.
+    """
+
+    x: float
+    width: float
+    height: float
+    near: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """A histogram of one score.
+
+    Attributes:
+        name: of the score.
+        bars: those that are not empty.
+        ticks: where on the x axis which value is.
+        most: hits in the highest bar.
+    """
+
+    name: str
+    bars: tuple[Bar, ...]
+    ticks: tuple[tuple[float, str], ...]
+    most: int
+
+
+def write_report(
+    hits: Iterable[Hit],
+    path: str | Path,
+    *,
+    threshold: float | None = None,
+    min_probability: float | None = None,
+    title: str = "Hits",
+) -> int:
+    """Write hits as an HTML page, which appears when it is complete; returns how many there were.
+
+    The page loads nothing from elsewhere, follows the reader's light or dark colour scheme, and
+    escapes everything that comes from the hits. It shows the best and the weakest hits of each
+    topic, or of each phrase, if there are too many for a page.
+
+    Args:
+        hits: the hits, in any order.
+        path: the file.
+        threshold: hits with a lower cosine are shown as near misses.
+        min_probability: hits with a lower probability are shown as near misses.
+        title: of the page.
+    """
+    with replacing(Path(path)) as part:
+        return write_page(hits, part, threshold, min_probability, title)
+
+
+def write_page(
+    hits: Iterable[Hit],
+    path: Path,
+    threshold: float | None = None,
+    min_probability: float | None = None,
+    title: str = "Hits",
+) -> int:
+    """Write hits as an HTML page; see `write_report`."""
+    found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
+    path.write_text(render_page(found, title, _cuts(threshold, min_probability)), encoding="utf-8")
+    return found.hits
+
+
+def render_page(found: Digest, title: str, cuts: str = "") -> str:
+    """The page as HTML.
+
+    Args:
+        found: what it shows.
+        title: of the page.
+        cuts: which hits are near misses, for people.
+    """
+    environment = Environment(
+        loader=PackageLoader("slice_os.hits.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    style, script = _asset("hits.css"), _asset("hits.js")
+    return environment.get_template("hits.html").render(
+        found=found,
+        title=title,
+        cuts=cuts,
+        version=__version__,
+        date=datetime.now(timezone.utc).isoformat(" ", timespec="minutes").removesuffix("+00:00"),
+        # The markup is safe: both are files of this package.
+        style=Markup(style),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        bins=BINS,
+        step=1 / BINS,
+        histograms=_histograms,
+        remaining=_remaining,
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
+
+
+def _cuts(threshold: float | None, min_probability: float | None) -> str:
+    cuts = {"cosine": threshold, "probability": min_probability}
+    return " and ".join(
+        f"{name} from {cut:g}" for name, cut in cuts.items() if cut is not None and isfinite(cut)
+    )
+
+
+def _histograms(group: Group) -> tuple[Histogram, ...]:
+    counts = {
+        "probability": (group.probabilities, group.near_probabilities),
+        "cosine": (group.cosines, group.near_cosines),
+    }
+    return tuple(_histogram(name, *both) for name, both in counts.items() if both[0])
+
+
+def _histogram(name: str, counts: tuple[int, ...], near: tuple[int, ...]) -> Histogram:
+    """Bars from the tenth below the lowest value up to 1."""
+    filled = [number for number, one in enumerate(counts) if one]
+    first = min(filled, default=0) // (BINS // 10) * (BINS // 10)
+    width = _WIDTH / (BINS - first)
+    most = max(counts)
+    bars = (
+        Bar(
+            x=round((number - first) * width + width * 0.06, 1),
+            width=round(width * 0.88, 1),
+            height=_height(counts[number], most),
+            near=round(_height(counts[number], most) * near[number] / counts[number], 1),
+            title=f"{number / BINS:.2f} to {(number + 1) / BINS:.2f}: {counts[number]:,}",
+        )
+        for number in filled
+    )
+    every = BINS // 10 if first >= BINS // 2 else BINS // 5
+    ticks = (
+        (round((number - first) * width, 1), f"{number / BINS:.1f}")
+        for number in range(first, BINS + 1, every)
+    )
+    return Histogram(name, tuple(bars), tuple(ticks), most)
+
+
+def _height(one: int, most: int) -> float:
+    """By the square root, so that few hits show beside many near misses."""
+    return round(_HEIGHT * sqrt(one / most), 1)
+
+
+def _remaining(group: Group) -> str:
+    """How many hits there are from each step of the threshold on, for the page's script."""
+    pairs = (
+        (group.probabilities, group.near_probabilities)
+        if group.probabilities
+        else (group.cosines, group.near_cosines)
+    )
+    hits = [one - near for one, near in zip(*pairs, strict=True)]
+    return " ".join(str(sum(hits[number:])) for number in range(BINS + 1))
+
+
+def _asset(name: str) -> str:
+    return files("slice_os.hits.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(content: str) -> str:
+    """What a content security policy admits an inline element by."""
+    return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

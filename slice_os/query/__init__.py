@@ -1,0 +1,1 @@
+"""What is asked for: phrases, filters, options, and one score from two."""

@@ -1,0 +1,279 @@
+"""Filters on metadata: which passages a query admits, by the values of their fields.
+
+Both kinds of store keep a value as it was given, and compare it as text, as a number or as a date
+by what the condition asks for. So a filter admits the same passages in both.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from math import isfinite
+from operator import ge, gt, le, lt
+from typing import Literal, TypeAlias, get_args
+
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.query.filter_values import (
+    Interval,
+    Number,
+    parse_date,
+    parse_number,
+    parse_time_span,
+    text_within,
+)
+from slice_os.text.documents import Scalar, check_text, field_text
+
+Operator: TypeAlias = Literal["eq", "ne", "lt", "lte", "gt", "gte"]
+Value: TypeAlias = Scalar | date
+Allowed: TypeAlias = Value | Sequence[Value] | Mapping[str, "Value | Sequence[Value]"]
+
+SYMBOLS: Mapping[Operator, str] = {
+    "eq": "=",
+    "ne": "!=",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+}
+IN = "in"
+# In place of a metadata field: the id of the document, exactly.
+DOCUMENT_ID = "_id"
+_OPERATORS = (*get_args(Operator), IN)
+_LISTED = 10
+_FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a metadata field must be for a passage to be admitted.
+
+    Text compares whatever the case of A to Z, and numbers as numbers. A date stands for its whole
+    day, month or year; without a time zone it is in UTC. ``ne`` also admits passages without the
+    field.
+
+    Attributes:
+        field: of the metadata; or ``_id`` for the id of the document, which is compared exactly.
+        operator: how to compare.
+        values: as text; for ``eq`` the field has one of them, for ``ne`` none of them. The others
+            have one value.
+        kind: the type by which a store compares the field; empty before the store has looked.
+
+    Raises:
+        InputError: if an ordering has a value that is neither a number nor a date, or on a lone
+            surrogate.
+    """
+
+    field: str
+    operator: Operator
+    values: tuple[str, ...]
+    kind: str = ""
+
+    def __post_init__(self) -> None:
+        for text in (self.field, *self.values):
+            check_text(text, "filter")
+        if not self.ordering or self.kind:
+            return
+        if self.field == DOCUMENT_ID:
+            raise InputError(f"filter {self}: ids of documents have no order; use = or !=")
+        (value,) = self.values
+        number = parse_number(value)
+        if number is not None and not _fits(number):
+            raise InputError(f"filter {self}: an integer has 64 bits at most")
+        if number is None and parse_time_span(value) is None:
+            raise InputError(
+                f"filter {self}: give a number, or a date such as 2026-06-01, to compare with"
+            )
+
+    @property
+    def ordering(self) -> bool:
+        """Whether the values of the field are compared by their order."""
+        return self.operator not in ("eq", "ne")
+
+    @property
+    def by_text(self) -> bool:
+        """Whether only the values' `spellings` can match."""
+        return not self.ordering and all(_day(value) is None for value in self.values)
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The texts of the values; a number has one as an integer and one as a float."""
+        return tuple(dict.fromkeys(text for value in self.values for text in _spellings(value)))
+
+    def __str__(self) -> str:
+        return f"{self.field} {SYMBOLS[self.operator]} {', '.join(self.values)}"
+
+
+Filter: TypeAlias = Mapping[str, Allowed] | Sequence[Condition]
+
+
+def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tuple[Condition, ...]:
+    """The conditions of a filter, all of which must hold.
+
+    Args:
+        where: fields, each with the value or values that it may have, or with operators and their
+            values, as in ``{"csat": {"gte": 3}, "domain": ["airline", "bank"]}``; or conditions.
+
+    Raises:
+        InputError: on an unknown operator, or a value that no metadata can have.
+    """
+    if where is None:
+        return ()
+    if not isinstance(where, Mapping):
+        return tuple(where)
+    return tuple(
+        _condition(field, name, value)
+        for field, allowed in where.items()
+        for name, value in (allowed if isinstance(allowed, Mapping) else {"eq": allowed}).items()
+    )
+
+
+def matcher(condition: Condition) -> Callable[[str], bool]:
+    """Whether a value, as text, fits a condition; for ``ne`` whether it is one to exclude."""
+    if condition.ordering:
+        return _ordering(condition)
+    texts = {_folded(text) for text in condition.spellings}
+    days = [day for value in condition.values if (day := _day(value)) is not None]
+    return lambda text: _folded(text) in texts or any(text_within(text, day) for day in days)
+
+
+def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
+    """The values of a condition that none of the texts that match it has."""
+    texts = list(found)
+    if condition.ordering:
+        return () if texts else condition.values
+    folded = set(map(_folded, texts))
+
+    def occurs(value: str) -> bool:
+        day = _day(value)
+        return not folded.isdisjoint(map(_folded, _spellings(value))) or (
+            day is not None and any(text_within(text, day) for text in texts)
+        )
+
+    return tuple(value for value in condition.values if not occurs(value))
+
+
+def comparable(texts: Iterable[str]) -> bool:
+    """Whether one of the values is a number or a date."""
+    return any(parse_number(text) is not None or parse_date(text) is not None for text in texts)
+
+
+def unknown_field(condition: Condition, fields: Iterable[str], location: object) -> InputError:
+    """The error to raise if a store has no such field; it names those that it has."""
+    there = sorted(fields)
+    close = get_close_matches(condition.field, there, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return InputError(
+        f"{location}: no metadata field {condition.field!r}{hint}; there "
+        f"{'are ' + _listing(there) if there else 'is no metadata'}"
+    )
+
+
+def without_order(condition: Condition, texts: Sequence[str], location: object) -> InputError:
+    """The error to raise if a field has nothing that an ordering could compare."""
+    return InputError(
+        f"{location}: filter {condition}: {condition.field} has no numbers or dates to compare, "
+        f"but {_listing(texts)}; use = or !="
+    )
+
+
+def absent(condition: Condition, values: Iterable[str], frequent: Sequence[str]) -> str:
+    """A line that says that no passage has some values, and what there is instead.
+
+    Args:
+        condition: that no passage meets.
+        values: those of its values that do not occur.
+        frequent: the most frequent values of the field.
+    """
+    named = ", ".join(map(repr, values))
+    told = str(condition) if condition.ordering else f"{condition.field} {named}"
+    by_folded = {text.casefold(): text for text in reversed(frequent)}
+    close = [
+        by_folded[found]
+        for value in values
+        for found in get_close_matches(value.casefold(), by_folded, n=1)
+    ]
+    hint = "; the nearest is " + _listing(close) if close else f"; there are {_listing(frequent)}"
+    return f"no passage has {told}{hint}"
+
+
+def _condition(field: str, name: str, value: object) -> Condition:
+    if name not in _OPERATORS:
+        close = get_close_matches(str(name), _OPERATORS, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise InputError(
+            f"filter on {field!r}: no operator {name!r}{hint}; there are {', '.join(_OPERATORS)}"
+        )
+    operator: Operator = "eq" if name == IN else name  # type: ignore[assignment]
+    several = isinstance(value, (list, tuple, set, frozenset))
+    if several and operator not in ("eq", "ne"):
+        raise InputError(f"filter on {field!r}: {name} takes one value, not {reprlib.repr(value)}")
+    values = value if several else (value,)
+    return Condition(field, operator, tuple(_text(each, field) for each in values))  # type: ignore[attr-defined]
+
+
+def _text(value: object, field: str) -> str:
+    if isinstance(value, date):
+        return value.isoformat()
+    number = isinstance(value, (int, float)) and _fits(value) and isfinite(value)
+    if not number and not isinstance(value, str):
+        raise InputError(
+            f"filter on {field!r}: {reprlib.repr(value)} is no value of a field; give a string, "
+            "a boolean, a date, a finite number or an integer of 64 bits"
+        )
+    return field_text(value)  # type: ignore[arg-type]
+
+
+def _ordering(condition: Condition) -> Callable[[str], bool]:
+    (value,) = condition.values
+    number, span = parse_number(value), parse_time_span(value)
+    compare = {"lt": lt, "lte": le, "gt": gt, "gte": ge}[condition.operator]
+    # A value within the span of time is neither before nor after it.
+    after = condition.operator in ("gt", "gte")
+    to_end = condition.operator in ("gt", "lte")
+
+    def matches(text: str) -> bool:
+        found = parse_number(text)
+        if number is not None and found is not None:
+            return bool(compare(found, number))
+        moment = None if span is None else parse_date(text)
+        if moment is None or span is None:
+            return False
+        edge = span.end if to_end else span.start
+        return moment >= edge if after else moment < edge
+
+    return matches
+
+
+def _spellings(value: str) -> list[str]:
+    number = parse_number(value)
+    if number is None or not _fits(number) or orjson.dumps(number).decode() != value:
+        return [value]
+    same: list[Number] = [float(number), 0.0, -0.0]
+    if float(number).is_integer() and _fits(int(number)):
+        same.append(int(number))
+    return [value, *(orjson.dumps(each).decode() for each in same if each == number)]
+
+
+def _fits(number: Number) -> bool:
+    """Whether a number is no integer beyond 64 bits."""
+    return isinstance(number, float) or -(2**63) <= number < 2**63
+
+
+def _day(value: str) -> Interval | None:
+    """The span of a date; a number is none, though it may be a year."""
+    return parse_time_span(value) if parse_number(value) is None else None
+
+
+def _folded(text: str) -> str:
+    """In lower case, only A to Z, as SQLite and OpenSearch fold."""
+    return text.translate(_FOLD)
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more

@@ -1,0 +1,1 @@
+"""From a query and a store to hits: search, mine, scan."""

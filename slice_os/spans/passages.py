@@ -1,0 +1,86 @@
+"""Passages: the parts of a document that are stored, retrieved and searched for spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.spans.cosines import SpanLayout
+from slice_os.text.documents import Document, Metadata
+from slice_os.text.passage_fields import places_of
+
+DEFAULT_MAX_PIECES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPassage:
+    """A passage of a document, with the vectors of its word pieces.
+
+    Attributes:
+        start: first code point in the document's text.
+        end: one past the last.
+        words: ``(n_words, 4)`` rows of start and end code point in the document's text, first
+            row of ``vectors`` and one past the last.
+        vectors: ``(n_pieces, dimension)`` token vectors from the first word to the last: one for
+            each word piece or, as `joined` returns them, for each stretch between words.
+        metadata: fields of this passage alone, such as the speaker.
+    """
+
+    start: int
+    end: int
+    words: IntArray
+    vectors: FloatArray
+    metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def layout(self) -> SpanLayout:
+        """Which of its vectors belong to which of its words, and which words to which turn."""
+        turn = places_of(self.metadata, self.start).turn_numbers(self.words)
+        return SpanLayout(self.words[:, 2], self.words[:, 3], turn)
+
+
+def joined(passage: EncodedPassage) -> EncodedPassage:
+    """The passage with one vector for each stretch between the edges of words.
+
+    Spans begin and end with words, so the sum of a word's pieces gives the same scores as the
+    pieces. Punctuation between two words is a stretch of its own. Stores keep this form.
+    """
+    edges = np.unique(passage.words[:, 2:])
+    sums = np.add.reduceat(passage.vectors[: edges[-1]], edges[:-1], axis=0)
+    words = passage.words.copy()
+    words[:, 2:] = np.searchsorted(edges, passage.words[:, 2:])
+    return replace(passage, words=words, vectors=sums)
+
+
+def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
+    """Unit vectors of words.
+
+    Args:
+        vectors: ``(n_pieces, dimension)`` of pieces, or of stretches as `joined` returns them.
+        words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
+
+    Returns:
+        ``(n_words, dimension)`` float32.
+    """
+    sums = np.array([vectors[first:last].sum(axis=0) for first, last in words.tolist()])
+    sums = sums.reshape(len(words), vectors.shape[1])
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    units: FloatArray = (sums / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return units
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPart:
+    """Consecutive passages of a document, in order; a long document comes in several parts.
+
+    Attributes:
+        document: the document.
+        passages: its next passages; empty for a text without words.
+        last: whether this part is the document's last.
+    """
+
+    document: Document
+    passages: tuple[EncodedPassage, ...]
+    last: bool

@@ -1,0 +1,69 @@
+"""What stores return: scored candidates, and the passages behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.spans.passages import EncodedPassage
+
+PassageKey: TypeAlias = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage as a store returns it.
+
+    Attributes:
+        doc_id: its document.
+        text: its text.
+        encoded: its offsets, words and (quantised) vectors; its metadata includes the document's.
+        norms: ``(n_words, max_words)`` lengths of its summed span vectors, as `span_norms` gives
+            them; None if they are not known yet.
+    """
+
+    doc_id: str
+    text: str
+    encoded: EncodedPassage
+    norms: FloatArray | None = None
+
+
+PassageLoader: TypeAlias = Callable[[Sequence[PassageKey]], Mapping[PassageKey, StoredPassage]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidates:
+    """Passages that a store proposes, and their scores for each phrase.
+
+    Attributes:
+        keys: the store's ids of the passages.
+        cosines: ``(n_phrases, n_passages)``, the exact maximum over all spans.
+        bm25: ``(n_phrases, n_passages)``, 0 if no term of the phrase occurs.
+        bm25_best: ``(n_phrases,)``, the highest BM25 of any passage that the filter admits.
+        load: returns the passages of some of these keys. A local store returns all, as they were
+            when they were scored; elsewhere a passage deleted meanwhile is missing.
+    """
+
+    keys: Sequence[PassageKey]
+    cosines: FloatArray
+    bm25: FloatArray
+    bm25_best: FloatArray
+    load: PassageLoader = field(repr=False, compare=False)
+
+    def select(self, columns: IntArray) -> ScoredCandidates:
+        """The candidates in these columns."""
+        return ScoredCandidates(
+            keys=[self.keys[column] for column in columns.tolist()],
+            cosines=self.cosines[:, columns],
+            bm25=self.bm25[:, columns],
+            bm25_best=self.bm25_best,
+            load=self.load,
+        )
+
+    def at_least(self, threshold: float) -> ScoredCandidates:
+        """The candidates with a span at or above a cosine, for any of the phrases."""
+        return self.select(np.flatnonzero((self.cosines >= threshold).any(axis=0)))

@@ -1,0 +1,1 @@
+"""Writing passages: bulk requests, leases of workers, repair."""

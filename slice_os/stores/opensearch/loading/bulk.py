@@ -1,0 +1,192 @@
+"""Bulk requests from a few threads, with retries, back-pressure and an outcome per item."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import BoundedSemaphore, Event, Lock
+from typing import Any
+
+import orjson
+from opensearchpy import exceptions
+
+from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.connection import explain, reason_of
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import given_up, pauses, retry_limit
+
+CHUNK_BYTES = 4 << 20
+CHUNK_ACTIONS = 500
+WORKERS = 2
+CHUNKS_UNDER_WAY = 4
+_NO_DOCUMENT = "document_missing_exception"
+# Refusals that every other document would meet as well.
+_NOT_ABOUT_THE_ITEM = ("index_closed_exception",)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One item of a bulk request.
+
+    Attributes:
+        owner: number of the document that it belongs to.
+        lines: the item as newline-delimited JSON.
+    """
+
+    owner: int
+    lines: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of an action; ``reason`` is empty if it succeeded."""
+
+    owner: int
+    reason: str
+
+
+def index_action(owner: int, key: str, source: dict[str, Any]) -> Action:
+    """Store a document under an id, replacing any earlier one."""
+    meta = orjson.dumps({"index": {"_id": key}})
+    body = orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Action(owner, meta + b"\n" + body + b"\n")
+
+
+def update_action(owner: int, key: str, fields: dict[str, Any]) -> Action:
+    """Change some fields of a document, if it exists."""
+    meta = orjson.dumps({"update": {"_id": key, "retry_on_conflict": 3}})
+    return Action(owner, meta + b"\n" + orjson.dumps({"doc": fields}) + b"\n")
+
+
+def delete_action(owner: int, key: str) -> Action:
+    """Delete a document, if it exists."""
+    return Action(owner, orjson.dumps({"delete": {"_id": key}}) + b"\n")
+
+
+class BulkSender:
+    """Sends actions to one index, while the caller goes on encoding.
+
+    An item refused with 429 or 5xx is sent again after a pause that doubles and varies; so is a
+    request without an answer. What the index refuses for good is an outcome.
+
+    Args:
+        handle: of a concrete index.
+        limit: seconds to keep trying while the server takes nothing; `retry_limit` by default.
+
+    Attributes:
+        retries: chunks sent again, whole or in part.
+    """
+
+    def __init__(self, handle: IndexHandle, limit: float | None = None) -> None:
+        self.retries = 0
+        self._handle = handle
+        self._limit = retry_limit() if limit is None else limit
+        self._chunk: list[Action] = []
+        self._bytes = 0
+        self._under_way: deque[Future[list[Outcome]]] = deque()
+        self._room = BoundedSemaphore(CHUNKS_UNDER_WAY)
+        self._counting = Lock()
+        self._closed = Event()
+        self._executor = ThreadPoolExecutor(WORKERS, thread_name_prefix="bulk")
+
+    def add(self, action: Action) -> None:
+        """Queue an action; waits while too many chunks are in flight."""
+        self._chunk.append(action)
+        self._bytes += len(action.lines)
+        if self._bytes >= CHUNK_BYTES or len(self._chunk) >= CHUNK_ACTIONS:
+            self._send()
+
+    def outcomes(self, wait: bool = False) -> Iterator[Outcome]:
+        """The outcomes of actions since the last call.
+
+        Args:
+            wait: send everything that is queued, also what is added meanwhile, and wait until
+                all of it is answered.
+
+        Raises:
+            StoreError: if a chunk could not be sent at all.
+        """
+        while True:
+            if wait:
+                self._send()
+            if not self._under_way or not (wait or self._under_way[0].done()):
+                return
+            yield from self._under_way.popleft().result()
+
+    def deliver(self, actions: Sequence[Action]) -> list[Outcome]:
+        """Send actions at once, bypassing the queue, and wait until they are answered.
+
+        Raises:
+            StoreError: if they could not be sent at all.
+        """
+        starts = range(0, len(actions), CHUNK_ACTIONS)
+        chunks = (actions[start : start + CHUNK_ACTIONS] for start in starts)
+        return [outcome for chunk in chunks for outcome in self._deliver(list(chunk))]
+
+    def close(self) -> None:
+        """Discard what is not sent yet."""
+        self._closed.set()
+        self._executor.shutdown(cancel_futures=True)
+
+    def _send(self) -> None:
+        if not self._chunk:
+            return
+        self._room.acquire()
+        future = self._executor.submit(self._deliver, self._chunk)
+        future.add_done_callback(lambda _: self._room.release())
+        self._under_way.append(future)
+        self._chunk, self._bytes = [], 0
+
+    def _deliver(self, chunk: list[Action]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        waits = pauses(self._limit)
+        while True:
+            left, trouble = self._attempt(chunk, outcomes)
+            if not left:
+                return outcomes
+            if len(left) < len(chunk):
+                waits = pauses(self._limit)
+            pause = next(waits, None)
+            if pause is None or self._closed.wait(pause):
+                raise given_up(trouble, self._limit)
+            with self._counting:
+                self.retries += 1
+            chunk = left
+
+    def _attempt(
+        self, chunk: list[Action], outcomes: list[Outcome]
+    ) -> tuple[list[Action], UnavailableError]:
+        """Send a chunk once; returns what to send again, and why."""
+        body = b"".join(action.lines for action in chunk)
+        try:
+            answer = self._handle.client.bulk(body=body, index=self._handle.name)
+            items = complete(answer, self._handle.location, "items")["items"]
+        except UnavailableError as error:
+            return chunk, error
+        except exceptions.OpenSearchException as error:
+            explained = explain(error, self._handle.location)
+            if isinstance(explained, UnavailableError):
+                return chunk, explained
+            raise explained from None
+        again: list[Action] = []
+        trouble = UnavailableError(self._handle.location)
+        for action, item in zip(chunk, items, strict=True):
+            ((kind, answer),) = item.items()
+            status, cause = answer["status"], answer.get("error", {})
+            absent = status == 404 and (kind == "delete" or cause.get("type") == _NO_DOCUMENT)
+            if status < 300 or absent:
+                outcomes.append(Outcome(action.owner, ""))
+                continue
+            refusal = exceptions.TransportError(status, cause.get("type", ""), {"error": cause})
+            explained = explain(refusal, self._handle.location)
+            if isinstance(explained, UnavailableError):
+                again.append(action)
+                trouble = explained
+            elif kind == "index" and status == 400 and cause["type"] not in _NOT_ABOUT_THE_ITEM:
+                outcomes.append(Outcome(action.owner, f"{cause['type']}: {reason_of(cause)}"))
+            else:
+                raise explained
+        return again, trouble

@@ -1,0 +1,151 @@
+"""Dropping the second copies that a load leaves in an index.
+
+Token vectors and spans are not in ``_source``, so OpenSearch keeps every document once more as it
+was sent, until all copies of its shard have it on disk: a replica that missed some writes is
+brought up to date from these copies. Merges drop the copies that no replica can ask for.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.schema.indices import MERGE_TIMEOUT_SECONDS
+from slice_os.stores.opensearch.server.handle import IndexHandle
+
+logger = logging.getLogger("slice_os")
+
+# Of an index without second copies, stored fields are about a thirtieth.
+SOME_COPIES = 0.05
+MANY_COPIES = 0.25
+# A load of less does not pay for rewriting the rest.
+LARGE_LOAD = 0.25
+# An index below this is merged by its next loads soon enough.
+SMALLEST_BYTES = 64 << 20
+# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
+SEGMENT_BYTES = 5 << 30
+# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
+WAIT_SECONDS = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What the primary shards of an index take on disk.
+
+    Attributes:
+        size_bytes: everything.
+        stored_bytes: stored fields: texts, records, and the second copies.
+        largest_shard: size of the largest one, in bytes.
+        writes: number of writes since the index was made.
+    """
+
+    size_bytes: int
+    stored_bytes: int
+    largest_shard: int
+    writes: int
+
+    @classmethod
+    def of(cls, handle: IndexHandle) -> Footprint:
+        """Measure it."""
+        primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
+        files = [_file_sizes(shard) for shard in primaries]
+        return cls(
+            size_bytes=sum(sum(kinds.values()) for kinds in files),
+            stored_bytes=sum(kinds.get("fdt", 0) for kinds in files),
+            largest_shard=max((sum(kinds.values()) for kinds in files), default=0),
+            writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
+        )
+
+    def is_worth_merging(self, load_share: float) -> bool:
+        """Whether merging frees much for what it rewrites.
+
+        Args:
+            load_share: how much of the index the last load wrote.
+        """
+        copies = MANY_COPIES if load_share < LARGE_LOAD else SOME_COPIES
+        return self.size_bytes >= SMALLEST_BYTES and (self.stored_bytes >= copies * self.size_bytes)
+
+
+def count_writes(handle: IndexHandle) -> int:
+    """The number of writes to an index so far, for `drop_copies`.
+
+    Raises:
+        StoreError: if the server does not answer.
+    """
+    with handle.errors_explained():
+        return Footprint.of(handle).writes
+
+
+def drop_copies(handle: IndexHandle, writes_before: int) -> None:
+    """Merge an index if a load left second copies that take much, as a first load does.
+
+    After a load that adds little to a large index nothing is merged. Whatever prevents a merge
+    costs only space, so that it is a line in the log.
+
+    Args:
+        handle: of a concrete index.
+        writes_before: what `count_writes` returned before the load.
+    """
+    try:
+        with handle.errors_explained():
+            _drop(handle, writes_before)
+    except StoreError as error:
+        logger.warning(
+            "%s; what was loaded takes twice the space until OpenSearch merges it", error
+        )
+
+
+def _drop(handle: IndexHandle, writes_before: int) -> None:
+    client = handle.client
+    client.indices.flush(index=handle.name, params={"force": "true"})
+    client.indices.refresh(index=handle.name)
+    footprint = Footprint.of(handle)
+    records = client.count(index=handle.name)["count"]
+    if not footprint.is_worth_merging((footprint.writes - writes_before) / max(records, 1)):
+        return
+    if not released(handle):
+        raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")
+    # The commit of the first flush counts as safe only from the next one on.
+    client.indices.flush(index=handle.name, params={"force": "true"})
+    segments = 1 + footprint.largest_shard // SEGMENT_BYTES
+    client.indices.forcemerge(
+        index=handle.name, max_num_segments=segments, request_timeout=MERGE_TIMEOUT_SECONDS
+    )
+    # Until then searches hold on to the former segments, and these to the disk.
+    client.indices.refresh(index=handle.name)
+
+
+def released(handle: IndexHandle) -> bool:
+    """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not all(map(_is_released, _shards(handle))):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.25)
+    return True
+
+
+def _is_released(shard: dict[str, Any]) -> bool:
+    leases = shard["retention_leases"]["leases"]
+    last = shard["seq_no"]["max_seq_no"]
+    return all(lease["retaining_seq_no"] > last for lease in leases)
+
+
+def _file_sizes(shard: dict[str, Any]) -> dict[str, int]:
+    """Bytes by kind of file; those of the store as a whole are up to ten seconds old."""
+    kinds: dict[str, dict[str, int]] = shard["segments"]["file_sizes"]
+    return {kind: file["size_in_bytes"] for kind, file in kinds.items()}
+
+
+def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
+    stats = handle.client.indices.stats(
+        index=handle.name,
+        metric="segments",
+        params={"level": "shards", "include_segment_file_sizes": "true"},
+    )
+    for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
+        yield from copies

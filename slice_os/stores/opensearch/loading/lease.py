@@ -1,0 +1,241 @@
+"""Leases: records in an index, rewritten every few seconds by the processes that hold them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Any, TypeAlias
+
+from opensearchpy import exceptions
+
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.search.lookup import find_entries
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import retry_limit
+from slice_os.stores.work_share import Part
+
+GATE_KEY = "writer"
+BEAT_SECONDS = 2.0
+SILENCE_SECONDS = 20.0
+REQUEST_SECONDS = 5.0
+
+DocumentVersion: TypeAlias = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease as read from the index.
+
+    Attributes:
+        key: id of its record.
+        version: of the record; changes whenever the holder rewrites it.
+        holder: the process, in words.
+        signature: of the holder.
+    """
+
+    key: str
+    version: DocumentVersion
+    holder: str
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What watching some leases showed.
+
+    Attributes:
+        live: those that were taken, or rewritten twice, meanwhile; if there are any, watching ended
+            with the first. A process that was killed may have sent one last rewrite before.
+        expired: if there are none, those that stayed as they were for long enough.
+    """
+
+    live: tuple[Held, ...]
+    expired: tuple[Held, ...]
+
+
+class Lease:
+    """A right that one process at a time has.
+
+    A process that sees the record unchanged for long enough takes it over. So no clocks are
+    compared, and it does not matter on which machine or in which container the holder is.
+
+    Args:
+        handle: of a concrete index.
+        key: id of the record.
+
+    Attributes:
+        lost: whether another process has taken over.
+    """
+
+    def __init__(self, handle: IndexHandle, key: str) -> None:
+        self.lost = False
+        self._handle = handle
+        self._key = key
+        self._record = {
+            "kind": "writer",
+            "source": socket.gethostname(),
+            "ordinal": os.getpid(),
+            "signature": uuid.uuid4().hex,
+        }
+        self._version: DocumentVersion = {}
+        self._ended = Event()
+        self._thread = Thread(target=self._beat, name="lease", daemon=True)
+
+    def take(self, expired: Held | None = None) -> bool:
+        """Take the lease; False if another process was faster.
+
+        Args:
+            expired: the lease of a process that has ended, to take over.
+        """
+        with self._handle.errors_explained():
+            version = self._put(expired.version if expired else {"op_type": "create"})
+        if version is None:
+            return False
+        self._version = version
+        self._thread.start()
+        return True
+
+    def check(self) -> None:
+        """Make sure that no other process has taken over.
+
+        Raises:
+            StoreError: if one has.
+        """
+        if self.lost:
+            raise StoreError(
+                f"{self._handle.location}: another process has taken over writing to it, or "
+                "deleted it; wait until it ends, then run the same command again to resume"
+            )
+
+    def stop(self) -> None:
+        """Let the lease expire."""
+        self._ended.set()
+        self._thread.join()
+
+    def release(self) -> None:
+        """Let others have it; if the server cannot be told, the lease expires."""
+        self.stop()
+        if not self.lost:
+            with suppress(exceptions.OpenSearchException):
+                _delete(self._handle, self._key, self._version)
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT_SECONDS):
+            # While the server is down, the writer itself reports it.
+            with suppress(exceptions.OpenSearchException, StoreError):
+                version = self._put(self._version)
+                if version is None:
+                    self.lost = True
+                    return
+                self._version = version
+
+    def _put(self, condition: dict[str, Any]) -> DocumentVersion | None:
+        """Write the record; None if another process did so first."""
+        try:
+            return _version(
+                self._handle.client.index(
+                    index=self._handle.name,
+                    id=self._key,
+                    body=self._record,
+                    params={**condition, "request_timeout": REQUEST_SECONDS},
+                )
+            )
+        except exceptions.ConflictError:
+            # It may be ours: written, with only the answer lost.
+            for held in read_leases(self._handle, [self._key]):
+                if held.signature == self._record["signature"]:
+                    return held.version
+            return None
+
+
+def lease_key(part: Part) -> str:
+    """Id of the record of a part's lease."""
+    return f"{GATE_KEY}-{part.number}-of-{part.total}"
+
+
+def part_of(key: str) -> str:
+    """The part that a lease is for, in words."""
+    return "part " + key.removeprefix(f"{GATE_KEY}-").replace("-of-", "/")
+
+
+def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
+    """Those of the leases that a process has, or had when it was killed."""
+    return [
+        Held(
+            key=entry["_id"],
+            version=_version(entry),
+            holder="process {ordinal} on {source}".format(**entry["_source"]),
+            signature=entry["_source"]["signature"],
+        )
+        for entry in find_entries(handle, list(keys))
+    ]
+
+
+def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
+    """Tell the leases of running processes from those of processes that were killed."""
+    keys = list(keys)
+    held = read_leases(handle, keys)
+    holders = {lease.signature for lease in held}
+    rewritten: set[str] = set()
+    deadline = time.monotonic() + SILENCE_SECONDS
+    while held and time.monotonic() <= deadline:
+        time.sleep(BEAT_SECONDS / 8)
+        before, held = held, read_leases(handle, keys)
+        changed = [lease for lease in held if lease not in before]
+        if live := tuple(
+            lease
+            for lease in changed
+            if lease.signature in rewritten or lease.signature not in holders
+        ):
+            return Watched(live, ())
+        if changed:
+            rewritten.update(lease.signature for lease in changed)
+            deadline = time.monotonic() + SILENCE_SECONDS
+    return Watched((), tuple(held))
+
+
+def remove(handle: IndexHandle, expired: Iterable[Held]) -> None:
+    """Remove leases of processes that were killed; one that has changed since stays."""
+    gone = (exceptions.ConflictError, exceptions.NotFoundError)
+    for lease in expired:
+        with handle.errors_explained(), suppress(*gone):
+            _delete(handle, lease.key, lease.version)
+
+
+@contextmanager
+def gate(handle: IndexHandle) -> Iterator[Lease]:
+    """Be the only process that begins or ends to write to an index; waits for others.
+
+    Raises:
+        StoreError: if another process stays there for longer than `retry_limit`.
+    """
+    lease = Lease(handle, GATE_KEY)
+    deadline = time.monotonic() + retry_limit()
+    taken = lease.take()
+    while not taken:
+        others = watch(handle, [GATE_KEY])
+        if others.live and time.monotonic() > deadline:
+            raise StoreError(
+                f"{handle.location}: another process is beginning or ending to write to it "
+                f"({others.live[0].holder}); wait until it ends"
+            )
+        taken = not others.live and lease.take(*others.expired)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+def _delete(handle: IndexHandle, key: str, version: DocumentVersion) -> None:
+    params = {**version, "request_timeout": REQUEST_SECONDS}
+    handle.client.delete(index=handle.name, id=key, params=params)
+
+
+def _version(answer: dict[str, Any]) -> DocumentVersion:
+    return {"if_seq_no": answer["_seq_no"], "if_primary_term": answer["_primary_term"]}

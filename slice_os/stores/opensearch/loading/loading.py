@@ -1,0 +1,208 @@
+"""Who may write to an index, and its settings during a load.
+
+The first of several processes that load an index notes its settings in the mapping, and the last
+one restores them. A process begins and ends behind a gate, so that the others are either before
+it or after it. If the last one is killed, the note stays, and the next load does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TypeAlias
+
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.loading.compaction import count_writes, drop_copies
+from slice_os.stores.opensearch.loading.lease import (
+    Held,
+    Lease,
+    gate,
+    lease_key,
+    part_of,
+    read_leases,
+    remove,
+    watch,
+)
+from slice_os.stores.opensearch.loading.load_note import (
+    LoadNote,
+    SavedSettings,
+    read_note,
+    write_note,
+)
+from slice_os.stores.opensearch.loading.repair import repair
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import retrying
+from slice_os.stores.work_share import WHOLE, Part
+
+PASSAGES = {"query": {"term": {"kind": "passage"}}}
+
+Begin: TypeAlias = Callable[[IndexHandle, Part, LoadNote | None, bool], None]
+
+
+@contextmanager
+def leased(handle: IndexHandle) -> Iterator[Lease]:
+    """Hold the exclusive right to write to an index, without preparing it for a load.
+
+    Raises:
+        StoreError: if another process is writing.
+    """
+    lease = _admitted(handle, WHOLE, lambda *_: None)
+    try:
+        yield lease
+    finally:
+        lease.release()
+
+
+@contextmanager
+def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
+    """A bulk load: no refresh, no replicas while the index is empty.
+
+    Processes with different parts of the same division load together. What an interrupted load
+    left behind is deleted by the last of them, when all have had the chance to complete it. It also
+    merges the index if that frees much space; see `compaction`.
+
+    Raises:
+        StoreError: if another process is writing the same part, or a part of another division; at
+            the end, if the index was deleted meanwhile.
+    """
+    lease = _admitted(handle, part, _begin)
+    try:
+        made = _identity(handle)
+        writes = count_writes(handle)
+        yield lease
+        lease.check()
+        # OpenSearch makes an index that was deleted again for the next record, without its alias.
+        if _identity(handle) != made:
+            raise StoreError(
+                f"{handle.location}: the index was deleted meanwhile; run the same command again"
+            )
+    except BaseException:
+        # The caller has to see the first error. If this fails, too, the note stays, and the
+        # lease expires, so that the next load or the last process repairs.
+        if not lease.lost:
+            with suppress(StoreError):
+                _note_interruption(handle)
+                lease.release()
+                _end(handle, part, failed=True)
+        lease.stop()
+        raise
+    lease.release()
+    if retrying(_end)(handle, part):
+        drop_copies(handle, writes)
+
+
+@retrying
+def _admitted(handle: IndexHandle, part: Part, begin: Begin) -> Lease:
+    """A lease on a part, after `begin` has prepared the index."""
+    while True:
+        rivals = watch(handle, _rivals(part, read_note(handle)))
+        if rivals.live:
+            raise StoreError(_refusal(handle, rivals.live[0]))
+        with gate(handle):
+            note = read_note(handle)
+            held = read_leases(handle, _rivals(part, note))
+            if any(lease not in rivals.expired for lease in held):
+                continue  # another process came meanwhile
+            beside = [lease for lease in read_leases(handle, _keys(part)) if lease not in held]
+            lease = Lease(handle, lease_key(part))
+            if not lease.take(*(one for one in held if one.key == lease_key(part))):
+                continue
+            try:
+                remove(handle, (one for one in held if one.key != lease_key(part)))
+                begin(handle, part, note, bool(held) or not beside)
+            except BaseException:
+                lease.release()
+                raise
+            return lease
+
+
+def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: bool) -> None:
+    """Prepare the index, unless another process of the same load has done so."""
+    with handle.errors_explained():
+        if note is not None and not (takes_over or note.interrupted):
+            return
+        restore = (note and note.restore) or _current(handle)
+        write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
+        handle.refresh()
+        handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
+
+
+def _end(handle: IndexHandle, part: Part, failed: bool = False) -> bool:
+    """Restore the settings, unless other processes of the same load are running.
+
+    Args:
+        handle: of a concrete index.
+        part: that this process loaded; its lease is released.
+        failed: leave the repair to the next load.
+
+    Returns:
+        Whether this ended the load.
+    """
+    others = watch(handle, _keys(part))
+    if others.live:
+        return False
+    with gate(handle) as alone:
+        note = read_note(handle)
+        came = [one for one in read_leases(handle, _keys(part)) if one not in others.expired]
+        if came or note is None or note.parts != part.total:
+            return False  # another process does it, or has done it
+        if (note.interrupted or others.expired) and not failed:
+            repair(handle)
+            alone.check()
+        with handle.errors_explained():
+            handle.client.indices.put_settings(index=handle.name, body={"index": note.restore})
+        handle.refresh()
+        write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
+        remove(handle, others.expired)
+    return True
+
+
+def _note_interruption(handle: IndexHandle) -> None:
+    with gate(handle):
+        note = read_note(handle)
+        if note is not None:
+            write_note(handle, replace(note, interrupted=True))
+
+
+def _keys(part: Part) -> list[str]:
+    """The leases of all parts of a division."""
+    return [lease_key(one) for one in part.all()]
+
+
+def _rivals(part: Part, note: LoadNote | None) -> list[str]:
+    """The leases that exclude a part: its own, the whole, and those of another division."""
+    rivals = {lease_key(part), lease_key(WHOLE)}
+    if note is not None and note.parts != part.total:
+        rivals.update(_keys(Part(1, note.parts)))
+    return sorted(rivals)
+
+
+def _refusal(handle: IndexHandle, rival: Held) -> str:
+    what = "to it" if rival.key == lease_key(WHOLE) else f"{part_of(rival.key)} of it"
+    return (
+        f"{handle.location}: another process is writing {what} ({rival.holder}); wait until it ends"
+    )
+
+
+@retrying
+def _identity(handle: IndexHandle) -> str:
+    """What tells an index from another one that has its name later."""
+    with handle.errors_explained():
+        found = handle.client.indices.get_settings(index=handle.name)
+    return str(found[handle.name]["settings"]["index"]["uuid"])
+
+
+def _fast(handle: IndexHandle) -> SavedSettings:
+    found = handle.client.count(index=handle.name, body=PASSAGES)
+    empty = found["count"] == 0 and not found["_shards"]["failed"]
+    return {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
+
+
+def _current(handle: IndexHandle) -> SavedSettings:
+    found = handle.client.indices.get_settings(index=handle.name)
+    settings = found[handle.name]["settings"]["index"]
+    return {
+        "refresh_interval": settings.get("refresh_interval"),
+        "number_of_replicas": settings["number_of_replicas"],
+    }

@@ -1,0 +1,81 @@
+"""Finding, and deleting, what an interrupted load left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
+from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.server.handle import IndexHandle
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A document whose passages do not match its record.
+
+    Attributes:
+        doc_id: the document.
+        expected: number of passages in its record; 0 if it has none.
+        ordinals: of the passages that exist.
+    """
+
+    doc_id: str
+    expected: int
+    ordinals: tuple[int, ...]
+
+    @property
+    def surplus(self) -> tuple[int, ...]:
+        """Ordinals of passages that are not in a record."""
+        return tuple(ordinal for ordinal in self.ordinals if ordinal >= self.expected)
+
+    @property
+    def missing(self) -> int:
+        """Number of passages that are in the record but do not exist."""
+        return self.expected - (len(self.ordinals) - len(self.surplus))
+
+
+def find_faults(handle: IndexHandle) -> Iterator[Fault]:
+    """Compare every document's record with its passages, in one state of the index."""
+    entries = _entries(handle)
+    for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
+        expected, ordinals = 0, []
+        for entry in group:
+            if entry["kind"] == "document":
+                expected = entry["passages"]
+            else:
+                ordinals.append(entry["ordinal"])
+        fault = Fault(doc_id, expected, tuple(sorted(ordinals)))
+        if fault.surplus or fault.missing:
+            yield fault
+
+
+def repair(handle: IndexHandle) -> int:
+    """Delete the passages that are not in a record; returns how many were found."""
+    surplus = [
+        delete_action(0, passage_key(fault.doc_id, ordinal))
+        for fault in find_faults(handle)
+        for ordinal in fault.surplus
+    ]
+    with closing(BulkSender(handle)) as sender:
+        sender.deliver(surplus)
+    return len(surplus)
+
+
+def _entries(handle: IndexHandle) -> Iterator[dict[str, Any]]:
+    body: dict[str, Any] = {
+        "size": PAGE,
+        "query": {"terms": {"kind": ["document", "passage"]}},
+        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
+        "_source": ["doc_id", "kind", "ordinal", "passages"],
+    }
+    handle.refresh()
+    # Complete answers only: with partial ones, good passages could seem to have no record.
+    for page in pages(handle, body):
+        yield from (hit["_source"] for hit in page)

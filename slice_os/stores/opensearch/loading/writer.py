@@ -1,0 +1,318 @@
+"""Writing documents to an index, each of them completely or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from slice_os.errors import StoreError
+from slice_os.spans.passages import DocumentPart
+from slice_os.stores.opensearch.loading.bulk import (
+    Action,
+    BulkSender,
+    Outcome,
+    delete_action,
+    index_action,
+    update_action,
+)
+from slice_os.stores.opensearch.loading.loading import loading
+from slice_os.stores.opensearch.schema.records import (
+    LONGEST_ID,
+    document_key,
+    document_source,
+    passage_key,
+    passage_source,
+    source_key,
+    source_record,
+)
+from slice_os.stores.opensearch.schema.settings import IndexSettings
+from slice_os.stores.opensearch.search.lookup import find_records
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.protocol import Rejection
+from slice_os.stores.work_share import WHOLE, Part
+from slice_os.text.documents import Document
+
+LOOKUP_DOCUMENTS = 64
+LOOKUP_PIECES = 8_192
+NOBODY = -1
+
+
+@contextmanager
+def writing(
+    handle: IndexHandle, settings: IndexSettings, part: Part = WHOLE
+) -> Iterator[OpenSearchWriter]:
+    """A writer, with the index prepared for a bulk load; see `loading`.
+
+    Changes are searchable when the last process that loads the index has ended.
+
+    Raises:
+        StoreError: if another process is writing the same part, or a part of another division.
+    """
+    with loading(handle, part) as lease, writing_in_load(handle, settings, lease.check) as writer:
+        yield writer
+
+
+@contextmanager
+def writing_in_load(
+    handle: IndexHandle, settings: IndexSettings, check: Callable[[], None]
+) -> Iterator[OpenSearchWriter]:
+    """A writer in a load that has begun, here or in another process.
+
+    Args:
+        handle: of a concrete index.
+        settings: of the index.
+        check: raises an error if the load must not go on.
+    """
+    with closing(BulkSender(handle)) as sender:
+        writer = OpenSearchWriter(handle, settings, sender, check)
+        yield writer
+        writer.flush()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A document in progress.
+
+    Attributes:
+        document: the document.
+        former: number of passages of an earlier version.
+        reason: why the index rejects it; empty if it does not.
+        passages: number of passages queued so far.
+        position: end of the last of them.
+        whole: whether all passages are queued.
+        recorded: whether its record is queued.
+        unanswered: number of queued actions without an answer.
+    """
+
+    document: Document
+    former: int
+    reason: str = ""
+    passages: int = 0
+    position: int = 0
+    whole: bool = False
+    recorded: bool = False
+    unanswered: int = 0
+
+
+@dataclass(slots=True)
+class _Finished:
+    """A source whose record waits for the documents queued before it."""
+
+    source: str
+    signature: str
+    waiting_for: set[int] = field(default_factory=set)
+
+
+class OpenSearchWriter:
+    """The writer of an OpenSearch store; made by `writing`.
+
+    A document counts by its record. First the record of an earlier version is deleted, then the
+    new passages are written, under ids that the next run would use again, and the new record
+    follows once all of them are stored. So whatever happens, the passages of a record exist, and
+    passages without a record can be deleted.
+    """
+
+    def __init__(
+        self,
+        handle: IndexHandle,
+        settings: IndexSettings,
+        sender: BulkSender,
+        check: Callable[[], None],
+    ) -> None:
+        self._handle = handle
+        self._settings = settings
+        self._sender = sender
+        self._check = check
+        self._parts: list[DocumentPart] = []
+        self._open: dict[int, _Open] = {}
+        self._ids: set[str] = set()
+        self._current: int | None = None
+        self._number = 0
+        self._finished: list[_Finished] = []
+        self._failed_sources: set[str] = set()
+        self._rejections: list[Rejection] = []
+
+    @property
+    def retries(self) -> int:
+        """Requests that had to be sent again."""
+        return self._sender.retries
+
+    def write(self, part: DocumentPart) -> Sequence[Rejection]:
+        """Store the next part of a document; see `Writer.write`."""
+        self._check()
+        begins = self._parts[-1].last if self._parts else self._current is None
+        if begins:
+            self._settle_ids([part.document.id])
+            self._ids.add(part.document.id)
+        self._parts.append(part)
+        pieces = sum(len(p.vectors) for waiting in self._parts for p in waiting.passages)
+        if pieces >= LOOKUP_PIECES or len(self._parts) >= LOOKUP_DOCUMENTS:
+            self._queue_parts()
+        self._settle(self._sender.outcomes())
+        return self._take_rejections()
+
+    def flush(self) -> Sequence[Rejection]:
+        """Wait until everything written is stored; see `Writer.flush`."""
+        self._check()
+        self._wait()
+        return self._take_rejections()
+
+    def delete(self, doc_ids: Iterable[str]) -> int:
+        """Delete documents with all their passages; returns how many were found."""
+        self._check()
+        deleted = 0
+        remaining = iter(doc_ids)
+        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
+            self._settle_ids(batch)
+            former = self._withdraw(batch)
+            self._sender.deliver(
+                [
+                    delete_action(NOBODY, passage_key(doc_id, ordinal))
+                    for doc_id, passages in former.items()
+                    for ordinal in range(passages)
+                ]
+            )
+            deleted += len(former)
+        return deleted
+
+    def assign(self, doc_ids: Iterable[str], source: str) -> None:
+        """Note that documents come from another source; see `Writer.assign`."""
+        self._check()
+        remaining = iter(doc_ids)
+        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
+            self._settle_ids(batch)
+            self._sender.deliver(
+                [
+                    update_action(NOBODY, document_key(doc_id), {"source": source})
+                    for doc_id in batch
+                ]
+            )
+
+    def finish_source(self, source: str, signature: str) -> None:
+        """Note that a source has been read; see `Writer.finish_source`."""
+        self._queue_parts()
+        waiting = {
+            number for number, state in self._open.items() if state.document.source == source
+        }
+        self._finished.append(_Finished(source, signature, waiting))
+        self._finish_sources()
+
+    def forget_source(self, source: str) -> None:
+        """Delete what an earlier writer noted about a source; see `Writer.forget_source`."""
+        self._check()
+        self._sender.deliver([delete_action(NOBODY, source_key(source))])
+
+    def _settle_ids(self, doc_ids: Sequence[str]) -> None:
+        """Wait for documents in progress, so that no request overtakes another with the same id."""
+        if not self._ids.isdisjoint(doc_ids):
+            self._wait()
+
+    def _wait(self) -> None:
+        self._queue_parts()
+        self._settle(self._sender.outcomes(wait=True))
+
+    def _queue_parts(self) -> None:
+        starts = [self._current is None, *(part.last for part in self._parts)]
+        fresh = [part.document.id for part, new in zip(self._parts, starts, strict=False) if new]
+        former = self._withdraw(fresh)
+        for part in self._parts:
+            if self._current is None:
+                self._current = self._begin(part.document, former.get(part.document.id, 0))
+            self._queue(self._current, part)
+            if part.last:
+                self._current = None
+        self._parts = []
+
+    def _begin(self, document: Document, former: int) -> int:
+        self._number += 1
+        state = self._open[self._number] = _Open(document, former)
+        if len(document.id) > LONGEST_ID:
+            state.reason = f"its id has {len(document.id)} characters; {LONGEST_ID} are possible"
+        return self._number
+
+    def _queue(self, number: int, part: DocumentPart) -> None:
+        state = self._open[number]
+        text = part.document.text
+        for passage in () if state.reason else part.passages:
+            gap = text[state.position : passage.start]
+            source = passage_source(part.document, state.passages, passage, gap, self._settings)
+            key = passage_key(part.document.id, state.passages)
+            self._add(number, index_action(number, key, source))
+            state.passages += 1
+            state.position = passage.end
+        if part.last:
+            state.whole = True
+            self._advance(number)
+
+    def _add(self, number: int, action: Action) -> None:
+        self._open[number].unanswered += 1
+        self._sender.add(action)
+
+    def _settle(self, outcomes: Iterable[Outcome]) -> None:
+        for outcome in outcomes:
+            if outcome.owner == NOBODY:
+                if outcome.reason:
+                    raise StoreError(f"{self._handle.location}: OpenSearch says {outcome.reason}")
+                continue
+            state = self._open[outcome.owner]
+            state.unanswered -= 1
+            state.reason = state.reason or outcome.reason
+            self._advance(outcome.owner)
+
+    def _advance(self, number: int) -> None:
+        """Take a document one step further, once everything so far is answered."""
+        state = self._open[number]
+        if state.unanswered or not state.whole:
+            return
+        if state.reason:
+            self._take_back(number, state)
+        elif not state.recorded:
+            self._record(number, state)
+        if not state.unanswered:
+            self._close(number, state)
+
+    def _record(self, number: int, state: _Open) -> None:
+        """Queue the record, and delete passages that only the earlier version had."""
+        state.recorded = True
+        doc_id, tail = state.document.id, state.document.text[state.position :]
+        record = document_source(state.document, state.passages, tail)
+        self._add(number, index_action(number, document_key(doc_id), record))
+        for ordinal in range(state.passages, state.former):
+            self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
+
+    def _take_back(self, number: int, state: _Open) -> None:
+        """Delete what is stored of a document that the index rejects."""
+        for ordinal in range(max(state.passages, state.former)):
+            self._add(number, delete_action(number, passage_key(state.document.id, ordinal)))
+        state.passages = state.former = 0
+
+    def _close(self, number: int, state: _Open) -> None:
+        del self._open[number]
+        self._ids.discard(state.document.id)
+        if state.reason:
+            self._rejections.append(Rejection(state.document, state.reason))
+            self._failed_sources.add(state.document.source)
+        for finished in self._finished:
+            finished.waiting_for.discard(number)
+        self._finish_sources()
+
+    def _finish_sources(self) -> None:
+        for finished in self._finished:
+            if not finished.waiting_for and finished.source not in self._failed_sources:
+                record = source_record(finished.source, finished.signature)
+                self._sender.add(index_action(NOBODY, source_key(finished.source), record))
+        self._finished = [finished for finished in self._finished if finished.waiting_for]
+
+    def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
+        """Delete the records of documents; returns the number of passages of each one found."""
+        keys = [document_key(doc_id) for doc_id in doc_ids]
+        records = find_records(self._handle, keys)
+        former = {record["doc_id"]: record["passages"] for record in records}
+        self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
+        return former
+
+    def _take_rejections(self) -> Sequence[Rejection]:
+        taken, self._rejections = self._rejections, []
+        return taken

@@ -1,0 +1,1 @@
+"""What an index holds: settings, mapping, records."""

@@ -1,0 +1,165 @@
+"""Versioned indices behind an alias: making them, and choosing the current one."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import ModelCard
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.schema.settings import (
+    META,
+    IndexOptions,
+    IndexSettings,
+    choose,
+    settings_of,
+    template,
+)
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.index_name import check_name
+from slice_os.stores.opensearch.server.retry import retrying
+
+MERGE_TIMEOUT_SECONDS = 3600
+# The name of the record in indices of schema 1.
+PROJECTION_KEY = "axes"
+UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A concrete index, and what it was made with."""
+
+    name: str
+    settings: IndexSettings
+
+    @property
+    def needs_projection(self) -> bool:
+        """Whether its vectors are projected, by a projection stored in a record of its own."""
+        return self.settings.dimensions < self.settings.encoder.dimension
+
+    def with_projection(self, record: Mapping[str, Any]) -> Index:
+        """With the projection from the record with the id `PROJECTION_KEY`."""
+        full = self.settings.encoder.dimension
+        packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
+        projection = packed.reshape(full, full).astype(np.float32)
+        return replace(self, settings=replace(self.settings, projection=projection))
+
+
+def the_index(found: Mapping[str, Any], location: str) -> Index:
+    """The one index in an answer of ``_mapping``, still without its projection.
+
+    Raises:
+        StoreError: if there are several, or slice-os did not make it.
+    """
+    if len(found) != 1:
+        raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
+    ((concrete, body),) = found.items()
+    return Index(concrete, settings_of(body["mappings"], location))
+
+
+def create(
+    handle: IndexHandle,
+    options: IndexOptions,
+    card: ModelCard,
+    max_pieces: int,
+    projection: FloatArray | None = None,
+) -> Index:
+    """Make the next versioned index of an alias, such as ``calls-000002``.
+
+    It is marked as unfinished until `finish` is called, and the alias does not stand for it.
+
+    Args:
+        handle: of the alias.
+        options: what may be chosen.
+        card: of the encoder.
+        max_pieces: word pieces that a passage holds at most.
+        projection: of the encoder, if it has one.
+    """
+    check_name(handle.name)
+    settings = choose(options, card, max_pieces, projection)
+    return make_version(handle, next_name(handle.name, version_names(handle)), options, settings)
+
+
+def make_version(
+    handle: IndexHandle, name: str, options: IndexOptions, settings: IndexSettings
+) -> Index:
+    """As `create`, for chosen settings under a given name."""
+    made = handle.named(name)
+    with handle.errors_explained():
+        body = template(f"{handle.name}-0*", options, settings)
+        indices = handle.client.indices
+        indices.put_index_template(name=template_name(handle.name), body=body)
+        unfinished = {META: settings.to_meta() | {UNFINISHED: True}}
+        indices.create(index=name, body={"mappings": {"_meta": unfinished}})
+    write_projection(made, settings.projection)
+    return Index(name, settings)
+
+
+@retrying
+def write_projection(handle: IndexHandle, projection: FloatArray | None) -> None:
+    """Store the projection of an index, if it has one."""
+    if projection is None:
+        return
+    packed = b64encode(projection.astype("<f2").tobytes()).decode()
+    record = {"kind": "axes", "axes": packed}
+    with handle.errors_explained():
+        handle.client.index(index=handle.name, id=PROJECTION_KEY, body=record)
+
+
+def finish(handle: IndexHandle) -> None:
+    """Mark an index as complete, so that an alias may stand for it."""
+    with handle.errors_explained():
+        indices = handle.client.indices
+        mapping = indices.get_mapping(index=handle.name)[handle.name]["mappings"]
+        meta = {key: value for key, value in mapping["_meta"][META].items() if key != UNFINISHED}
+        indices.put_mapping(index=handle.name, body={"_meta": {META: meta}})
+
+
+def template_name(alias: str) -> str:
+    """The name of an alias's index template."""
+    return f"slice-os-{alias}"
+
+
+def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
+    """The versions of an alias by name, with their mappings and aliases, in one state."""
+    prefix = f"{handle.name}-"
+    with handle.errors_explained():
+        found = handle.client.indices.get(index=f"{prefix}0*", ignore_unavailable=True)
+    return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
+
+
+def version_names(handle: IndexHandle) -> list[str]:
+    """The versioned indices of an alias, oldest first."""
+    return sorted(find_versions(handle))
+
+
+def move_alias(handle: IndexHandle, index: str) -> list[str]:
+    """Let the alias stand for one index, in one step; returns those it stood for before."""
+    alias, indices = handle.name, handle.client.indices
+    with handle.errors_explained():
+        before = sorted(indices.get_alias(name=alias)) if indices.exists_alias(name=alias) else []
+        actions: list[dict[str, Any]] = [
+            {"remove": {"index": name, "alias": alias}} for name in before if name != index
+        ]
+        actions.append({"add": {"index": index, "alias": alias}})
+        indices.update_aliases(body={"actions": actions})
+    return [name for name in before if name != index]
+
+
+def force_merge(handle: IndexHandle) -> None:
+    """Merge an index into one segment per shard: searches get faster, deletions free space."""
+    with handle.errors_explained():
+        handle.client.indices.forcemerge(
+            index=handle.name, max_num_segments=1, request_timeout=MERGE_TIMEOUT_SECONDS
+        )
+
+
+def next_name(alias: str, names: Sequence[str]) -> str:
+    """The name of an alias's next version, given its versions, oldest first."""
+    last = int(names[-1].removeprefix(f"{alias}-")) if names else 0
+    return f"{alias}-{last + 1:06d}"

@@ -1,0 +1,154 @@
+"""What an index contains: passages, and records of documents and sources."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from slice_os.spans.passages import EncodedPassage
+from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.opensearch.schema.codec import (
+    index_vectors,
+    pack,
+    pack_without_norms,
+    stored_form,
+    unpack,
+)
+from slice_os.stores.opensearch.schema.settings import IndexSettings
+from slice_os.stores.opensearch.schema.span_policy import span_vectors
+from slice_os.text.documents import Document
+
+# A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
+LONGEST_ID = 8_191
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FetchedPassage:
+    """A passage read from the index.
+
+    Attributes:
+        key: its id in the index.
+        passage: the passage.
+        bm25: by row of the phrase; phrases without a match are missing.
+    """
+
+    key: str
+    passage: StoredPassage
+    bm25: dict[int, float]
+
+
+def document_key(doc_id: str) -> str:
+    """The id of a document's record; short, however long the document's own id is."""
+    return hashlib.sha256(doc_id.encode()).hexdigest()[:32]
+
+
+def passage_key(doc_id: str, ordinal: int) -> str:
+    """The id of a document's passage, the same in every run."""
+    return f"{document_key(doc_id)}-{ordinal}"
+
+
+def source_key(source: str) -> str:
+    """The id of a source's record."""
+    return f"source-{document_key(source)}"
+
+
+def passage_source(
+    document: Document, ordinal: int, passage: EncodedPassage, gap: str, settings: IndexSettings
+) -> dict[str, Any]:
+    """The record of a passage.
+
+    Args:
+        document: that it belongs to.
+        ordinal: its number in the document, from 0.
+        passage: the passage.
+        gap: what is between the previous passage and this one; with it, the text of the
+            document can be restored.
+        settings: of the index.
+    """
+    stored = stored_form(passage)
+    return {
+        "kind": "passage",
+        "doc_id": document.id,
+        "ordinal": ordinal,
+        "start": passage.start,
+        "end": passage.end,
+        "n_words": len(passage.words),
+        "n_pieces": len(stored.vectors),
+        "gap": gap,
+        "text": document.text[passage.start : passage.end],
+        "metadata": {**document.metadata, **passage.metadata},
+        "tokens": packed_tokens(stored, settings),
+        "spans": span_entries(stored, settings),
+    }
+
+
+def packed_tokens(passage: EncodedPassage, settings: IndexSettings) -> str:
+    """A passage's token vectors in the form that an index has them in; see `stored_form`."""
+    if settings.has_norms:
+        return pack(passage, settings.encoder.max_words)
+    return pack_without_norms(passage)
+
+
+def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:
+    """The indexed spans of a passage.
+
+    Args:
+        passage: in its `stored_form`, so that a passage read from an index has the same spans.
+        settings: of the index.
+    """
+    layout = passage.layout
+    spans = settings.span_policy.select(passage.vectors, layout, settings.encoder.max_words)
+    vectors = index_vectors(span_vectors(passage.vectors, layout, spans), settings)
+    return [
+        {
+            "start": int(passage.words[first, 0]),
+            "end": int(passage.words[end - 1, 1]),
+            "vec": vector,
+        }
+        for (first, end), vector in zip(spans, vectors, strict=True)
+        # Cosine does not know a zero vector: OpenSearch would reject the passage.
+        if vector.any()
+    ]
+
+
+def document_source(document: Document, passages: int, tail: str) -> dict[str, Any]:
+    """The record of a document, written once all its passages are stored.
+
+    Args:
+        document: the document.
+        passages: number of its passages.
+        tail: white space after the last one; the whole text if there is no passage.
+    """
+    return {
+        "kind": "document",
+        "doc_id": document.id,
+        "source": document.source,
+        "fingerprint": document.fingerprint,
+        "passages": passages,
+        "gap": tail,
+    }
+
+
+def source_record(source: str, signature: str) -> dict[str, Any]:
+    """The record of a source that was read to its end in the state that the signature names."""
+    return {"kind": "source", "source": source, "signature": signature}
+
+
+def fetched(hit: dict[str, Any]) -> FetchedPassage:
+    """Read a passage from a hit of `search_bodies.candidates` or `search_bodies.walk`."""
+    return FetchedPassage(key=hit["_id"], passage=stored_passage(hit), bm25=named_scores(hit))
+
+
+def stored_passage(hit: dict[str, Any]) -> StoredPassage:
+    """The passage of a hit with what `search_bodies.with_content` requests."""
+    source = hit["_source"]
+    encoded = unpack(
+        hit["fields"]["tokens"][0], source["start"], source["end"], source.get("metadata", {})
+    )
+    return StoredPassage(source["doc_id"], source["text"], encoded)
+
+
+def named_scores(hit: dict[str, Any]) -> dict[int, float]:
+    """The BM25 of a hit by row of the phrase; phrases without a match are missing."""
+    return {int(row): score for row, score in hit.get("matched_queries", {}).items()}

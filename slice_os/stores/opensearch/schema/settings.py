@@ -1,0 +1,164 @@
+"""What an index was made with, as stored in its mapping's ``_meta``, and its template."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import ModelCard
+from slice_os.errors import InputError, ModelError, StoreError
+from slice_os.mappings import load_template
+from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
+
+SCHEMA_VERSION = 2
+READABLE_SCHEMAS = (1, 2)
+META = "slice_os"
+FIELD_TYPES = ("keyword", "integer", "long", "float", "double", "boolean", "date", "ip")
+VECTOR_TYPES = ("byte", "float")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """Options for a new index.
+
+    Attributes:
+        policy: which spans are indexed; see `SpanPolicy.parse`.
+        vectors: ``byte`` or ``float``.
+        truncate_dim: length of the indexed span vectors; None for half of the encoder's, or all if
+            the model has no projection.
+        analyzer: name of the text analyser.
+        fields: types of metadata fields; OpenSearch derives those of other fields.
+        shards: number of primary shards.
+        replicas: number of copies of each shard.
+    """
+
+    policy: str = "grid:1,6"
+    vectors: str = "byte"
+    truncate_dim: int | None = None
+    analyzer: str = "english"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    shards: int = 1
+    replicas: int = 1
+
+    def __post_init__(self) -> None:
+        SpanPolicy.parse(self.policy)
+        if self.vectors not in VECTOR_TYPES:
+            raise InputError(f"no vector type {self.vectors!r}; there are {VECTOR_TYPES}")
+        for name, kind in self.fields.items():
+            if kind not in FIELD_TYPES:
+                raise InputError(
+                    f"metadata field {name!r}: no type {kind!r}; there are {', '.join(FIELD_TYPES)}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """What an index was made with; never changes.
+
+    Attributes:
+        encoder: card of the encoder that made its vectors.
+        max_pieces: word pieces that a passage holds at most.
+        policy: which spans are indexed.
+        vectors: ``byte`` or ``float``.
+        dimensions: length of the indexed span vectors.
+        projection: ``(encoder.dimension, encoder.dimension)`` of the model, of which the first
+            ``dimensions`` rows are used; None if the vectors are not projected. It is too large
+            for ``_meta`` and has a record of its own.
+        schema: version of the stored format. From 2 on, span norms are stored, so that the server
+            can score passages.
+    """
+
+    encoder: ModelCard
+    max_pieces: int
+    policy: str
+    vectors: str
+    dimensions: int
+    projection: FloatArray | None = field(default=None, compare=False, repr=False)
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def has_norms(self) -> bool:
+        """Whether span norms are stored with the token vectors."""
+        return self.schema >= 2
+
+    @property
+    def span_policy(self) -> SpanPolicy:
+        """The policy, parsed."""
+        return SpanPolicy.parse(self.policy)
+
+    def to_meta(self) -> dict[str, Any]:
+        """The form stored in the mapping's ``_meta``."""
+        values = {name: getattr(self, name) for name in _IN_META}
+        return {"schema_version": self.schema, **values, "encoder": asdict(self.encoder)}
+
+
+_IN_META = ("max_pieces", "policy", "vectors", "dimensions")
+
+
+def choose(
+    options: IndexOptions, card: ModelCard, max_pieces: int, projection: FloatArray | None
+) -> IndexSettings:
+    """The settings of a new index.
+
+    Raises:
+        InputError: on more dimensions than the encoder has, or fewer if it has no projection.
+    """
+    full = card.dimension
+    dimensions = options.truncate_dim or (full if projection is None else full // 2)
+    if not 1 <= dimensions <= full:
+        raise InputError(f"{dimensions} dimensions; the encoder has {full}")
+    if dimensions == full:
+        projection = None
+    elif projection is None:
+        raise InputError(
+            f"{dimensions} of {full} dimensions need the model's projection.npy; export again"
+        )
+    return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, projection)
+
+
+def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
+    """Read the ``_meta`` of an index's mapping.
+
+    Raises:
+        StoreError: if slice-os did not make the index, or if another version did.
+    """
+    meta = mapping.get("_meta", {}).get(META)
+    if meta is None:
+        raise StoreError(f"{location}: an index, but not one that slice-os made; name another")
+    damaged = StoreError(f"{location}: its settings are damaged; ingest again into a new index")
+    if not isinstance(meta, dict) or not meta.keys() >= {"schema_version", "encoder", *_IN_META}:
+        raise damaged
+    schema = meta["schema_version"]
+    if schema not in READABLE_SCHEMAS:
+        raise StoreError(
+            f"{location}: index has schema version {schema}, this slice-os reads up to "
+            f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
+        )
+    values = {name: meta[name] for name in _IN_META}
+    try:
+        return IndexSettings(ModelCard.from_fields(meta["encoder"]), schema=schema, **values)
+    except (ModelError, TypeError, AttributeError):
+        raise damaged from None
+
+
+def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:
+    """The composable index template for indices whose names match a pattern."""
+    body = load_template(SCHEMA_VERSION)
+    body["index_patterns"] = [pattern]
+    inner = body["template"]
+    inner["settings"]["index"] |= {
+        "number_of_shards": options.shards,
+        "number_of_replicas": options.replicas,
+    }
+    mappings = inner["mappings"]
+    mappings["_meta"] = {META: settings.to_meta()}
+    properties = mappings["properties"]
+    properties["text"]["analyzer"] = options.analyzer
+    properties["metadata"]["properties"] = {
+        name: {"type": kind} for name, kind in options.fields.items()
+    }
+    vector = properties["spans"]["properties"]["vec"]
+    vector |= {"dimension": settings.dimensions, "data_type": settings.vectors}
+    return body

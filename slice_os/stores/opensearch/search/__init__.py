@@ -1,0 +1,1 @@
+"""Requests that find passages, and the reading of their answers."""

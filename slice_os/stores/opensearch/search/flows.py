@@ -1,0 +1,274 @@
+"""What is requested of an index for every kind of search, as flows; see `exchange`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from slice_os.arrays import FloatArray
+from slice_os.errors import StoreError
+from slice_os.query.query import Query
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index, the_index
+from slice_os.stores.opensearch.search import hybrid, responses, search_bodies
+from slice_os.stores.opensearch.search.exchange import (
+    ClosePoint,
+    Compute,
+    Emit,
+    Flow,
+    ListPlugins,
+    MultiSearch,
+    OpenPoint,
+    ReadMapping,
+    ReadRecord,
+    Request,
+    Search,
+    Stream,
+)
+from slice_os.stores.opensearch.search.metadata import resolve_where
+from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.server.connection import NotFoundError
+
+Y = TypeVar("Y")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFlows:
+    """Flows over one index.
+
+    Attributes:
+        index: the index.
+        location: how messages call the store.
+    """
+
+    index: Index
+    location: str
+
+    def filtered(self, query: Query) -> Flow[Query]:
+        """The query with its filter as the index compares its fields; see `resolve_where`."""
+
+        def ask(bodies: Sequence[Body]) -> Flow[list[Answer]]:
+            return self.msearch(bodies, query)
+
+        where = yield from resolve_where(self.index.name, self.location, query.where, ask)
+        return replace(query, where=where)
+
+    def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
+        """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
+        query = yield from self.filtered(query)
+        bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
+        found = yield from self.msearch(bodies, query)
+        best = responses.ranked_best(found)
+        candidates = yield from self.candidates(query, responses.ids_of(found), best)
+        return (yield from self._with_bm25(candidates, query))
+
+    def rank_fused(
+        self, query: Query, num_candidates: int
+    ) -> Flow[tuple[ScoredCandidates, FloatArray]]:
+        """The passages that the server's own fusion ranks first, and its scores."""
+        hybrid.require((yield ListPlugins()), self.location)
+        query = yield from self.filtered(query)
+        bodies = hybrid.bodies(query, self.index.settings, num_candidates)
+        found = yield from self.msearch(bodies, query)
+        best = yield from self.best_bm25(query)
+        some = yield from self.candidates(query, responses.ids_of(found), best)
+        candidates = yield from self._with_bm25(some, query)
+        return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
+
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        query = yield from self.filtered(query)
+        best = yield from self.best_bm25(query)
+        if exhaustive:
+            yield from self._walk(query, threshold, best)
+        else:
+            yield from self._proposed(query, threshold, best)
+
+    def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
+        """Every passage, page by page."""
+        body = search_bodies.walk(query)
+        params = search_bodies.ALL_SHARDS | search_bodies.NAMED_SCORES
+
+        def scan(point: str) -> Stream[ScoredCandidates]:
+            def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
+                found = yield Compute(partial(responses.candidates, hits, query, best))
+                yield from self.emit_above(found, query, threshold, point)
+
+            yield from walk(point, body, score, params)
+
+        yield from at_point(self.index.name, scan)
+
+    def _proposed(
+        self, query: Query, threshold: float, best: FloatArray
+    ) -> Stream[ScoredCandidates]:
+        """The passages that the index proposes for a threshold."""
+        ids = yield from self.near(query, threshold)
+        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+            found = yield from self.candidates(query, some, best)
+            yield from self.emit_above(found, query, threshold)
+
+    def near(self, query: Query, threshold: float) -> Flow[list[str]]:
+        """Ids of the passages that the index proposes for a threshold, in stored order."""
+        least = search_bodies.proposal_score(threshold)
+        hits: list[Answer] = []
+        for vector in query.phrases.vectors:
+            nearest = search_bodies.nearest(vector, self.index.settings, query.where, least)
+            (answer,) = yield from self.msearch([nearest], query)
+            hits += answer["hits"]["hits"]
+            if len(answer["hits"]["hits"]) == search_bodies.GRAPH_WIDTH:
+                further = search_bodies.radial(vector, self.index.settings, query.where, least)
+                yield from pages(self.index.name, further, partial(collect, hits))
+        return responses.in_stored_order(hits)
+
+    def candidates(
+        self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
+    ) -> Flow[ScoredCandidates]:
+        """Fetch passages by id, and score them here.
+
+        Args:
+            query: what to look for.
+            ids: of the passages.
+            best: the highest BM25 of each phrase.
+            point: the point in time to read at; None for the index as it is now.
+
+        Returns:
+            The passages with the BM25 of the first `search_bodies.batches` of phrases.
+        """
+        hits: list[Answer] = []
+        for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
+            body = search_bodies.candidates(some, query.phrases.texts)
+            hits += yield from self._hits(body, query, point)
+        found: ScoredCandidates = yield Compute(partial(responses.candidates, hits, query, best))
+        return found
+
+    def emit_above(
+        self, found: ScoredCandidates, query: Query, threshold: float, point: str | None = None
+    ) -> Stream[ScoredCandidates]:
+        """The candidates at or above the threshold, if there are any, with all BM25."""
+        kept = found.at_least(threshold)
+        if kept.keys:
+            yield Emit((yield from self._with_bm25(kept, query, point)))
+
+    def _with_bm25(
+        self, found: ScoredCandidates, query: Query, point: str | None = None
+    ) -> Flow[ScoredCandidates]:
+        """The same with the BM25 of all other phrases."""
+        _, *others = search_bodies.batches(query.phrases.texts)
+        keys = [str(key) for key in found.keys]
+        for rows in others:
+            hits: list[Answer] = []
+            for some in search_bodies.pieces(keys, search_bodies.FETCHED_PASSAGES):
+                body = search_bodies.evidence(some, query.phrases.texts, rows)
+                hits += yield from self._hits(body, query, point)
+            found = responses.with_evidence(found, hits)
+        return found
+
+    def _hits(self, body: Body, query: Query, point: str | None) -> Flow[list[Answer]]:
+        """Hits with named scores, now or at a point in time."""
+        if point is None:
+            params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
+            request = Search(body, params, self.index.name)
+        else:
+            params = search_bodies.NAMED_SCORES | search_bodies.ALL_SHARDS
+            request = Search(search_bodies.from_point(body, point), params)
+        hits: list[Answer] = (yield request)["hits"]["hits"]
+        return hits
+
+    def best_bm25(self, query: Query) -> Flow[FloatArray]:
+        """``(n_phrases,)``, the highest BM25 of each phrase."""
+        return responses.best_bm25((yield from self.msearch(search_bodies.best(query), query)))
+
+    def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        """The answers to several searches.
+
+        Raises:
+            StoreError: if one of them fails.
+        """
+        return responses.each((yield from self.answers(bodies, query)), self.location)
+
+    def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        """The answers to several searches, failed ones included."""
+        lines = search_bodies.msearch(self.index.name, bodies, query)
+        answers: list[Answer] = (yield MultiSearch(lines))["responses"]
+        return answers
+
+
+def resolve(name: str, location: str) -> Flow[Index | None]:
+    """The index of that name, or the one behind an alias of that name; None if there is neither.
+
+    Args:
+        name: index or alias.
+        location: how messages call the store.
+
+    Raises:
+        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    """
+    try:
+        found = yield ReadMapping(name)
+    except NotFoundError:
+        return None
+    index = the_index(found, location)
+    if not index.needs_projection:
+        return index
+    return index.with_projection((yield ReadRecord(index.name, PROJECTION_KEY)))
+
+
+def pages(
+    index: str,
+    body: Body,
+    each: Callable[[list[Answer]], Generator[Y, Any, None]],
+    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
+) -> Generator[Request | Y, Any, None]:
+    """All hits of a sorted search, page by page, in one state of an index.
+
+    Args:
+        index: a concrete index.
+        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
+        each: the flow to run on the hits of each page.
+        params: of each search.
+    """
+    yield from at_point(index, lambda point: walk(point, body, each, params))
+
+
+def walk(
+    point: str,
+    body: Body,
+    each: Callable[[list[Answer]], Generator[Y, Any, None]],
+    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
+) -> Generator[Request | Y, Any, None]:
+    """As `pages`, at a point in time that is open; an answer that is not full is the last."""
+    hits: list[Answer] = []
+    while True:
+        page = search_bodies.from_point(body, point, hits)
+        hits = (yield Search(page, params))["hits"]["hits"]
+        if hits:
+            yield from each(hits)
+        if len(hits) < body["size"]:
+            return
+
+
+def at_point(
+    index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
+) -> Generator[Request | Y, Any, None]:
+    """Run a flow on one state of an index.
+
+    Args:
+        index: a concrete index.
+        use: makes the flow from the id of a point in time, which is closed after it.
+    """
+    point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
+    try:
+        yield from use(point)
+    finally:
+        # If the server cannot be told, the point expires by itself.
+        with suppress(StoreError):
+            yield ClosePoint(point)
+
+
+def collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:
+    """Keep the hits of a page."""
+    into += hits
+    yield from ()

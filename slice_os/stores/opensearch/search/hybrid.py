@@ -1,0 +1,82 @@
+"""Fusion on the server, by the neural-search plugin: the ``hybrid`` query and its pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.errors import StoreError
+from slice_os.query.fusion import BM25_WEIGHT
+from slice_os.query.query import Query
+from slice_os.stores.opensearch.schema.settings import IndexSettings
+from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search.responses import id_of
+from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+
+PLUGIN = "neural-search"
+
+
+def installed(plugins: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any node has the plugin, by the answer of ``_cat/plugins?format=json``."""
+    return any(PLUGIN in plugin["component"] for plugin in plugins)
+
+
+def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
+    """Refuse to continue without the plugin.
+
+    Raises:
+        StoreError: if no node has it.
+    """
+    if not installed(plugins):
+        raise StoreError(
+            f"{location}: fusion 'server' needs OpenSearch's {PLUGIN} plugin, which is not "
+            "installed there; use another fusion"
+        )
+
+
+def pipeline() -> dict[str, Any]:
+    """The search pipeline to send along: scores scaled to 0 to 1, then a weighted mean.
+
+    Bounds keep the scale of the cosine, from 0 to 1. Without them, the best hit of every phrase
+    would score 1, however poor it is.
+    """
+    processor = {
+        "normalization": {
+            "technique": "min_max",
+            "parameters": {
+                "lower_bounds": [
+                    {"mode": "apply", "min_score": 0.5},
+                    {"mode": "apply", "min_score": 0.0},
+                ],
+                "upper_bounds": [{"mode": "apply", "max_score": 1.0}, {"mode": "ignore"}],
+            },
+        },
+        "combination": {
+            "technique": "arithmetic_mean",
+            "parameters": {"weights": [1 - BM25_WEIGHT, BM25_WEIGHT]},
+        },
+    }
+    return {"phase_results_processors": [{"normalization-processor": processor}]}
+
+
+def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
+    """One search per phrase, for the ``num_candidates`` passages that the server ranks first."""
+    return [
+        search_bodies.hybrid(text, vector, settings, query.where, num_candidates)
+        | {"search_pipeline": pipeline()}
+        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
+    ]
+
+
+def scores(answers: Sequence[Answer], ids: Sequence[str]) -> FloatArray:
+    """The server's scores of passages, from one answer per phrase.
+
+    Returns:
+        ``(n_phrases, n_passages)``, ``-inf`` if a phrase's answer lacks the passage.
+    """
+    by_id = [{id_of(hit): hit["_score"] for hit in answer["hits"]["hits"]} for answer in answers]
+    rows = [[found.get(key, -np.inf) for key in ids] for found in by_id]
+    return np.array(rows, dtype=np.float32).reshape(len(answers), len(ids))

@@ -1,0 +1,62 @@
+"""Finding an index by its name, and records in it by their ids, refreshed or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.schema.indices import Index
+from slice_os.stores.opensearch.search import flows
+from slice_os.stores.opensearch.search.drivers import Driver
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.connection import reason_of
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import retrying
+
+
+def find_index(handle: IndexHandle) -> Index | None:
+    """The index of that name, or the one behind an alias of that name; None if there is neither.
+
+    Raises:
+        StoreError: if the alias stands for several indices, or slice-os did not make the index.
+    """
+    driver = Driver(handle.client, handle.location)
+    return driver.run(flows.resolve(handle.name, handle.location))
+
+
+def require_index(handle: IndexHandle) -> Index:
+    """As `find_index`.
+
+    Raises:
+        StoreError: if there is no such index, if the alias stands for several, or if slice-os did
+            not make it.
+    """
+    index = find_index(handle)
+    if index is None:
+        raise handle.no_index()
+    return index
+
+
+@retrying
+def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Those of the records that exist.
+
+    Raises:
+        StoreError: if the index cannot answer for one of them, such as while a shard is away.
+    """
+    return [entry["_source"] for entry in find_entries(handle, keys)]
+
+
+def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """As `find_records`, with their versions, and without trying again."""
+    if not keys:
+        return []
+    with handle.errors_explained():
+        found = handle.client.mget(index=handle.name, body={"ids": list(keys)})
+    answers = complete(found, handle.location, "docs")["docs"]
+    for answer in answers:
+        if "error" in answer:
+            reason = reason_of(answer["error"])
+            raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
+    return [answer for answer in answers if answer["found"]]

@@ -1,0 +1,104 @@
+"""Query export: requests for applications that query OpenSearch directly, in any language."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from slice_os.errors import InputError
+from slice_os.query.fusion import convex
+from slice_os.query.query import Query
+from slice_os.stores.opensearch.schema.settings import IndexSettings
+from slice_os.stores.opensearch.search import hybrid, search_bodies, server_bodies
+from slice_os.stores.opensearch.search.scripting import ScriptEngine, Weights
+from slice_os.stores.opensearch.search.search_bodies import Body
+
+_BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}
+_SCRIPT = "/query/script_score/script/params"
+_FILTER = "/query/script_score/query/bool/filter/0"
+
+
+def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -> list[Body]:
+    """Lines of a multi-search: for each phrase, searches by vector, by BM25 and as phrase.
+
+    Unlike the store's own searches, these return the text of each passage, and the offsets of its
+    nearest indexed span as an inner hit.
+    """
+    bodies = [_shown(body) for body in search_bodies.ranking(query, settings, size)]
+    for body in bodies[:: search_bodies.SEARCHES]:
+        body["query"]["nested"]["inner_hits"] = _BEST_SPAN
+    return search_bodies.msearch(index, bodies, query)
+
+
+def export_query(
+    query: Query,
+    index: str,
+    settings: IndexSettings,
+    size: int,
+    engine: ScriptEngine | None,
+    fuses: bool,
+) -> dict[str, Any]:
+    """Everything that an application needs to search for phrases, as values for JSON.
+
+    Args:
+        query: what to look for.
+        index: index or alias.
+        settings: of the index.
+        size: passages that each search returns.
+        engine: of the server; None if it does not score.
+        fuses: whether the server has the ``hybrid`` query.
+
+    Raises:
+        InputError: if the server does not score, and the phrases together are too long.
+    """
+    path = f"/{index}/_search"
+    with_bm25 = f"{path}?{urlencode(search_bodies.NAMED_SCORES | search_bodies.steady(query))}"
+    ranking = search_bodies.ranking(query, settings, size)
+    exported = {
+        "phrases": list(query.phrases.texts),
+        "vectors": query.phrases.vectors,
+        "words": {"min": query.min_words, "max": query.max_words},
+        "encoder_id": settings.encoder.encoder_id,
+        "candidates": {
+            "path": "/_msearch",
+            "lines": search_bodies.msearch(index, ranking, query),
+        },
+        "scored": None,
+        "tokens": None,
+        "hybrid": None,
+    }
+    if engine is not None:
+        weights = Weights(convex.cosine)
+        rows = range(len(query.phrases.texts))
+        nothing = search_bodies.by_id([])
+        has_span = {"min_score": server_bodies.LEAST_SCORE}
+        exported["scored"] = {
+            "path": with_bm25,
+            "bodies": [
+                server_bodies.page(query, row, nothing, engine, weights, (0, 10)) | has_span
+                for row in rows
+            ],
+            "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
+            "bm25_weight": convex.bm25,
+        }
+    else:
+        if len(search_bodies.batches(query.phrases.texts)) > 1:
+            raise InputError(
+                f"phrases: together longer than {search_bodies.NAMED_CHARACTERS} characters, more "
+                "than one query may name; export several queries"
+            )
+        by_id = search_bodies.candidates([], query.phrases.texts)
+        by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
+        exported["tokens"] = {"path": with_bm25, "body": by_id}
+    if fuses:
+        fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]
+        for body in fused:
+            body["query"]["hybrid"]["queries"][0]["nested"]["inner_hits"] = _BEST_SPAN
+        exported["hybrid"] = {"path": path, "bodies": fused}
+    return exported
+
+
+def _shown(body: Body) -> Body:
+    """The search with what an application shows, in place of ids from doc values."""
+    rest = {key: value for key, value in body.items() if key not in search_bodies.PLACES}
+    return rest | {"_source": search_bodies.SHOWN}

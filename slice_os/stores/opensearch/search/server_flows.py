@@ -1,0 +1,348 @@
+"""Searching and mining with scores from the server, as flows; see `exchange`.
+
+A search is two requests: one for candidates, and one that scores them, fuses, and returns a page
+with every passage's best span. In an index small enough the second one scores every passage.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.errors import StoreError
+from slice_os.query.fusion import Linear
+from slice_os.query.options import SERVER, load_fusion
+from slice_os.query.query import Query
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.opensearch.search import (
+    hybrid,
+    responses,
+    search_bodies,
+    server_bodies,
+    server_responses,
+)
+from slice_os.stores.opensearch.search.exchange import Flow, ListPlugins, Stream
+from slice_os.stores.opensearch.search.flows import SearchFlows
+from slice_os.stores.opensearch.search.proposals import Proposals, margin
+from slice_os.stores.opensearch.search.scripting import (
+    NATIVE,
+    PAINLESS,
+    ScriptEngine,
+    Weights,
+    best_engine,
+)
+from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.search.server_responses import (
+    IndexSize,
+    RankedHit,
+    ScriptsRefusedError,
+    ServerScores,
+)
+from slice_os.stores.opensearch.search.server_scan import ServerScan
+from slice_os.stores.result_page import Page, PageRequest, ScoredPassage, best_columns
+
+# Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
+# scored, as many as have that many token vectors, and the graph is explored further for them.
+CHEAP_PIECES = 10_000
+MOST_NEAREST = 1_000
+# For how many passages the graph is explored at least; benchmarks/server_search.py measures it.
+DEPTH = 1_000
+DEPTH_FOR_SHORT = 4_000
+
+logger = logging.getLogger("slice_os")
+
+
+class ServerFlows:
+    """Flows over one index that let the server score.
+
+    Whether it may, by which engine, and how large the index is, is found out on first use.
+
+    Args:
+        flows: over the same index, for what a client scores.
+    """
+
+    def __init__(self, flows: SearchFlows) -> None:
+        self._flows = flows
+        self._known = not flows.index.settings.has_norms
+        self._engine: ScriptEngine | None = None
+        self._size = IndexSize(0, 0.0, 1)
+
+    def page(self, query: Query, wanted: PageRequest) -> Flow[Page | None]:
+        """One page of a search; None if the server does not score."""
+        query = yield from self._flows.filtered(query)
+        while (engine := (yield from self.find_engine(query))) is not None:
+            try:
+                return (yield from self._page(query, wanted, engine))
+            except ScriptsRefusedError as refusal:
+                if refusal.passing:
+                    return None
+                self._give_up(engine, refusal)
+        return None
+
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        query = yield from self._flows.filtered(query)
+        while (engine := (yield from self.find_engine(query))) is not None:
+            if len(query.phrases.texts) > engine.scan_phrases:
+                break
+            try:
+                best, passages = yield from self._before_scan(query, engine)
+            except ScriptsRefusedError as refusal:
+                if refusal.passing:
+                    break
+                self._give_up(engine, refusal)
+                continue
+            scan = ServerScan(self._flows, query, threshold, engine, best)
+            yield from (scan.everything(passages) if exhaustive else scan.proposed())
+            return
+        yield from self._flows.scan(query, threshold, exhaustive)
+
+    def find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
+        """The engine that scores; None if the server does not."""
+        if not self._known:
+            try:
+                plugins = yield ListPlugins()
+            except StoreError:
+                # Not everybody may list them.
+                plugins = []
+            (answer,) = yield from self._flows.msearch([server_bodies.measure()], query)
+            self._size = IndexSize.of(answer)
+            self._engine = best_engine(plugins)
+            self._known = True
+        return self._engine
+
+    def _give_up(self, engine: ScriptEngine, refusal: ScriptsRefusedError) -> None:
+        self._engine = PAINLESS if engine is NATIVE else None
+        if self._engine is None:
+            logger.warning(
+                "%s: the server may not run scripts (%s), so that token vectors are fetched and "
+                "searches are slower; allow inline scripts in the context 'score' and 'field' "
+                "(script.allowed_types, script.allowed_contexts)",
+                self._flows.location,
+                refusal,
+            )
+
+    def _page(self, query: Query, wanted: PageRequest, engine: ScriptEngine) -> Flow[Page]:
+        if wanted.fusion == SERVER:
+            return (yield from self._page_fused_there(query, wanted, engine))
+        fusion = load_fusion(wanted.fusion)
+        limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
+        proposals, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
+        if isinstance(fusion, Linear):
+            hits = yield from self._best_hits(query, wanted, engine, proposals, fusion, best)
+        else:
+            found = yield from self._scores(query, _all_ids(proposals), engine)
+            rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
+            fused = np.stack([fusion(*row) for row in rows])
+            hits = yield from self._fetch(query, wanted, engine, found, fused)
+        return Page((yield from self._load(query, hits)), exhaustive=proposals is None)
+
+    def _propose(
+        self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
+    ) -> Flow[tuple[list[Proposals] | None, FloatArray]]:
+        """What to score: proposals for each phrase, or None for every passage.
+
+        Args:
+            query: what to look for.
+            num_candidates: passages by vector, and as many by BM25.
+            engine: that will score.
+            limit: passages that can be scored at most.
+
+        Returns:
+            Proposals and the highest BM25 of each phrase.
+        """
+        nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
+        depth = max(nearest, DEPTH_FOR_SHORT if nearest > num_candidates else DEPTH)
+        ranking = search_bodies.ranking(
+            query, self._flows.index.settings, num_candidates, nearest, depth
+        )
+        small = _is_small(self._size, engine, limit)
+        bodies = search_bodies.best(query) if small else ranking
+        head, *found = yield from self._flows.msearch(
+            [server_bodies.count(query.where), *bodies], query
+        )
+        size = self._size.with_passages(server_responses.counted(head))
+        if not query.where:
+            self._size = size
+        if _is_small(size, engine, limit):
+            best = responses.best_bm25(found) if small else responses.ranked_best(found)
+            return None, best
+        if small:
+            # The index has grown.
+            found = yield from self._flows.msearch(ranking, query)
+        by_phrase = [
+            Proposals.of(answers, nearest, num_candidates)
+            for answers in search_bodies.pieces(found, search_bodies.SEARCHES)
+        ]
+        return by_phrase, responses.ranked_best(found)
+
+    def _best_hits(
+        self,
+        query: Query,
+        wanted: PageRequest,
+        engine: ScriptEngine,
+        proposals: Sequence[Proposals] | None,
+        fusion: Linear,
+        best: FloatArray,
+    ) -> Flow[Mapping[str, RankedHit]]:
+        """A page of the best passages, fused by the script."""
+        rows = range(len(query.phrases.texts))
+        threshold = -1.0 if wanted.threshold is None else wanted.threshold
+        weights = [
+            Weights(fusion.cosine, fusion.relative(highest), threshold) for highest in best.tolist()
+        ]
+        span = (wanted.offset, wanted.top_k) if len(rows) == 1 else (0, wanted.end)
+        if proposals is None:
+            passages = [search_bodies.admitted(query.where)] * len(rows)
+        else:
+            policy = self._flows.index.settings.span_policy
+            margins = [margin(policy, text) for text in query.phrases.texts]
+            passages = [
+                search_bodies.by_id(found.worth_scoring(weight, wanted, above))
+                for found, weight, above in zip(proposals, weights, margins, strict=True)
+            ]
+        bodies = [
+            server_bodies.page(query, row, passages[row], engine, weights[row], span)
+            for row in rows
+        ]
+        if len(bodies) == 1:
+            bodies = [search_bodies.with_content(bodies[0])]
+        answers = yield from self._scripted(bodies, query)
+        each = map(server_responses.ranked_hits, answers, rows, weights)
+        merged = server_responses.merged(list(each), wanted)
+        return merged if fusion.bm25 else (yield from self._with_bm25(query, merged))
+
+    def _page_fused_there(
+        self, query: Query, wanted: PageRequest, engine: ScriptEngine
+    ) -> Flow[Page]:
+        """A page by the server's ``hybrid`` query."""
+        hybrid.require((yield ListPlugins()), self._flows.location)
+        bodies = hybrid.bodies(query, self._flows.index.settings, wanted.num_candidates)
+        answers = yield from self._flows.msearch(bodies, query)
+        ids = responses.ids_of(answers)
+        if wanted.threshold is not None:
+            found = yield from self._scores(query, ids, engine)
+            fused = hybrid.scores(answers, found.ids)
+            hits = yield from self._fetch(query, wanted, engine, found, fused)
+        else:
+            fused = hybrid.scores(answers, ids)
+            found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
+            unscored = yield from self._fetch(query, wanted, engine, found, fused)
+            hits = yield from self._with_bm25(query, unscored)
+        return Page((yield from self._load(query, hits)), exhaustive=False)
+
+    def _scores(
+        self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
+    ) -> Flow[ServerScores]:
+        """Cosines and BM25 of passages, or of all of them."""
+        if ids is None:
+            filters = [search_bodies.admitted(query.where)]
+        else:
+            some = search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER)
+            filters = [search_bodies.by_id(part) for part in some]
+        rows = range(len(query.phrases.texts))
+        each = [(row, passages) for row in rows for passages in filters]
+        bodies = [server_bodies.cosines(query, row, some, engine) for row, some in each]
+        bodies += [server_bodies.bm25(query, row, some) for row, some in each]
+        answers = yield from self._scripted(bodies, query)
+        by_row = list(search_bodies.pieces(answers, len(filters)))
+        return server_responses.scores(by_row[: len(rows)], by_row[len(rows) :])
+
+    def _with_bm25(
+        self, query: Query, found: Mapping[str, RankedHit]
+    ) -> Flow[Mapping[str, RankedHit]]:
+        """The same passages with their BM25; 0 without a term of the phrase."""
+        passages = search_bodies.by_id(list(found))
+        rows = range(len(query.phrases.texts))
+        bodies = [server_bodies.bm25(query, row, passages) for row in rows]
+        bm25 = list(
+            map(server_responses.scores_by_id, (yield from self._flows.msearch(bodies, query)))
+        )
+        return {key: replace(one, bm25=bm25[one.row].get(key, 0.0)) for key, one in found.items()}
+
+    def _fetch(
+        self,
+        query: Query,
+        wanted: PageRequest,
+        engine: ScriptEngine,
+        found: ServerScores,
+        fused: FloatArray,
+    ) -> Flow[Mapping[str, RankedHit]]:
+        """The page's passages, by passage id."""
+        chosen = best_columns(fused, found.cosines, wanted)
+        if not chosen:
+            return {}
+        rows = sorted({row for row, _ in chosen})
+        bodies = [
+            server_bodies.page(
+                query,
+                row,
+                search_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),
+                engine,
+                Weights(),
+                (0, wanted.top_k),
+            )
+            for row in rows
+        ]
+        bodies = list(map(search_bodies.with_content, bodies))
+        answers = yield from self._scripted(bodies, query)
+        hits = {
+            key: hit
+            for row, answer in zip(rows, answers, strict=True)
+            for key, hit in server_responses.ranked_hits(answer, row, Weights()).items()
+        }
+        places = [(row, column, found.ids[column]) for row, column in chosen]
+        return {
+            key: replace(
+                hits[key],
+                bm25=float(found.bm25[row, column]),
+                score=float(fused[row, column]),
+            )
+            for row, column, key in places
+            if key in hits
+        }
+
+    def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
+        """The highest BM25 of each phrase, and the number of passages; tries the script."""
+        trial = server_bodies.scan(query, search_bodies.by_id(["none"]), engine, 0.0)
+        bodies = [server_bodies.count(query.where), trial, *search_bodies.best(query)]
+        head, _, *found = yield from self._scripted(bodies, query)
+        return responses.best_bm25(found), server_responses.counted(head)
+
+    def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
+        """The passages of hits, with the token vectors of those that came without."""
+        without = [key for key, one in hits.items() if not one.has_tokens]
+        loaded: dict[str, Answer] = {}
+        if without:
+            body = {"size": len(without), "query": search_bodies.by_id(without)}
+            (answer,) = yield from self._flows.msearch([search_bodies.with_content(body)], query)
+            loaded = {hit["_id"]: hit for hit in answer["hits"]["hits"]}
+        # One that was deleted meanwhile is left out.
+        return tuple(
+            one.with_passage(loaded.get(key, one.hit))
+            for key, one in hits.items()
+            if one.has_tokens or key in loaded
+        )
+
+    def _scripted(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
+        answers = yield from self._flows.answers(bodies, query)
+        server_responses.check_scripts(answers, self._flows.location)
+        return answers
+
+
+def _all_ids(proposals: Sequence[Proposals] | None) -> list[str] | None:
+    """Ids of what is proposed for any of the phrases; None for every passage."""
+    if proposals is None:
+        return None
+    return list(dict.fromkeys(key for found in proposals for key in found.ids))
+
+
+def _is_small(size: IndexSize, engine: ScriptEngine, limit: int | None) -> bool:
+    """Whether every passage is to be scored."""
+    if limit is not None and size.passages > limit:
+        return False
+    return size.pieces_per_shard <= engine.exhaustive_pieces

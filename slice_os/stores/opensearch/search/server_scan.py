@@ -1,0 +1,75 @@
+"""Mining with a threshold on the server, as flows; see `exchange`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from slice_os.arrays import FloatArray
+from slice_os.query.query import Query
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.opensearch.search import responses, search_bodies, server_bodies
+from slice_os.stores.opensearch.search.exchange import Stream
+from slice_os.stores.opensearch.search.flows import SearchFlows, at_point, collect, walk
+from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+
+# What a script computes in single precision may be that far below the exact cosine.
+PRECISION = 3e-4
+# Passages times phrases of a slice, so that no request takes long.
+SLICE_PASSAGES = 8_000
+# Of one point in time, by default.
+MAX_SLICES = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class ServerScan:
+    """A scan with a threshold on the server: only passages that have a hit are fetched.
+
+    Attributes:
+        flows: over the index.
+        query: what to look for.
+        threshold: least cosine of a hit.
+        engine: that runs the scripts.
+        best: the highest BM25 of each phrase.
+    """
+
+    flows: SearchFlows
+    query: Query
+    threshold: float
+    engine: ScriptEngine
+    best: FloatArray
+
+    def everything(self, passages: int) -> Stream[ScoredCandidates]:
+        """Every passage that the query admits, in slices of one state of the index."""
+
+        def scan(point: str) -> Stream[ScoredCandidates]:
+            hits: list[Answer] = []
+            pairs = passages * len(self.query.phrases.texts)
+            slices = min(max(1, pairs // SLICE_PASSAGES), MAX_SLICES)
+            body = self._body(search_bodies.admitted(self.query.where))
+            for number in range(slices):
+                part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
+                yield from walk(point, body | part, partial(collect, hits))
+            yield from self._fetch(responses.in_stored_order(hits), point)
+
+        yield from at_point(self.flows.index.name, scan)
+
+    def proposed(self) -> Stream[ScoredCandidates]:
+        """The passages that the index proposes."""
+        ids = yield from self.flows.near(self.query, self.threshold)
+        hits: list[Answer] = []
+        for some in search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER):
+            body = self._body(search_bodies.by_id(some))
+            (answer,) = yield from self.flows.msearch([body], self.query)
+            hits += answer["hits"]["hits"]
+        yield from self._fetch(responses.in_stored_order(hits), None)
+
+    def _body(self, passages: Body) -> Body:
+        return server_bodies.scan(self.query, passages, self.engine, self.threshold - PRECISION)
+
+    def _fetch(self, ids: Sequence[str], point: str | None) -> Stream[ScoredCandidates]:
+        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+            found = yield from self.flows.candidates(self.query, some, self.best, point)
+            yield from self.flows.emit_above(found, self.query, self.threshold, point)

@@ -1,0 +1,1 @@
+"""Talking to OpenSearch: connections, retries, complete answers."""

@@ -1,0 +1,326 @@
+"""OpenSearch clients from a location and the environment; the location never has a secret."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import textwrap
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.client import responses as http_phrases
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os.errors import MissingExtraError, StoreError, UnavailableError
+from slice_os.stores.opensearch.server.index_name import check_name
+
+if TYPE_CHECKING:
+    from opensearchpy import AsyncOpenSearch
+
+TIMEOUT_SECONDS = 120
+CONNECTIONS = 8
+LONGEST_REASON = 300
+PREFIX = "SLICE_OS_"
+_FORM = "not of the form http(s)://[user@]host[:port]/index"
+
+logger = logging.getLogger("slice_os")
+
+
+class NotFoundError(StoreError):
+    """An index or a record that the server does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where an index is, and how to log in.
+
+    Attributes:
+        url: scheme, host and port.
+        index: name of the index or alias.
+        user: for basic authentication.
+        password: for basic authentication.
+        token: a bearer token, instead of user and password.
+        ca_certs: file of certificate authorities, for TLS.
+        client_cert: certificate file, for TLS.
+        client_key: key file of that certificate.
+        aws_region: sign requests with AWS SigV4 for this region.
+        aws_service: ``es``, or ``aoss`` for OpenSearch Serverless.
+    """
+
+    url: str
+    index: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    token: str | None = field(default=None, repr=False)
+    ca_certs: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    aws_region: str | None = None
+    aws_service: str = "es"
+
+    @property
+    def location(self) -> str:
+        """The address, without any secret."""
+        return f"{self.url}/{self.index}"
+
+    def client(self) -> OpenSearch:
+        """A client for this connection.
+
+        Raises:
+            StoreError: if a certificate cannot be read, or there are no AWS credentials.
+            MissingExtraError: if signing for AWS needs boto3, which is not installed.
+        """
+        with self._problems_explained():
+            return OpenSearch(**self._options(asynchronous=False))
+
+    def async_client(self) -> AsyncOpenSearch:
+        """An asyncio client for this connection.
+
+        Raises:
+            StoreError: if a certificate cannot be read, or there are no AWS credentials.
+            MissingExtraError: if aiohttp is not installed.
+        """
+        try:
+            from opensearchpy import AsyncOpenSearch
+        except ImportError:
+            raise MissingExtraError("The asyncio client", "async") from None
+        with self._problems_explained():
+            return AsyncOpenSearch(**self._options(asynchronous=True))
+
+    @contextmanager
+    def _problems_explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            files = ", ".join(filter(None, (self.ca_certs, self.client_cert, self.client_key)))
+            reason = error.strerror or type(error).__name__
+            raise StoreError(f"{self.location}: cannot use {files} ({reason})") from None
+        except exceptions.ImproperlyConfigured as error:
+            raise StoreError(f"{self.location}: {_line(error)}") from None
+
+    def _options(self, asynchronous: bool) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "hosts": [self.url],
+            "timeout": TIMEOUT_SECONDS,
+            "pool_maxsize": CONNECTIONS,
+        }
+        if self.aws_region:
+            options |= _aws(self.aws_region, self.aws_service, asynchronous)
+        elif self.token:
+            options["headers"] = {"authorization": f"Bearer {self.token}"}
+        elif self.user:
+            # The client would encode as Latin-1, and fail on other passwords.
+            pair = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
+            options["headers"] = {"authorization": f"Basic {pair}"}
+        for name in ("ca_certs", "client_cert", "client_key"):
+            if value := getattr(self, name):
+                options[name] = value
+        return options
+
+
+def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Connection:
+    """The connection for ``http(s)://[user@]host[:port]/index``.
+
+    Secrets come from the environment: ``SLICE_OS_PASSWORD`` or ``SLICE_OS_TOKEN``, or a file
+    that ``SLICE_OS_PASSWORD_FILE`` or ``SLICE_OS_TOKEN_FILE`` names. So do
+    ``SLICE_OS_CA_CERTS``, ``SLICE_OS_CLIENT_CERT``, ``SLICE_OS_CLIENT_KEY``,
+    ``SLICE_OS_AWS_REGION`` and ``SLICE_OS_AWS_SERVICE``.
+
+    Raises:
+        StoreError: on a location of another form, or with a password in it; or if a secret
+            cannot be read or sent.
+        InputError: on a name that no index can have.
+    """
+    # A malformed location may contain a password anywhere, so it is never repeated.
+    try:
+        parts = urlsplit(location)
+        port = parts.port
+    except ValueError:
+        raise StoreError(f"the store's address is {_FORM}") from None
+    if parts.password is not None:
+        raise StoreError(
+            "a password does not belong in the store's address; set SLICE_OS_PASSWORD or "
+            "SLICE_OS_PASSWORD_FILE"
+        )
+    index = parts.path.strip("/")
+    if not parts.hostname or not re.fullmatch("[^/@]+", index) or parts.query or parts.fragment:
+        raise StoreError(f"the store's address is {_FORM}")
+    check_name(index)
+    user = unquote(parts.username) if parts.username else None
+    password, token = _secret("PASSWORD", environ), _secret("TOKEN", environ)
+    aws_region = environ.get(PREFIX + "AWS_REGION")
+    sends_secret = not aws_region and (token or (user and password))
+    if parts.scheme == "http" and sends_secret and not _is_loopback(parts.hostname):
+        _warn_of_plain_http(parts.hostname)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = port or (443 if parts.scheme == "https" else 80)
+    return Connection(
+        url=f"{parts.scheme}://{host}:{port}",
+        index=index,
+        user=user,
+        password=password,
+        token=token,
+        ca_certs=environ.get(PREFIX + "CA_CERTS"),
+        client_cert=environ.get(PREFIX + "CLIENT_CERT"),
+        client_key=environ.get(PREFIX + "CLIENT_KEY"),
+        aws_region=aws_region,
+        aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
+    )
+
+
+def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
+    """A client's exception as one line that says what to do, without secrets.
+
+    Returns:
+        An `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
+    """
+    if isinstance(error, exceptions.AuthenticationException):
+        return StoreError(
+            f"{location}: login refused (401); check the user and SLICE_OS_PASSWORD, or "
+            "SLICE_OS_TOKEN"
+        )
+    if is_blocked(error):
+        return StoreError(
+            f"{location}: the index is read-only ({_reason(error)}); free disk space or lift the "
+            "block, then run the same command again to resume"
+        )
+    if isinstance(error, exceptions.AuthorizationException):
+        return StoreError(f"{location}: not allowed (403): {_reason(error)}")
+    if isinstance(error, exceptions.SSLError):
+        return StoreError(
+            f"{location}: TLS failed ({_line(error.error)}); check SLICE_OS_CA_CERTS, and "
+            "SLICE_OS_CLIENT_CERT if the server requires one"
+        )
+    if isinstance(error, exceptions.SerializationError):
+        return UnavailableError(
+            f"{location}: the answer cannot be read; is there a proxy in between?"
+        )
+    kind = UnavailableError if is_passing(error) else StoreError
+    if isinstance(error, exceptions.ConnectionError):
+        return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
+    if isinstance(error, exceptions.NotFoundError):
+        kind = NotFoundError
+    return kind(f"{location}: OpenSearch says {_reason(error)}")
+
+
+def is_blocked(error: exceptions.OpenSearchException) -> bool:
+    """Whether a block on the index refused a request, such as that of a full disk.
+
+    The block of a cluster that is just starting has a status of 500 or more, and does not count.
+    """
+    return (
+        isinstance(error, exceptions.TransportError)
+        and "cluster_block_exception" in str(error.error)
+        and error.status_code in (403, 429)
+    )
+
+
+def is_passing(error: exceptions.OpenSearchException) -> bool:
+    """Whether the trouble may pass: too many requests, a fault of the server, or no answer."""
+    if not isinstance(error, exceptions.TransportError) or is_blocked(error):
+        return False
+    status = error.status_code
+    if not isinstance(status, int):
+        return not isinstance(error, exceptions.SSLError)
+    return status == 429 or status >= 500
+
+
+def reason_of(cause: Mapping[str, Any]) -> str:
+    """The reason that an ``error`` object states, and its root cause."""
+    outer = inner = (cause.get("root_cause") or [cause])[0]
+    for start in (cause, outer):
+        while isinstance(deeper := start.get("caused_by"), dict):
+            start = inner = deeper
+    bottom = str(inner.get("reason"))
+    told = str(outer.get("reason")) or bottom
+    return _line(told if bottom in told else f"{told} ({bottom})")
+
+
+def _reason(error: exceptions.OpenSearchException) -> str:
+    if not isinstance(error, exceptions.TransportError):
+        return _line(error)
+    info = error.info if isinstance(error.info, dict) else {}
+    if isinstance(cause := info.get("error"), dict):
+        return reason_of(cause)
+    # Anything else may be the page of a proxy.
+    phrase = http_phrases.get(error.status_code) if isinstance(error.status_code, int) else None
+    told = info.get("Message") or info.get("message") or phrase or ""
+    return _line(f"{error.status_code} {told}")
+
+
+def _line(text: object) -> str:
+    """A text as one line of limited length."""
+    return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+@cache
+def _warn_of_plain_http(host: str) -> None:
+    """Say once that everybody between here and the host can read the secret."""
+    logger.warning(
+        "http://%s: the password or token goes there unencrypted, for others to read; use https://",
+        host,
+    )
+
+
+def _secret(name: str, environ: Mapping[str, str]) -> str | None:
+    """A secret from the environment, or from the file that it names.
+
+    Raises:
+        StoreError: if it cannot be read, or not be sent in a header; never repeats the secret.
+    """
+    variable, secret = PREFIX + name, environ.get(PREFIX + name)
+    if file := environ.get(f"{variable}_FILE"):
+        variable = f"{variable}_FILE: {file}"
+        try:
+            secret = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise StoreError(f"{variable}: {reason}") from None
+    secret = secret.strip("\r\n") if secret else None
+    if secret and name == "TOKEN" and not (secret.isascii() and secret.isprintable()):
+        raise StoreError(f"{variable}: has characters that a token cannot have")
+    return secret
+
+
+def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
+    try:
+        import boto3
+    except ImportError:
+        raise MissingExtraError("Signing requests for AWS", "aws") from None
+    from opensearchpy import (
+        AsyncHttpConnection,
+        AWSV4SignerAsyncAuth,
+        RequestsAWSV4SignerAuth,
+        RequestsHttpConnection,
+    )
+
+    credentials = boto3.Session().get_credentials()
+    if credentials is None:
+        raise StoreError(
+            f"{PREFIX}AWS_REGION is set, but there are no AWS credentials; set AWS_ACCESS_KEY_ID "
+            "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
+    if asynchronous:
+        return {
+            "http_auth": AWSV4SignerAsyncAuth(credentials, region, service),
+            "connection_class": AsyncHttpConnection,
+        }
+    return {
+        "http_auth": RequestsAWSV4SignerAuth(credentials, region, service),
+        "connection_class": RequestsHttpConnection,
+    }

@@ -1,0 +1,77 @@
+"""An index on a server: the client, the index's name, and how messages call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from opensearchpy import OpenSearch, exceptions
+
+from slice_os.errors import StoreError
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.connection import explain, parse_location
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHandle:
+    """What every operation on an index needs.
+
+    Attributes:
+        client: of the server.
+        name: index or alias.
+        location: how messages call the store; never with a secret.
+    """
+
+    client: OpenSearch
+    name: str
+    location: str
+
+    @classmethod
+    def at(cls, location: str) -> IndexHandle:
+        """The handle for ``http(s)://[user@]host[:port]/index``; see `parse_location`.
+
+        Raises:
+            StoreError: on a location of another form, or with a password in it.
+            InputError: on a name that no index can have.
+        """
+        connection = parse_location(location)
+        return cls(connection.client(), connection.index, connection.location)
+
+    def named(self, name: str) -> IndexHandle:
+        """Another index on the same server; messages call the store as before."""
+        return replace(self, name=name)
+
+    @contextmanager
+    def errors_explained(self) -> Iterator[None]:
+        """Turn the client's exceptions into one-line `StoreError`s."""
+        with errors_explained(self.location):
+            yield
+
+    def refresh(self) -> None:
+        """Make everything written so far searchable.
+
+        Raises:
+            StoreError: if the server refuses, or not every shard could.
+        """
+        with self.errors_explained():
+            answer = self.client.indices.refresh(index=self.name)
+        complete(answer, self.location)
+
+    def no_index(self) -> StoreError:
+        """The error to raise if there is no such index."""
+        return no_index(self.location)
+
+
+@contextmanager
+def errors_explained(location: str) -> Iterator[None]:
+    """Turn the client's exceptions into one-line `StoreError`s."""
+    try:
+        yield
+    except exceptions.OpenSearchException as error:
+        raise explain(error, location) from None
+
+
+def no_index(location: str) -> StoreError:
+    """The error to raise if there is no index at a location."""
+    return StoreError(f"{location}: no index here; make one with `slice-os ingest`")

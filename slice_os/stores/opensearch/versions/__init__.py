@@ -1,0 +1,1 @@
+"""The versions of an index: creation, planning, reindexing."""

@@ -1,0 +1,87 @@
+"""Pages of a search: what is requested, and what a store that scores by itself returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from slice_os.arrays import FloatArray
+from slice_os.query.options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.stores.candidates import StoredPassage
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """Which hits of a search are requested.
+
+    Attributes:
+        top_k: number of hits.
+        offset: hits to skip.
+        threshold: least cosine of a hit; None for any.
+        fusion: how cosine and BM25 make a score; see `slice_os.query.options.FUSION_NAMES`.
+        num_candidates: passages that an index proposes by vector, and as many by BM25.
+        per_passage: most hits of a passage.
+    """
+
+    top_k: int = 10
+    offset: int = 0
+    threshold: float | None = None
+    fusion: str = DEFAULT_FUSION
+    num_candidates: int = NUM_CANDIDATES
+    per_passage: int = 1
+
+    @property
+    def end(self) -> int:
+        """Hits up to the end of the page."""
+        return self.offset + self.top_k
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage that a store scored for a phrase.
+
+    Attributes:
+        row: the phrase's row in the query.
+        passage: with its token vectors, so that hits can be placed in it.
+        bm25: of the passage for the phrase.
+        score: BM25 and the best cosine, fused.
+    """
+
+    row: int
+    passage: StoredPassage
+    bm25: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a search.
+
+    Attributes:
+        passages: by falling score.
+        exhaustive: whether every passage was scored, not only those that an index proposed.
+    """
+
+    passages: tuple[ScoredPassage, ...]
+    exhaustive: bool
+
+
+def best_columns(
+    scores: FloatArray, cosines: FloatArray, wanted: PageRequest
+) -> list[tuple[int, int]]:
+    """Row and column of the best score of each passage on a page.
+
+    A passage counts with the phrase that scores best in it; equal scores are ordered by column.
+
+    Args:
+        scores: ``(n_phrases, n_passages)``; ``-inf`` for passages that do not count.
+        cosines: ``(n_phrases, n_passages)``.
+        wanted: the page.
+    """
+    if wanted.threshold is not None:
+        scores = np.where(cosines >= wanted.threshold, scores, -np.inf)
+    best = scores.max(axis=0, initial=-np.inf)
+    order = np.argsort(-best, kind="stable")[wanted.offset : wanted.end]
+    columns = order[np.isfinite(best[order])].tolist()
+    return [(int(scores[:, column].argmax()), column) for column in columns]

@@ -1,0 +1,106 @@
+"""Tables as Excel workbooks: texts stay texts, and what does not fit is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.tables.table import Cell, Table, joined
+
+LONGEST_CELL = 32_767
+MOST_ROWS = 1_048_576
+MOST_COLUMNS = 16_384
+# Excel keeps fifteen digits of a number.
+_EXACT = 10**15
+_CUT = " […]"
+_WIDTHS = {"text": 40, "texts": 30}
+_OTHER_WIDTH = 12
+
+_logger = logging.getLogger(__name__)
+
+
+def write(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
+    """Write a workbook; rows beyond the length of a sheet follow on further sheets.
+
+    No text becomes a formula or a link. Control characters are written as Excel escapes them. A
+    text longer than a cell is cut, marked, and noted in the log. Whole numbers of more than
+    fifteen digits become texts.
+
+    Args:
+        table: the rows; a list of texts is joined by "; ".
+        path: the file.
+        most_rows: rows of a sheet, with its header.
+
+    Raises:
+        MissingExtraError: without XlsxWriter.
+        InputError: on more columns than a sheet has.
+    """
+    try:
+        from xlsxwriter import Workbook
+    except ImportError:
+        raise MissingExtraError("XLSX", "tables") from None
+    if len(table.columns) > MOST_COLUMNS:
+        raise InputError(
+            f"{len(table.columns):,} columns, of which XLSX holds {MOST_COLUMNS:,}; "
+            "write .csv, .parquet or .jsonl"
+        )
+    cut = 0
+    options = {"constant_memory": True, "tmpdir": str(path.parent)}
+    with Workbook(path, options) as workbook:
+        bold = workbook.add_format({"bold": True})
+        for number, rows in enumerate(_sheets(iter(table), most_rows - 1), 1):
+            sheet = workbook.add_worksheet("hits" if number == 1 else f"hits {number}")
+            sheet.freeze_panes(1, 0)
+            for place, column in enumerate(table.columns):
+                sheet.set_column(place, place, _WIDTHS.get(column.kind, _OTHER_WIDTH))
+                sheet.write_string(0, place, column.name, bold)
+            last = 0
+            for last, row in enumerate(rows, 1):
+                for place, cell in enumerate(row):
+                    cut += _write_cell(sheet, last, place, cell)
+            sheet.autofilter(0, 0, last, len(table.columns) - 1)
+    if number > 1:
+        _logger.warning("XLSX: %d sheets, because a sheet holds %s rows", number, f"{most_rows:,}")
+    if cut:
+        _logger.warning(
+            "XLSX: %d texts were cut and end in %r, because a cell holds %s characters; CSV and "
+            "Parquet hold all",
+            cut,
+            _CUT.strip(),
+            f"{LONGEST_CELL:,}",
+        )
+
+
+def _sheets(rows: Iterator[tuple[Cell, ...]], most: int) -> Iterator[Iterator[tuple[Cell, ...]]]:
+    """The rows of each sheet; the first one may be empty."""
+    yield islice(rows, most)
+    for first in rows:
+        yield chain([first], islice(rows, most - 1))
+
+
+def _write_cell(sheet: Any, row: int, place: int, cell: Cell) -> bool:
+    """Write a cell; whether it was cut."""
+    if cell is None:
+        return False
+    if isinstance(cell, bool):
+        sheet.write_boolean(row, place, cell)
+        return False
+    if isinstance(cell, (int, float)) and abs(cell) < _EXACT:
+        sheet.write_number(row, place, cell)
+        return False
+    text = joined(cell) if isinstance(cell, list) else str(cell)
+    fitting = _fitting(text)
+    sheet.write_string(row, place, fitting)
+    return fitting != text
+
+
+def _fitting(text: str) -> str:
+    """As much of a text as a cell holds; Excel counts units of UTF-16."""
+    packed = text.encode("utf-16-le")
+    if len(packed) <= 2 * LONGEST_CELL:
+        return text
+    return packed[: 2 * (LONGEST_CELL - len(_CUT))].decode("utf-16-le", "ignore") + _CUT

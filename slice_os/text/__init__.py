@@ -1,0 +1,1 @@
+"""Documents, words, sentences and clauses: everything that text alone tells."""

@@ -1,0 +1,78 @@
+"""Where clauses and phrases begin and end: scores of the borders between words.
+
+A border with punctuation is one. Between two words without any, counts tell how often each of
+them is the last word before punctuation, and the first after it: "the" ends nothing, "because"
+begins something. `recipes/border_scores.py` counts them in English text; words that it did not
+meet count as neutral, so in other languages punctuation decides.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import orjson
+
+from slice_os.arrays import FloatArray, IntArray
+
+SCORES = "border_scores.json"
+PUNCTUATION = re.compile(r"[.,;:?!…()\[\]{}\"“”«»|•—–。、，；：？！]|\n\s*\n")
+"""Marks, and blank lines, that end or begin a clause or phrase."""
+
+_CLOSING = r"[)\]\"'”’]*"
+_FULL_STOP = re.compile(rf"\b(?:[a-z]{{3,}}|\w{{5,}}){_CLOSING}[.?!]{_CLOSING}\s+(?=[A-Z])")
+
+MARKED = 4.0
+LEAST = -6.0
+
+
+@dataclass(frozen=True, slots=True)
+class BorderScores:
+    """Log odds that punctuation is beside a word, by the word in small letters.
+
+    Attributes:
+        first: that the word comes first after it.
+        last: that the word comes last before it.
+    """
+
+    first: dict[str, float]
+    last: dict[str, float]
+
+    def borders(self, text: str, words: IntArray, offset: int) -> FloatArray:
+        """The score of a border before each word, and after the last.
+
+        Args:
+            text: of a passage.
+            words: ``(n, ≥ 2)`` start and end of each word in the document.
+            offset: first code point of the passage in the document.
+
+        Returns:
+            ``(n + 1,)`` from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
+        """
+        starts, ends = (words[:, :2] - offset).T
+        places = zip(starts.tolist(), ends.tolist(), strict=True)
+        names = [text[start:end].casefold() for start, end in places]
+        last = [self.last.get(name, 0.0) for name in names[:-1]]
+        first = [self.first.get(name, 0.0) for name in names[1:]]
+        marks = [mark.start() for mark in PUNCTUATION.finditer(text)]
+        marked = np.searchsorted(marks, starts[1:]) > np.searchsorted(marks, ends[:-1])
+        between = np.where(marked, MARKED, np.clip(np.add(last, first), LEAST, MARKED))
+        return np.concatenate([[MARKED], between, [MARKED]]).astype(np.float32)
+
+
+def full_stops(text: str) -> list[int]:
+    """Where a sentence probably begins that an open bracket or quotation mark hides.
+
+    That is at a capital after a full stop, after a word that looks like no abbreviation.
+    """
+    return [stop.end() for stop in _FULL_STOP.finditer(text)]
+
+
+@cache
+def border_scores() -> BorderScores:
+    """The scores that are shipped."""
+    table = orjson.loads((files(__package__) / SCORES).read_bytes())
+    return BorderScores(table["first"], table["last"])

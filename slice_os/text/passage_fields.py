@@ -1,0 +1,180 @@
+"""Where in a recording or document the words of a hit are.
+
+A passage may join several cues, pages or sections. It keeps where each begins in one field of its
+metadata, so that a hit has the times and the page of its own words, not those of the passage. The
+field also has the sentences and turns that the passage is in, whole or in part.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from slice_os.arrays import IntArray
+from slice_os.text.documents import Document, Metadata, Scalar, Segment
+from slice_os.text.sentences import sentence_ends
+
+PLACES = "_places"
+"""The field of a passage's metadata; hits do not have it."""
+
+_SENTENCE_END = (".", "?", "!", "…", "。", "？", "！")
+_CLOSING = "\"'”’»)]"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What a passage knows of where its words are.
+
+    Attributes:
+        start: first code point of the passage in the document.
+        segments: of several cues, pages or sections: start in the passage, times, fields.
+        sentences: starts and ends of its sentences in the document, one after the other; none if
+            an earlier version stored the passage.
+        turns: those of its turns; none if the text has no turns.
+    """
+
+    start: int
+    segments: Sequence[Sequence[Any]] = ()
+    sentences: Sequence[int] = ()
+    turns: Sequence[int] = ()
+
+    def own_metadata(self, metadata: Metadata, start: int, end: int) -> Metadata:
+        """The metadata of the words ``start:end`` of the document, from that of the passage."""
+        own = {name: value for name, value in metadata.items() if name != PLACES}
+        if not self.segments:
+            return own
+        begins = [place[0] + self.start for place in self.segments]
+        touched = self.segments[max(0, bisect_right(begins, start) - 1) : bisect_left(begins, end)]
+        own.pop("start_time", None)
+        own.pop("end_time", None)
+        own |= _times([(place[1], place[2]) for place in touched])
+        for place in self.segments:
+            for name in place[3] if len(place) > 3 else {}:
+                own.pop(name, None)
+        return own | (touched[0][3] if touched and len(touched[0]) > 3 else {})
+
+    def turn_numbers(self, words: IntArray) -> IntArray | None:
+        """The number of each word's turn; names of speakers between turns have their own.
+
+        Args:
+            words: ``(n, ≥ 1)``, first the start of each word in the document.
+
+        Returns:
+            ``(n,)``; None if there are no turns.
+        """
+        return np.searchsorted(self.turns, words[:, 0], side="right") if self.turns else None
+
+
+def places_of(metadata: Metadata, start: int) -> Places:
+    """The places in a passage's metadata; none if there are none that can be read.
+
+    Args:
+        metadata: of the passage.
+        start: its first code point in the document.
+    """
+    packed = metadata.get(PLACES)
+    if packed is None:
+        return Places(start)
+    try:
+        found = orjson.loads(str(packed))
+        sentences, turns = (
+            [int(edge) + start for edge in found.get(name, ())] for name in ("sentences", "turns")
+        )
+        segments = [[int(place[0]), *place[1:3], *place[3:]] for place in found.get("segments", ())]
+        return Places(start, segments, sentences, turns)
+    except (ValueError, TypeError, IndexError, AttributeError, KeyError):
+        return Places(start)
+
+
+def passage_fields(
+    segments: Sequence[Segment], start: int, sentences: Iterable[int], turns: Iterable[int]
+) -> dict[str, Scalar]:
+    """What a passage knows of its segments: the speaker, the times, the fields of the first.
+
+    Args:
+        segments: those in the passage, in order, of one speaker.
+        start: first code point of the passage.
+        sentences: starts and ends of the sentences that are in it, whole or in part.
+        turns: those of the turns.
+    """
+    found: dict[str, Scalar] = dict(segments[0].fields) if segments else {}
+    if segments and segments[0].speaker is not None:
+        found["speaker"] = segments[0].speaker
+    found |= _times([(one.start_time, one.end_time) for one in segments])
+    marks: dict[str, list[Any]] = {}
+    packed = [_packed(segment, start) for segment in segments]
+    if any(place[1:] != packed[0][1:] for place in packed):
+        marks["segments"] = packed
+    marks["sentences"] = [edge - start for edge in sentences]
+    if edges := [edge - start for edge in turns]:
+        marks["turns"] = edges
+    return found | {PLACES: orjson.dumps(marks).decode()}
+
+
+def sentence_edges(text: str, ends: Iterable[int]) -> list[int]:
+    """Starts and ends of sentences without white space around them, one after the other.
+
+    Args:
+        text: any text.
+        ends: of its sentences and turns, increasing, the last of them that of the text.
+    """
+    edges: list[int] = []
+    start = 0
+    for end in ends:
+        sentence = text[start:end]
+        if stripped := sentence.strip():
+            first = start + len(sentence) - len(sentence.lstrip())
+            edges += [first, first + len(stripped)]
+        start = end
+    return edges
+
+
+def turn_edges(document: Document) -> list[int]:
+    """Starts and ends of a document's turns, one after the other.
+
+    A segment is a turn, unless it is a page or section, or the next cue of a recording: there one
+    turn goes on in many cues. Without a speaker, a cue goes on until it ends a sentence.
+    """
+    edges: list[int] = []
+    previous: Segment | None = None
+    for segment in document.segments:
+        if segment.fields or segment.start == segment.end:
+            continue
+        if previous is not None and _goes_on(document.text, previous, segment):
+            edges[-1] = segment.end
+        else:
+            edges += [segment.start, segment.end]
+        previous = segment
+    return edges
+
+
+def passage_sentences(text: str, start: int) -> list[int]:
+    """Starts and ends of the sentences of a passage that does not know them."""
+    return [start + edge for edge in sentence_edges(text, sentence_ends(text))]
+
+
+def _goes_on(text: str, former: Segment, segment: Segment) -> bool:
+    if segment.end_time is None or former.end_time is None or segment.speaker != former.speaker:
+        return False
+    said = text[former.start : former.end].rstrip().rstrip(_CLOSING)
+    return segment.speaker is not None or not said.endswith(_SENTENCE_END)
+
+
+def _packed(segment: Segment, start: int) -> list[Any]:
+    times = [segment.start_time, segment.end_time]
+    fields = [dict(segment.fields)] if segment.fields else []
+    return [max(0, segment.start - start), *times, *fields]
+
+
+def _times(times: Sequence[tuple[float | None, float | None]]) -> dict[str, Scalar]:
+    starts = [start for start, _ in times if start is not None]
+    ends = [end for _, end in times if end is not None]
+    return {
+        **({"start_time": min(starts)} if starts else {}),
+        **({"end_time": max(ends)} if ends else {}),
+    }

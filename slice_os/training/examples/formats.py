@@ -1,0 +1,162 @@
+"""Formats: how the files of a data set become records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slice_os.datasets.files import DataSource
+from slice_os.datasets.patents import PATENT, read_patents
+from slice_os.datasets.span_sets import SPAN_SETS
+from slice_os.datasets.sts_b import HIGHEST, STS_B, read_sts_b
+from slice_os.training.examples.answer_triples import read_answers
+from slice_os.training.examples.swords import SWORDS, read_swords
+from slice_os.training.examples.wordnet import (
+    SYNSETS,
+    read_definitions,
+    read_senses,
+    read_substitutions,
+)
+from slice_os.training.records import Pair, Passage, Record, Sense, Substitution, Triple
+
+# As in SICK and STS: entailed sentences are alike, contradictions share the topic only.
+NLI_SCORES = {"entailment": 0.85, "neutral": 0.5, "contradiction": 0.15}
+_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of data files.
+
+    Attributes:
+        records: type of the records that it yields.
+        read: reads one file.
+        source: what its files hold, and where to get them.
+        splits: whether documents name their split; ``read`` then takes one.
+    """
+
+    records: type
+    read: Callable[..., Iterator[Record]]
+    source: DataSource
+    splits: bool = False
+
+
+def _texts(path: Path) -> Iterator[Passage]:
+    for row in FORMATS["texts-jsonl"].source.json_lines(path):
+        yield Passage(row.text("text"))
+
+
+def _pairs(path: Path) -> Iterator[Pair]:
+    for row in FORMATS["pairs-jsonl"].source.json_lines(path):
+        first, second = row.text("first"), row.text("second")
+        score = row.score("score", 0, 1) if "score" in row.values else 1.0
+        passage = Passage(second)
+        if "passage" in row.values:
+            text = row.text("passage")
+            start = text.lower().find(second.lower().strip(" ."))
+            if start < 0:
+                raise row.malformed(f"the passage does not contain {second!r}")
+            passage = Passage(text, start, start + len(second.strip(" .")))
+        yield Pair(first, second, score, passage)
+
+
+def _triples(path: Path) -> Iterator[Triple]:
+    for row in FORMATS["triples-jsonl"].source.json_lines(path):
+        query, positive = row.text("query"), row.text("positive")
+        negatives = row.values.get("negatives")
+        if (
+            not isinstance(negatives, list)
+            or not negatives
+            or not all(isinstance(text, str) for text in negatives)
+        ):
+            raise row.malformed("'negatives' is not a list of texts")
+        yield Triple(query, positive, tuple(negatives))
+
+
+def _triples_tsv(path: Path) -> Iterator[Triple]:
+    for query, positive, negative in _cells(path, "triples-tsv", 3):
+        yield Triple(query, positive, (negative,))
+
+
+def _sts(path: Path) -> Iterator[Pair]:
+    for pair in read_sts_b(path):
+        yield _pair(pair.first, pair.second, pair.gold / HIGHEST)
+
+
+def _nli(path: Path) -> Iterator[Pair]:
+    for label, premise, hypothesis in _cells(path, "nli-tsv", 3):
+        if label in NLI_SCORES:
+            yield _pair(_joined(premise), _joined(hypothesis), NLI_SCORES[label])
+
+
+def _paraphrases(path: Path) -> Iterator[Pair]:
+    for first, second in _cells(path, "paraphrases-tsv", 2):
+        yield _pair(first, second, 1.0)
+
+
+def _patents(path: Path) -> Iterator[Pair]:
+    for pair in read_patents(path):
+        yield _pair(pair.anchor, pair.target, pair.score)
+
+
+def _cells(path: Path, name: str, count: int) -> Iterator[list[str]]:
+    """The first cells of tab-separated lines without a header."""
+    columns = [str(number) for number in range(count)]
+    rows = FORMATS[name].source.table(path, columns, separator="\t", quoted=False, header=False)
+    for row in rows:
+        yield [cell.strip() for cell in row.values.values()]
+
+
+def _pair(first: str, second: str, score: float) -> Pair:
+    return Pair(first, second, score, Passage(second))
+
+
+def _joined(tokens: str) -> str:
+    """Text from tokens, with punctuation joined to its words again."""
+    return _BEFORE_MARK.sub("", tokens).strip()
+
+
+FORMATS: dict[str, Format] = {
+    "texts-jsonl": Format(Passage, _texts, DataSource('lines of {"text"}')),
+    "pairs-jsonl": Format(
+        Pair,
+        _pairs,
+        DataSource('lines of {"first", "second"}, and "score" (0 to 1) and "passage" if known'),
+    ),
+    "triples-jsonl": Format(
+        Triple, _triples, DataSource('lines of {"query", "positive", "negatives": []}')
+    ),
+    "triples-tsv": Format(
+        Triple, _triples_tsv, DataSource("query, positive, negative in tab-separated lines")
+    ),
+    "answers": Format(Triple, read_answers, SPAN_SETS, splits=True),
+    "sts-csv": Format(Pair, _sts, STS_B),
+    "nli-tsv": Format(Pair, _nli, DataSource("label, premise, hypothesis in tab-separated lines")),
+    "paraphrases-tsv": Format(
+        Pair, _paraphrases, DataSource("two phrases in each tab-separated line")
+    ),
+    "patents-csv": Format(Pair, _patents, PATENT),
+    "wordnet-substitutes": Format(Substitution, read_substitutions, SYNSETS),
+    "wordnet-senses": Format(Sense, read_senses, SYNSETS),
+    "wordnet-definitions": Format(Pair, read_definitions, SYNSETS),
+    "swords": Format(Substitution, read_swords, SWORDS),
+}
+
+
+def read_files(format_name: str, files: list[Path], split: str = "") -> Iterator[Any]:
+    """The records of a data set's files, in order.
+
+    Args:
+        format_name: one of `FORMATS`.
+        files: their paths.
+        split: only documents of this split, if the format has splits.
+
+    Raises:
+        InputError: if a file is missing or malformed, or has no such split.
+    """
+    known = FORMATS[format_name]
+    for path in files:
+        yield from known.read(path, split) if known.splits else known.read(path)
