@@ -29,7 +29,7 @@ from copy_store import stored_parts
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading.loading import compaction
+from slice_os.stores.opensearch.loading import compaction
 from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 

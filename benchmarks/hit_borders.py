@@ -25,7 +25,7 @@ from typing import Any
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
-from slice_os.spans.cosines import choice as span_choice
+from slice_os.spans import choice as span_choice
 from slice_os.text.clause_borders import PUNCTUATION
 from slice_os.text.documents import Document, Segment
 from slice_os.text.sentences import sentence_ends

@@ -26,8 +26,8 @@ from opensearch_store import ask, passages
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
+from slice_os.stores.opensearch.loading import loading
 from slice_os.stores.opensearch.loading.compaction import drop_copies
-from slice_os.stores.opensearch.loading.loading import loading
 from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.opensearch.search import scripting, server_flows
 from slice_os.stores.opensearch.search.lookup import require_index

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
-from slice_os.stores.opensearch.loading.loading import bulk, lease
-from slice_os.stores.opensearch.loading.loading import writer as writing
+from slice_os.stores.opensearch.loading import bulk, lease
+from slice_os.stores.opensearch.loading import writer as writing
 
 from .node import Cluster, Node
 from .runtime import Runtime, RuntimeMissingError, find_plugin, find_runtime

@@ -25,9 +25,9 @@ DEMO = Path(__file__).parents[2] / "demo"
 
 # Small requests, so that few documents make many of them; a killed process soon counts as ended.
 SMALL_REQUESTS = """
-from slice_os.stores.opensearch.loading.loading import bulk
-from slice_os.stores.opensearch.loading.loading import lease
-from slice_os.stores.opensearch.loading.loading import writer
+from slice_os.stores.opensearch.loading import bulk
+from slice_os.stores.opensearch.loading import lease
+from slice_os.stores.opensearch.loading import writer
 bulk.CHUNK_ACTIONS, writer.LOOKUP_DOCUMENTS = 10, 4
 lease.BEAT_SECONDS, lease.SILENCE_SECONDS = 0.2, 2.0
 from slice_os.cli import main

@@ -10,7 +10,7 @@ import pytest
 from opensearchpy import OpenSearch, helpers
 
 from slice_os import Corpus, IndexOptions, SpanEncoder
-from slice_os.stores.opensearch.loading.loading import compaction
+from slice_os.stores.opensearch.loading import compaction
 
 from .node import Cluster
 from .support import concrete

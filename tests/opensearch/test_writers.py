@@ -12,7 +12,7 @@ from opensearchpy import OpenSearch
 from slice_os import Corpus, Document, SpanEncoder, StoreError
 from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.opensearch.loading.loading import lease
+from slice_os.stores.opensearch.loading import lease
 from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
