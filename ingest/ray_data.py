@@ -87,7 +87,6 @@ class EncodeDocuments:
         options: which columns are the id, the text and the metadata.
         model: a model folder, or the name of a bundled model; None for the one that the index
             was made with, if it is bundled.
-        engine: ``onnxruntime`` or ``openvino``.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads of each actor; all usable cores if None.
 
@@ -102,7 +101,6 @@ class EncodeDocuments:
         options: ReadOptions | None = None,
         *,
         model: str | Path | None = None,
-        engine: str = "onnxruntime",
         providers: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
@@ -112,7 +110,6 @@ class EncodeDocuments:
         self._max_pieces = made_with.max_pieces
         self._encoder = SpanEncoder(
             model or bundled_model(made_with.encoder, made_with.location),
-            engine=engine,
             providers=providers,
             threads=threads,
         )

@@ -191,7 +191,6 @@ class TestIngest:
             (["a.txt", "--store", "s", "--max-pieces", "2000"], 2, "2000 is not in the range"),
             (["a.txt", "--store", "s", "--format", "doc"], 2, "'doc' is not one of 'text'"),
             (["a.txt", "--store", "s", "--model", "none"], 1, "no model at 'none'"),
-            (["a.txt", "--store", "s", "--engine", "none"], 2, "'none' is not 'onnxruntime'"),
             (["a.txt", "--store", "s", "--provider", "none"], 1, "no execution provider 'none'"),
             (["a.txt", "--store", "s", "--threads", "0"], 2, "0 is not in the range"),
             (["a.txt"], 2, "Missing option '--store'"),

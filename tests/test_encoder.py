@@ -206,16 +206,10 @@ class TestEngines:
         encoder = SpanEncoder(providers=[name], threads=1)
         assert encoder.encode_phrases(["hello"]).shape == (1, 384)
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"providers": ["Abacus"]}, "no execution provider 'Abacus' .*it has .*CPU"),
-            ({"engine": "abacus"}, "no engine 'abacus'; choose from onnxruntime"),
-        ],
-    )
-    def test_unknown_ones_are_refused(self, options: dict[str, object], message: str) -> None:
+    def test_an_unknown_one_is_refused(self) -> None:
+        message = "no execution provider 'Abacus' .*it has .*CPU"
         with pytest.raises(EngineError, match=message) as caught:
-            SpanEncoder(**options)  # type: ignore[arg-type]
+            SpanEncoder(providers=["Abacus"])
         assert "\n" not in str(caught.value)
 
     @pytest.mark.filterwarnings("ignore:Specified provider")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 def doctor(
     store: str | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
     as_json: bool | None,
@@ -34,7 +33,7 @@ def doctor(
     """
     from slice_os.doctor import machine_checks, store_checks
 
-    checks = list(machine_checks(model, engine, providers, threads))
+    checks = list(machine_checks(model, providers, threads))
     if store:
         checks += store_checks(store, model)
     usable = all(check.usable for check in checks)

@@ -95,7 +95,6 @@ def ingest(
     topic_paths: tuple[str, ...],
     force_merge: bool,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
     **index_choices: Any,
@@ -115,7 +114,7 @@ def ingest(
     from slice_os.ingest.sources import skipped_line
 
     index = _index_options(store, chosen_index(**index_choices), force_merge)
-    encoder = chosen_encoder(model, engine, providers, threads)
+    encoder = chosen_encoder(model, providers, threads)
     with (
         Corpus(store, encoder, max_pieces, index) as corpus,
         ProgressBar(paths, format_name, part) as bar,

@@ -88,7 +88,6 @@ def mine(
     output: Path | None,
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -113,7 +112,7 @@ def mine(
     if phrases and (exclusive or only_new or state or counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
         if topic_paths:
             hits: Iterable[Hit] = mined_topics(
                 corpus, topic_paths, where, not candidates, exclusive, unit, verify

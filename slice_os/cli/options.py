@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.encoder.engine_names import ENGINES
 from slice_os.ingest.formats import READERS
 
 if TYPE_CHECKING:
@@ -180,13 +179,6 @@ def encoder_options(command: Command) -> Command:
         [
             click.option("--model", help="Model folder or name of a bundled model."),
             click.option(
-                "--engine",
-                type=click.Choice(ENGINES),
-                default=ENGINES[0],
-                show_default=True,
-                help="Inference engine.",
-            ),
-            click.option(
                 "--provider",
                 "providers",
                 multiple=True,
@@ -272,19 +264,19 @@ def connect(store: str) -> IndexHandle:
 
 
 def chosen_encoder(
-    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+    model: str | None, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder | str | None:
     """The encoder that the options choose; None leaves it to the store.
 
     Raises:
         ModelError: if there is no such model.
-        EngineError: if the engine or provider does not load.
+        EngineError: if the provider does not load.
     """
-    if engine == ENGINES[0] and not providers and threads is None:
+    if not providers and threads is None:
         return model
     from slice_os.encoder.span_encoder import SpanEncoder
 
-    return SpanEncoder(model, engine=engine, providers=providers or None, threads=threads)
+    return SpanEncoder(model, providers=providers or None, threads=threads)
 
 
 def parse_filters(filters: tuple[str, ...]) -> tuple[Condition, ...]:
@@ -323,10 +315,10 @@ def _pair(option: str, text: str, form: str) -> tuple[str, str]:
 
 
 def loaded_encoder(
-    model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+    model: str | None, providers: tuple[str, ...], threads: int | None
 ) -> SpanEncoder:
     """The encoder that the options choose, for what has no store."""
     from slice_os.encoder.span_encoder import SpanEncoder
 
-    encoder = chosen_encoder(model, engine, providers, threads)
+    encoder = chosen_encoder(model, providers, threads)
     return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)

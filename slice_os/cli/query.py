@@ -46,7 +46,6 @@ def query(
     filters: tuple[str, ...],
     lines_only: bool,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -64,7 +63,7 @@ def query(
     where = parse_filters(filters)
     alias = connect(store)
     remote = OpenSearchStore(alias.client, alias.name, alias.location)
-    encoder = Corpus(remote, chosen_encoder(model, engine, providers, threads)).encoder
+    encoder = Corpus(remote, chosen_encoder(model, providers, threads)).encoder
     remote.check_encoder(encoder.card)
     wanted = remote.filtered(make_query(encoder, phrases, where))
     if lines_only:

@@ -52,7 +52,6 @@ def review(
     margin: float,
     filters: tuple[str, ...],
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -71,7 +70,7 @@ def review(
     found = read_topics(paths)
     journal = LabelJournal(labels_file)
     labels = [answer.label for answer in journal.read()]
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
         cuts = {topic.name: topic.cut(corpus.encoder.card.threshold) for topic in found}
         hits = near_misses(
             corpus, found, margin=margin, where=parse_filters(filters), and_hits=True

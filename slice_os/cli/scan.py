@@ -61,7 +61,6 @@ def scan(
     output: Path | None,
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> int:
@@ -77,7 +76,7 @@ def scan(
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.search.scan import scan as scan_documents
 
-    encoder = loaded_encoder(model, engine, providers, threads)
+    encoder = loaded_encoder(model, providers, threads)
     sources = find_sources(paths, format_name)
     bad = 0
 

@@ -117,7 +117,6 @@ def search(
     output: Path | None,
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -129,7 +128,7 @@ def search(
     from slice_os.corpus import Corpus
 
     where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, engine, providers, threads)) as corpus:
+    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
         hits = corpus.search(
             [phrase, *more],
             counter_phrases=counter_phrases,

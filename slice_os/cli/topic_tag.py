@@ -62,7 +62,6 @@ def tag(
     utterances: bool,
     least: float | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> int:
@@ -84,7 +83,7 @@ def tag(
     if least is not None and not utterances:
         raise click.UsageError("--least: only with --utterances")
     found = read_topics(topic_paths)
-    encoder = loaded_encoder(model, engine, providers, threads)
+    encoder = loaded_encoder(model, providers, threads)
     if utterances:
         threshold = UTTERANCE_THRESHOLD if least is None else least
         finder = partial(_whole_texts, UtteranceTagger(found, encoder, threshold))

@@ -47,7 +47,6 @@ def test(
     paths: tuple[str, ...],
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> int:
@@ -60,7 +59,7 @@ def test(
 
     found = read_topics(paths)
     wrong = right = 0
-    for outcome in run_examples(found, loaded_encoder(model, engine, providers, threads)):
+    for outcome in run_examples(found, loaded_encoder(model, providers, threads)):
         right += outcome.right
         wrong += not outcome.right
         if wants_json(as_json):
@@ -85,7 +84,6 @@ def lint(
     store: str | None,
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> int:
@@ -98,9 +96,9 @@ def lint(
     from slice_os.corpus import Corpus
     from slice_os.topics.lint import lint as find_problems
 
-    encoder = chosen_encoder(model, engine, providers, threads)
+    encoder = chosen_encoder(model, providers, threads)
     if store is None:
-        problems = find_problems(paths, loaded_encoder(model, engine, providers, threads))
+        problems = find_problems(paths, loaded_encoder(model, providers, threads))
     else:
         with Corpus(store, encoder) as corpus:
             problems = find_problems(paths, corpus.encoder, corpus)
@@ -136,7 +134,6 @@ def suggest(
     filters: tuple[str, ...],
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -145,7 +142,7 @@ def suggest(
     from slice_os.topics.near_misses import suggest as find_suggestions
 
     found = read_topics(paths)
-    with _corpus(store, model, engine, providers, threads) as corpus:
+    with _corpus(store, model, providers, threads) as corpus:
         suggestions = find_suggestions(
             corpus, found, most=most, margin=margin, where=parse_filters(filters)
         )
@@ -182,7 +179,6 @@ def diff(
     store: str,
     as_json: bool | None,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -192,7 +188,7 @@ def diff(
 
     before, after = read_topics([old]), read_topics([new])
     counts = {"gained": 0, "lost": 0}
-    with _corpus(store, model, engine, providers, threads) as corpus:
+    with _corpus(store, model, providers, threads) as corpus:
         for change in difference(corpus, before, after):
             counts[change.kind] += 1
             if wants_json(as_json):
@@ -222,7 +218,6 @@ def learn(
     exclusive: bool,
     dry_run: bool,
     model: str | None,
-    engine: str,
     providers: tuple[str, ...],
     threads: int | None,
 ) -> None:
@@ -237,7 +232,7 @@ def learn(
     from slice_os.topics.writing import learned_table
 
     labels = read_labels(labels_file)
-    encoder = loaded_encoder(model, engine, providers, threads)
+    encoder = loaded_encoder(model, providers, threads)
     for path in topic_files(paths):
         topic = read_topic(path)
         mine = of_topic(labels, topic.name)
@@ -251,8 +246,8 @@ def learn(
 
 
 def _corpus(
-    store: str, model: str | None, engine: str, providers: tuple[str, ...], threads: int | None
+    store: str, model: str | None, providers: tuple[str, ...], threads: int | None
 ) -> Corpus:
     from slice_os.corpus import Corpus
 
-    return Corpus(store, chosen_encoder(model, engine, providers, threads))
+    return Corpus(store, chosen_encoder(model, providers, threads))

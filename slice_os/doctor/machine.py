@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from slice_os.doctor.check import Check
-from slice_os.encoder.engine_names import ENGINES
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import SliceError
 from slice_os.threads import usable_cores
@@ -29,7 +28,6 @@ TEXT = (
 
 def machine_checks(
     model: str | None = None,
-    engine: str = ENGINES[0],
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Iterator[Check]:
@@ -37,7 +35,6 @@ def machine_checks(
 
     Args:
         model: a model folder, the name of a bundled model, or None for the default one.
-        engine: ``onnxruntime``, the only one.
         providers: execution providers that have to work; CPU if None.
         threads: CPU threads; all usable cores if None.
 
@@ -46,7 +43,7 @@ def machine_checks(
     """
     yield _cpu()
     yield _onnxruntime()
-    yield _speed(model, engine, providers, threads)
+    yield _speed(model, providers, threads)
 
 
 def _cpu() -> Check:
@@ -75,11 +72,9 @@ def _onnxruntime() -> Check:
     return Check("onnxruntime", finding, facts=facts)
 
 
-def _speed(
-    model: str | None, engine: str, providers: Sequence[str] | None, threads: int | None
-) -> Check:
+def _speed(model: str | None, providers: Sequence[str] | None, threads: int | None) -> Check:
     try:
-        encoder = SpanEncoder(model, engine=engine, providers=providers or None, threads=threads)
+        encoder = SpanEncoder(model, providers=providers or None, threads=threads)
         rate = tokens_per_second(encoder)
     except SliceError as error:
         return Check("speed", str(error), usable=False, facts={"tokens_per_second": None})

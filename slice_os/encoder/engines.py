@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.encoder.engine_names import ENGINES
 from slice_os.errors import EngineError, ModelError
 from slice_os.threads import usable_cores
 
@@ -115,22 +114,6 @@ class OnnxRuntimeEngine:
             reason = str(error).splitlines()[0]
             raise ModelError(f"{self._file}: onnxruntime cannot run it ({reason})") from None
         return np.asarray(vectors, dtype=np.float32)
-
-
-def open_engine(
-    name: str,
-    model_file: Path,
-    providers: Sequence[str] | None = None,
-    threads: int | None = None,
-) -> Engine:
-    """Open a model file with the engine of that name.
-
-    Raises:
-        EngineError: if there is no such engine.
-    """
-    if name == "onnxruntime":
-        return OnnxRuntimeEngine(model_file, providers, threads)
-    raise EngineError(f"no engine {name!r}; choose from {', '.join(ENGINES)}")
 
 
 def _provider_name(name: str, onnxruntime: Any) -> str:

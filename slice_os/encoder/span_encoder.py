@@ -38,7 +38,6 @@ class SpanEncoder:
     Args:
         model: a model folder, the name of a bundled model, None for the default one, or a
             `TokenModel` that is already loaded; the other arguments are for loading.
-        engine: ``onnxruntime``, the only one.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 
@@ -48,19 +47,18 @@ class SpanEncoder:
 
     Raises:
         ModelError: if the folder holds no model, or its files do not match its card.
-        EngineError: if the engine or provider does not load.
+        EngineError: if the provider does not load.
     """
 
     def __init__(
         self,
         model: str | Path | TokenModel | None = None,
         *,
-        engine: str = "onnxruntime",
         providers: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
         if not isinstance(model, TokenModel):
-            model = load_model(model, engine=engine, providers=providers, threads=threads)
+            model = load_model(model, providers=providers, threads=threads)
         self._model = model
         self.card = model.card
         self.folder = model.folder

@@ -9,7 +9,7 @@ from pathlib import Path
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner, PieceWindow, plan_windows
 from slice_os.encoder.batches import pad
-from slice_os.encoder.engines import Engine, open_engine
+from slice_os.encoder.engines import Engine, OnnxRuntimeEngine
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,
@@ -75,7 +75,6 @@ class TokenModel:
 def load_model(
     model: str | Path | None = None,
     *,
-    engine: str = "onnxruntime",
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> TokenModel:
@@ -83,13 +82,12 @@ def load_model(
 
     Args:
         model: a model folder, the name of a bundled model, or None for the default one.
-        engine: ``onnxruntime``, the only one.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 
     Raises:
         ModelError: if the folder holds no model, or its files do not match its card.
-        EngineError: if the engine or provider does not load.
+        EngineError: if the provider does not load.
     """
     folder = model_folder(model)
     card = read_card(folder)
@@ -97,8 +95,8 @@ def load_model(
         raise ModelError(f"{folder}: model or tokenizer changed since export; export it again")
     check_hashes(folder)
     aligner = Aligner(folder / TOKENIZER_FILE)
-    opened = open_engine(engine, folder / MODEL_FILE, providers, threads)
-    loaded = TokenModel(card, aligner, opened, folder)
+    engine = OnnxRuntimeEngine(folder / MODEL_FILE, providers, threads)
+    loaded = TokenModel(card, aligner, engine, folder)
     if loaded.capacity < 1:
         raise ModelError(f"{folder}: max_length {card.max_length} leaves no room for a text")
     return loaded

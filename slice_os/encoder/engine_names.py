@@ -1,3 +1,0 @@
-"""Names of the inference engines, the default first; `slice_os.encoder.engines` loads numpy."""
-
-ENGINES = ("onnxruntime",)
