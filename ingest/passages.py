@@ -17,7 +17,7 @@ from slice_os.ingest.speaker_names import speaker_name_words
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.text.documents import Document, Metadata
 from slice_os.text.extents import edges_within
-from slice_os.text.passage_fields import passage_fields, sentence_edges, turn_edges
+from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
 from slice_os.text.sentences import sentence_ends
 
 PART_PIECES = 16_384
@@ -203,4 +203,4 @@ def _metadata(document: Document, passage: PassageRange) -> Metadata:
     after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
     own = segments[before:after]
-    return passage_fields(own, passage.start, passage.sentences, passage.turns)
+    return layout_fields(own, passage.start, passage.sentences, passage.turns)

@@ -28,7 +28,7 @@ from slice_os.ingest.sources import PIPED, Source, Sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import Rejection, Store, Writer
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 
@@ -47,7 +47,7 @@ def ingest_sources(
     *,
     options: ReadOptions,
     dead_letters: Path,
-    part: Part = WHOLE,
+    part: WorkShare = WHOLE,
     prune: bool = False,
     checksum: bool = False,
     progress: SummaryCallback | None = None,

@@ -9,10 +9,10 @@ from slice_os.errors import InputError
 from slice_os.ingest.history import SourceState
 from slice_os.ingest.sources import Root, Sources
 from slice_os.stores.protocol import Store
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 
 
-def check_prunable(sources: Sources, part: Part) -> None:
+def check_prunable(sources: Sources, part: WorkShare) -> None:
     """Refuse to prune what has no folder, or one part of the sources alone.
 
     Raises:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, format_of, reader_named
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import check_text
 
 STDIN = "-"
@@ -93,7 +93,7 @@ class Sources:
         self,
         arguments: list[str],
         read_as: str | None,
-        part: Part,
+        part: WorkShare,
         name: str | None,
         id_prefix: str,
         store_folder: Path | None,
@@ -155,7 +155,7 @@ class Sources:
 def find_sources(
     paths: Iterable[str | Path],
     read_as: str | None = None,
-    part: Part = WHOLE,
+    part: WorkShare = WHOLE,
     *,
     name: str | None = None,
     id_prefix: str = "",

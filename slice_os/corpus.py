@@ -30,7 +30,7 @@ from slice_os.stores.registry import (
     open_store,
     store_exists,
 )
-from slice_os.stores.work_share import Part
+from slice_os.stores.work_share import WorkShare
 from slice_os.text.documents import Document, checked_documents
 from slice_os.threads import one_blas_thread
 from slice_os.verifier.claims import Verifier
@@ -198,7 +198,7 @@ class Corpus(Searchable):
         Raises:
             InputError: if a path does not exist, or there is no such part.
         """
-        chosen = Part.parse(part)
+        chosen = WorkShare.parse(part)
         sources = find_sources(
             paths,
             read_as,

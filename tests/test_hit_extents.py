@@ -26,7 +26,7 @@ from slice_os.spans.choice import (
 from slice_os.text.clause_borders import LEAST, MARKED, border_scores, full_stops
 from slice_os.text.documents import Segment
 from slice_os.text.extents import Extent, edges_within, own_extent
-from slice_os.text.passage_fields import PLACES, places_of, turn_edges
+from slice_os.text.passage_layout import LAYOUT, layout_of, turn_edges
 from slice_os.text.words import find_words
 
 TURNS = [
@@ -59,7 +59,7 @@ def check(hit: Hit, document: Document) -> None:
     assert hit.turn is not None
     assert hit.turn.start <= hit.sentence.start <= start
     assert end <= hit.sentence.end <= hit.turn.end
-    assert PLACES not in hit.metadata
+    assert LAYOUT not in hit.metadata
 
 
 @settings(max_examples=15)
@@ -159,7 +159,7 @@ def test_a_store_without_places_finds_sentences_itself(
     def of_before(*_: object) -> dict[str, str]:
         return {"speaker": "Ann"}
 
-    monkeypatch.setattr("slice_os.ingest.passages.passage_fields", of_before)
+    monkeypatch.setattr("slice_os.ingest.passages.layout_fields", of_before)
     with Corpus(tmp_path / "s", encoder) as corpus:
         corpus.add([Document("letter", "I moved. Please cancel my plan. Bye.")])
         (hit,) = corpus.search(PHRASE)
@@ -186,7 +186,7 @@ def test_extents_are_what_words_touch(edges: list[int], start: int, length: int)
 
 @pytest.mark.parametrize("packed", ["", "7", "[]", "[[0]]", '{"turns": "x"}', '{"segments": [[]]}'])
 def test_places_that_cannot_be_read_are_none(packed: str) -> None:
-    found = places_of({PLACES: packed}, 3)
+    found = layout_of({LAYOUT: packed}, 3)
     assert not found.turns
     assert not found.segments
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
 from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
-from slice_os.text.passage_fields import PLACES
+from slice_os.text.passage_layout import LAYOUT
 
 from .strategies import hard_texts
 
@@ -96,8 +96,16 @@ def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
     cues = '"segments":[[0,0.0,1.5],[12,1.5,2.5]],"sentences":[0,11,12,23],"turns":[0,23]'
     turn = '"sentences":[0,11],"turns":[0,11]'
     assert [(p.start, p.end, p.metadata) for p in part.passages] == [
-        (0, 23, {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5, PLACES: f"{{{cues}}}"}),
-        (24, 35, {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0, PLACES: f"{{{turn}}}"}),
+        (
+            0,
+            23,
+            {"speaker": "Ann", "start_time": 0.0, "end_time": 2.5, LAYOUT: f"{{{cues}}}"},
+        ),
+        (
+            24,
+            35,
+            {"speaker": "Bob", "start_time": 2.5, "end_time": 4.0, LAYOUT: f"{{{turn}}}"},
+        ),
     ]
 
 

@@ -27,7 +27,7 @@ from slice_os.stores.protocol import (
     StoreInfo,
 )
 from slice_os.stores.registry import STORES, create_store, find_backend, open_store, store_exists
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 
 PHRASES = ["I want to cancel my subscription", "stop billing me"]
@@ -65,7 +65,7 @@ class ToyStore:
         )
 
     @contextmanager
-    def writer(self, part: Part = WHOLE) -> Iterator[ToyStore]:
+    def writer(self, part: WorkShare = WHOLE) -> Iterator[ToyStore]:
         yield self
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:

@@ -76,10 +76,10 @@ class ProgressBar:
 
 def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:
     from slice_os.ingest.sources import find_sources
-    from slice_os.stores.work_share import Part
+    from slice_os.stores.work_share import WorkShare
 
     total = 0
-    for source in find_sources(paths, read_as, Part.parse(part)):
+    for source in find_sources(paths, read_as, WorkShare.parse(part)):
         if source.path is None:
             return None
         total += source.path.stat().st_size if source.path.is_file() else 0

@@ -19,7 +19,7 @@ from slice_os.spans.passages import word_vectors
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.clause_borders import border_scores, full_stops
 from slice_os.text.extents import Extent, own_extent
-from slice_os.text.passage_fields import Places, passage_sentences, places_of
+from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
 from slice_os.text.words import find_words
 
 # Punctuation, and words such as "but" and "because".
@@ -82,11 +82,11 @@ class HitBuilder:
                 cosine=span.cosine,
                 bm25=bm25,
                 score=span.cosine if score is None else score - cosine_weight * span.behind,
-                metadata=self._places.own_metadata(metadata, start, end),
+                metadata=self._layout.own_metadata(metadata, start, end),
                 context=self._context,
                 probability=_probability(self._query, row, span.cosine, span.words),
-                sentence=own_extent(self._places.sentences, start, end),
-                turn=own_extent(self._places.turns, start, end),
+                sentence=own_extent(self._layout.sentences, start, end),
+                turn=own_extent(self._layout.turns, start, end),
                 span=None if self._query.unit == SPAN else Extent(start, end),
             )
             yield self._unread(hit, span) if self._query.word_vectors else hit
@@ -111,19 +111,19 @@ class HitBuilder:
         return chosen
 
     @cached_property
-    def _places(self) -> Places:
+    def _layout(self) -> PassageLayout:
         """What the passage knows of its words; sentences are found if it does not know them."""
-        places = places_of(self._passage.encoded.metadata, self._context.start)
-        if places.sentences:
-            return places
+        layout = layout_of(self._passage.encoded.metadata, self._context.start)
+        if layout.sentences:
+            return layout
         sentences = passage_sentences(self._context.text, self._context.start)
-        return replace(places, sentences=sentences)
+        return replace(layout, sentences=sentences)
 
     @cached_property
     def _borders(self) -> Borders:
         words = self._passage.encoded.words
         text, start = self._context.text, self._context.start
-        sentence = np.searchsorted(self._places.sentences, words[:, 0], side="right")
+        sentence = np.searchsorted(self._layout.sentences, words[:, 0], side="right")
         hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
 
@@ -147,8 +147,8 @@ class HitBuilder:
         if self._query.unit == CLAUSE:
             found = self._clause(span)
         elif self._query.unit != SPAN:
-            turn = own_extent(self._places.turns, start, end)
-            sentence = own_extent(self._places.sentences, start, end)
+            turn = own_extent(self._layout.turns, start, end)
+            sentence = own_extent(self._layout.sentences, start, end)
             found = sentence if self._query.unit == SENTENCE or turn is None else turn
         if found is None:
             return Extent(start, end)

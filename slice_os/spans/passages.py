@@ -9,7 +9,7 @@ import numpy as np
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.spans.cosines import SpanLayout
 from slice_os.text.documents import Document, Metadata
-from slice_os.text.passage_fields import places_of
+from slice_os.text.passage_layout import layout_of
 
 DEFAULT_MAX_PIECES = 128
 
@@ -37,7 +37,7 @@ class EncodedPassage:
     @property
     def layout(self) -> SpanLayout:
         """Which of its vectors belong to which of its words, and which words to which turn."""
-        turn = places_of(self.metadata, self.start).turn_numbers(self.words)
+        turn = layout_of(self.metadata, self.start).turn_numbers(self.words)
         return SpanLayout(self.words[:, 2], self.words[:, 3], turn)
 
 

@@ -14,7 +14,7 @@ from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.result_page import Page, PageRequest
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document, Metadata
 
 
@@ -176,7 +176,7 @@ class Store(Protocol):
         """Counts and encoder."""
         ...
 
-    def writer(self, part: Part = WHOLE) -> AbstractContextManager[Writer]:
+    def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[Writer]:
         """A writer; one at a time.
 
         Args:

@@ -12,7 +12,7 @@ MOST_PARTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WorkShare:
     """One of several parts into which sources are divided; by default everything.
 
     A hash of a file's path below the folder that was given decides, so every worker knows its
@@ -37,7 +37,7 @@ class Part:
             )
 
     @classmethod
-    def parse(cls, text: str) -> Part:
+    def parse(cls, text: str) -> WorkShare:
         """Read ``NUMBER/TOTAL``, such as ``3/16``.
 
         Raises:
@@ -56,9 +56,9 @@ class Part:
         digest = hashlib.sha256(path.encode()).digest()
         return int.from_bytes(digest, "big") % self.total == self.number - 1
 
-    def all(self) -> list[Part]:
+    def all(self) -> list[WorkShare]:
         """The parts of the same division, this one included."""
-        return [Part(number, self.total) for number in range(1, self.total + 1)]
+        return [WorkShare(number, self.total) for number in range(1, self.total + 1)]
 
 
-WHOLE = Part()
+WHOLE = WorkShare()

@@ -12,7 +12,7 @@ from slice_os.search.hit_builder import clause_words
 from slice_os.spans.choice import Borders
 from slice_os.text.clause_borders import border_scores
 from slice_os.text.extents import Extent
-from slice_os.text.passage_fields import passage_sentences
+from slice_os.text.passage_layout import passage_sentences
 from slice_os.text.words import find_words, touched_words
 
 

@@ -26,7 +26,7 @@ from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 from slice_os.stores.opensearch.versions import first_index
-from slice_os.stores.work_share import Part
+from slice_os.stores.work_share import WorkShare
 
 from .support import (
     assert_as_if_in_one_go,
@@ -124,7 +124,7 @@ def written_by(
     """A worker that has written something and is still there."""
     store = corpus.store
     assert isinstance(store, OpenSearchStore)
-    with store.writer(Part.parse(part)) as writer:
+    with store.writer(WorkShare.parse(part)) as writer:
         for each in encode_documents(documents(first + texts)[first:], corpus.encoder):
             writer.write(each)
         yield store
@@ -185,7 +185,7 @@ class TestTogether:
         cut = DocumentPart(whole.document, whole.passages[:-1], last=False)
 
         def fail(store: OpenSearchStore) -> None:
-            with store.writer(Part(2, 2)) as writer:
+            with store.writer(WorkShare(2, 2)) as writer:
                 writer.write(cut)
                 writer.flush()
                 raise ZeroDivisionError

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from slice_os.text.documents import Metadata, field_text
-from slice_os.text.passage_fields import PLACES
+from slice_os.text.passage_layout import LAYOUT
 
 
 def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:
@@ -22,7 +22,7 @@ def labels_of(fields: Metadata) -> set[tuple[str, str]]:
     Args:
         fields: of its document and its own.
     """
-    return {(field, field_text(value)) for field, value in fields.items() if field != PLACES}
+    return {(field, field_text(value)) for field, value in fields.items() if field != LAYOUT}
 
 
 def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:

@@ -49,7 +49,7 @@ from slice_os.stores.protocol import (
     StoredDocument,
     StoreInfo,
 )
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 
 SCAN_PASSAGES = 512
@@ -123,7 +123,7 @@ class LocalStore:
         )
 
     @contextmanager
-    def writer(self, part: Part = WHOLE) -> Iterator[LocalWriter]:
+    def writer(self, part: WorkShare = WHOLE) -> Iterator[LocalWriter]:
         """The writer; only one process at a time has it, whatever its part.
 
         When it ends and a quarter of the token vectors are those of deleted documents, the store

@@ -37,9 +37,9 @@ from slice_os.stores.protocol import (
     StoreInfo,
 )
 from slice_os.stores.result_page import Page, PageRequest
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
-from slice_os.text.passage_fields import PLACES
+from slice_os.text.passage_layout import LAYOUT
 
 WALK_RECORDS = 1_000
 
@@ -125,7 +125,7 @@ class OpenSearchStore:
             size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
         )
 
-    def writer(self, part: Part = WHOLE) -> AbstractContextManager[OpenSearchWriter]:
+    def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[OpenSearchWriter]:
         """A writer; refresh is off while it is open, and what changed is searchable after.
 
         Writers with different parts of the same division can be open at the same time.
@@ -180,7 +180,7 @@ class OpenSearchStore:
         return {
             name: value
             for name, value in first.items()
-            if name != PLACES and all(other.get(name) == value for other in fields)
+            if name != LAYOUT and all(other.get(name) == value for other in fields)
         }
 
     def fields(self) -> dict[str, str]:

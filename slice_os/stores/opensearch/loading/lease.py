@@ -18,7 +18,7 @@ from slice_os.errors import StoreError
 from slice_os.stores.opensearch.search.lookup import find_entries
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retry_limit
-from slice_os.stores.work_share import Part
+from slice_os.stores.work_share import WorkShare
 
 GATE_KEY = "writer"
 BEAT_SECONDS = 2.0
@@ -154,7 +154,7 @@ class Lease:
             return None
 
 
-def lease_key(part: Part) -> str:
+def lease_key(part: WorkShare) -> str:
     """Id of the record of a part's lease."""
     return f"{GATE_KEY}-{part.number}-of-{part.total}"
 

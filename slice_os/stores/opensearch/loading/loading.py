@@ -33,11 +33,11 @@ from slice_os.stores.opensearch.loading.load_note import (
 from slice_os.stores.opensearch.loading.repair import repair
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 
 PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
-Begin: TypeAlias = Callable[[IndexHandle, Part, LoadNote | None, bool], None]
+Begin: TypeAlias = Callable[[IndexHandle, WorkShare, LoadNote | None, bool], None]
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def leased(handle: IndexHandle) -> Iterator[Lease]:
 
 
 @contextmanager
-def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
+def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
     """A bulk load: no refresh, no replicas while the index is empty.
 
     Processes with different parts of the same division load together. What an interrupted load
@@ -93,7 +93,7 @@ def loading(handle: IndexHandle, part: Part = WHOLE) -> Iterator[Lease]:
 
 
 @retrying
-def _admitted(handle: IndexHandle, part: Part, begin: Begin) -> Lease:
+def _admitted(handle: IndexHandle, part: WorkShare, begin: Begin) -> Lease:
     """A lease on a part, after `begin` has prepared the index."""
     while True:
         rivals = watch(handle, _rivals(part, read_note(handle)))
@@ -117,7 +117,7 @@ def _admitted(handle: IndexHandle, part: Part, begin: Begin) -> Lease:
             return lease
 
 
-def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: bool) -> None:
+def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_over: bool) -> None:
     """Prepare the index, unless another process of the same load has done so."""
     with handle.errors_explained():
         if note is not None and not (takes_over or note.interrupted):
@@ -128,7 +128,7 @@ def _begin(handle: IndexHandle, part: Part, note: LoadNote | None, takes_over: b
         handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
 
 
-def _end(handle: IndexHandle, part: Part, failed: bool = False) -> bool:
+def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
     """Restore the settings, unless other processes of the same load are running.
 
     Args:
@@ -165,16 +165,16 @@ def _note_interruption(handle: IndexHandle) -> None:
             write_note(handle, replace(note, interrupted=True))
 
 
-def _keys(part: Part) -> list[str]:
+def _keys(part: WorkShare) -> list[str]:
     """The leases of all parts of a division."""
     return [lease_key(one) for one in part.all()]
 
 
-def _rivals(part: Part, note: LoadNote | None) -> list[str]:
+def _rivals(part: WorkShare, note: LoadNote | None) -> list[str]:
     """The leases that exclude a part: its own, the whole, and those of another division."""
     rivals = {lease_key(part), lease_key(WHOLE)}
     if note is not None and note.parts != part.total:
-        rivals.update(_keys(Part(1, note.parts)))
+        rivals.update(_keys(WorkShare(1, note.parts)))
     return sorted(rivals)
 
 

@@ -31,7 +31,7 @@ from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search.lookup import find_records
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import Rejection
-from slice_os.stores.work_share import WHOLE, Part
+from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document
 
 LOOKUP_DOCUMENTS = 64
@@ -41,7 +41,7 @@ NOBODY = -1
 
 @contextmanager
 def writing(
-    handle: IndexHandle, settings: IndexSettings, part: Part = WHOLE
+    handle: IndexHandle, settings: IndexSettings, part: WorkShare = WHOLE
 ) -> Iterator[OpenSearchWriter]:
     """A writer, with the index prepared for a bulk load; see `loading`.
 

@@ -29,7 +29,7 @@ from slice_os.stores.opensearch.search.clauses import DATE, INTEGERS, KEYWORD, N
 from slice_os.stores.opensearch.search.exchange import Flow, ReadMapping
 from slice_os.stores.opensearch.search.search_bodies import PASSAGES, Answer, Body, pieces
 from slice_os.text.documents import field_text
-from slice_os.text.passage_fields import PLACES
+from slice_os.text.passage_layout import LAYOUT
 
 # OpenSearch returns 65,535 buckets (search.max_buckets), and a filter may name 65,536 terms
 # (index.max_terms_count).
@@ -79,7 +79,7 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
 def mapped_fields(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata fields of an index, with what its mapping says of each."""
     fields = dict(_fields(mapping["metadata"].get("properties", {})))
-    fields.pop(PLACES, None)
+    fields.pop(LAYOUT, None)
     return fields
 
 

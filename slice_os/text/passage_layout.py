@@ -19,7 +19,7 @@ from slice_os.arrays import IntArray
 from slice_os.text.documents import Document, Metadata, Scalar, Segment
 from slice_os.text.sentences import sentence_ends
 
-PLACES = "_places"
+LAYOUT = "_places"
 """The field of a passage's metadata; hits do not have it."""
 
 _SENTENCE_END = (".", "?", "!", "…", "。", "？", "！")
@@ -27,7 +27,7 @@ _CLOSING = "\"'”’»)]"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PassageLayout:
     """What a passage knows of where its words are.
 
     Attributes:
@@ -45,7 +45,7 @@ class Places:
 
     def own_metadata(self, metadata: Metadata, start: int, end: int) -> Metadata:
         """The metadata of the words ``start:end`` of the document, from that of the passage."""
-        own = {name: value for name, value in metadata.items() if name != PLACES}
+        own = {name: value for name, value in metadata.items() if name != LAYOUT}
         if not self.segments:
             return own
         begins = [place[0] + self.start for place in self.segments]
@@ -70,28 +70,28 @@ class Places:
         return np.searchsorted(self.turns, words[:, 0], side="right") if self.turns else None
 
 
-def places_of(metadata: Metadata, start: int) -> Places:
+def layout_of(metadata: Metadata, start: int) -> PassageLayout:
     """The places in a passage's metadata; none if there are none that can be read.
 
     Args:
         metadata: of the passage.
         start: its first code point in the document.
     """
-    packed = metadata.get(PLACES)
+    packed = metadata.get(LAYOUT)
     if packed is None:
-        return Places(start)
+        return PassageLayout(start)
     try:
         found = orjson.loads(str(packed))
         sentences, turns = (
             [int(edge) + start for edge in found.get(name, ())] for name in ("sentences", "turns")
         )
         segments = [[int(place[0]), *place[1:3], *place[3:]] for place in found.get("segments", ())]
-        return Places(start, segments, sentences, turns)
+        return PassageLayout(start, segments, sentences, turns)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError):
-        return Places(start)
+        return PassageLayout(start)
 
 
-def passage_fields(
+def layout_fields(
     segments: Sequence[Segment], start: int, sentences: Iterable[int], turns: Iterable[int]
 ) -> dict[str, Scalar]:
     """What a passage knows of its segments: the speaker, the times, the fields of the first.
@@ -113,7 +113,7 @@ def passage_fields(
     marks["sentences"] = [edge - start for edge in sentences]
     if edges := [edge - start for edge in turns]:
         marks["turns"] = edges
-    return found | {PLACES: orjson.dumps(marks).decode()}
+    return found | {LAYOUT: orjson.dumps(marks).decode()}
 
 
 def sentence_edges(text: str, ends: Iterable[int]) -> list[int]:
