@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.verifier.opening import COMBINED, open_verifier
+from slice_os.verifier.registry import DEFAULT, find_verifier
 
 ROUNDS = 3
 PHRASES = Path(__file__).with_name("phrases.txt")
@@ -41,8 +41,8 @@ def main() -> None:
     phrases = PHRASES.read_text("utf-8").split("\n")[: chosen.phrases]
     encoder = SpanEncoder()
     result: dict[str, object] = {"phrases": len(phrases), "rounds": ROUNDS}
-    for verifier in chosen.verifier or [COMBINED]:
-        with Corpus(chosen.store, encoder, verifier=open_verifier(verifier, encoder)) as corpus:
+    for verifier in chosen.verifier or [DEFAULT]:
+        with Corpus(chosen.store, encoder, verifier=find_verifier(verifier, encoder)) as corpus:
             info = corpus.info()
             result["passages"], result["token vectors"] = info.passages, info.pieces
             result[verifier] = {

@@ -21,8 +21,8 @@ from slice_os.export.exporter import PARITY_FILE, appearing, quiet
 from slice_os.export.graph import LOG_ODDS, RECIPES, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
-from slice_os.verifier.card import VerifierCard
 from slice_os.verifier.claims import Claim
+from slice_os.verifier.cross_encoder import VerifierCard
 from slice_os.verifier.inputs import ClaimInputs
 
 MAX_DIFFERENCE = {"fp32": 1e-3, "int8": 1.0}

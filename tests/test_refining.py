@@ -14,7 +14,7 @@ from slice_os.encoder.span_encoder import PieceRange
 from slice_os.hits.hit import Context, Hit, Hits
 from slice_os.search.run import make_query, search
 from slice_os.verifier.claims import claim_of
-from slice_os.verifier.wording.matches import AlignmentVerifier
+from slice_os.verifier.wording.verifier import WordingVerifier
 
 PHRASE = "I want to cancel my subscription"
 TEXTS = [
@@ -226,8 +226,8 @@ class TestBundledVerifier:
             hits = corpus.search(PHRASE, top_k=10)
             assert len(calls) == 1  # the phrase, to search with
             assert {type(hit) for hit in hits} == {Hit}
-        anew = AlignmentVerifier(encoder).check([claim_of(hit) for hit in unread])
-        stored = AlignmentVerifier(encoder).check(
+        anew = WordingVerifier(encoder).check([claim_of(hit) for hit in unread])
+        stored = WordingVerifier(encoder).check(
             [replace(claim_of(hit), cosine=None) for hit in with_vectors(store, encoder)]
         )
         assert [one.reasons for one in stored] == [one.reasons for one in anew]

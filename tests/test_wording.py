@@ -1,4 +1,4 @@
-"""The alignment verifier: what the wording of a phrase and a hit says differently, and why."""
+"""The wording verifier: what the wording of a phrase and a hit says differently, and why."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.denying import denials, denied_words, only_unless
-from slice_os.verifier.wording.matches import AlignmentVerifier
 from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.verifier.wording.times import past_words, same_result
+from slice_os.verifier.wording.verifier import WordingVerifier
 from slice_os.verifier.wording.weights import read_weights
 
 
@@ -253,7 +253,7 @@ def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:
 
 
 def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> None:
-    verifier = AlignmentVerifier(encoder)
+    verifier = WordingVerifier(encoder)
     said, denied = "my order got here on Friday", "my order has never arrived"
     claims = [Claim("my order has arrived", text, 0, len(text)) for text in (said, denied)]
     first, second = verifier.check(claims)
@@ -264,7 +264,7 @@ def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> No
 
 
 def test_no_cosine_makes_up_for_what_the_wording_says(encoder: SpanEncoder) -> None:
-    wording, both = AlignmentVerifier(encoder, about=False), AlignmentVerifier(encoder)
+    wording, both = WordingVerifier(encoder, about=False), WordingVerifier(encoder)
     text = "my order has never arrived"
     claims = [Claim("my order has arrived", text, 0, len(text), prior) for prior in (0.001, 1.0)]
     far, near = both.check(claims)
@@ -272,7 +272,7 @@ def test_no_cosine_makes_up_for_what_the_wording_says(encoder: SpanEncoder) -> N
 
 
 def test_without_a_prior_the_cosine_is_calibrated(encoder: SpanEncoder) -> None:
-    verifier = AlignmentVerifier(encoder)
+    verifier = WordingVerifier(encoder)
     text = "my parcel got here"
     claim = Claim("my order has arrived", text, 0, len(text))
     (reading,) = ClaimReader(encoder).read([claim])
@@ -281,4 +281,4 @@ def test_without_a_prior_the_cosine_is_calibrated(encoder: SpanEncoder) -> None:
 
 def test_weights_of_another_encoder_are_refused(encoder: SpanEncoder) -> None:
     with pytest.raises(ModelError, match="belongs to encoder other"):
-        AlignmentVerifier(encoder, replace(read_weights(), encoder_id="other"))
+        WordingVerifier(encoder, replace(read_weights(), encoder_id="other"))

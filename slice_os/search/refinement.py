@@ -19,8 +19,8 @@ from slice_os.query.options import (
 )
 from slice_os.search.run import check_page
 from slice_os.stores.result_page import PageRequest
-from slice_os.verifier.choice import chosen_verifier
 from slice_os.verifier.claims import Verifier, claim_of
+from slice_os.verifier.registry import chosen_verifier
 
 _BATCH = 32
 

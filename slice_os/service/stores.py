@@ -11,7 +11,7 @@ from slice_os.service.encoding import Encoders
 from slice_os.service.problems import Problem
 from slice_os.service.stopping import StoppableVerifier, check_stopped
 from slice_os.stores.registry import open_store
-from slice_os.verifier.choice import chosen_verifier
+from slice_os.verifier.registry import chosen_verifier
 
 # A request that waits to write looks this often whether it should stop.
 _LOOK_SECONDS = 0.1

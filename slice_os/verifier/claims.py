@@ -49,7 +49,7 @@ class Verdict:
 
 
 class Verifier(Protocol):
-    """Checks claims: the bundled `CrossEncoderVerifier`, or one of your own."""
+    """Checks claims: one of `slice_os.verifier.registry`, or an object of your own."""
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
         """A verdict for each claim, in order."""

@@ -1,28 +1,86 @@
-"""The verifier: a small model that reads a phrase and a hit in its sentence together."""
+"""Cross-encoders: models that read a phrase and a hit in its sentence together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
+import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
-from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
-from slice_os.errors import ModelError
-from slice_os.verifier.card import read_verifier_card, verifier_folder
+from slice_os.encoder.model_folder import (
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    check_size,
+    content_id,
+    read_json,
+)
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.inputs import ClaimInputs
+
+VERIFIER_FILE = "verifier.json"
+_SHORTEST, _LONGEST = 16, 512
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierCard:
+    """The card of a verifier folder, ``verifier.json``.
+
+    Attributes:
+        verifier_id: hash of the model and the tokenizer.
+        name: for people.
+        max_length: longest input in word pieces, special tokens included.
+        precision: ``fp32`` or ``int8``.
+        license: SPDX expression of the weights.
+        provenance: origin of the weights, and how the file was made.
+    """
+
+    verifier_id: str
+    name: str
+    max_length: int
+    precision: str
+    license: str
+    provenance: str
+
+    @classmethod
+    def from_fields(cls, stored: Mapping[str, Any]) -> VerifierCard:
+        """Make a card from its stored fields.
+
+        Raises:
+            ModelError: if a field is missing, unknown, of another type or out of range.
+        """
+        expected = {field.name for field in fields(cls)}
+        if stored.keys() != expected:
+            missing, unknown = sorted(expected - stored.keys()), sorted(stored.keys() - expected)
+            raise ModelError(f"missing fields {missing}, unknown fields {unknown}")
+        for name, kind in get_type_hints(cls).items():
+            if type(stored[name]) is not kind:
+                raise ModelError(f"field {name!r} is {stored[name]!r:.50}, not {kind.__name__}")
+        if not _SHORTEST <= stored["max_length"] <= _LONGEST:
+            raise ModelError(
+                f"max_length {stored['max_length']} is not between {_SHORTEST} and {_LONGEST}"
+            )
+        return cls(**stored)
+
+    def save(self, folder: Path) -> None:
+        """Write the card into a folder, as indented JSON."""
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        (folder / VERIFIER_FILE).write_bytes(orjson.dumps(asdict(self), option=options))
 
 
 class CrossEncoderVerifier:
     """Says how likely the words of a hit say its phrase.
 
     Args:
-        model: a verifier folder, or None for the bundled one.
+        folder: with ``model.onnx``, ``tokenizer.json`` and the card, ``verifier.json``.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
 
@@ -37,12 +95,12 @@ class CrossEncoderVerifier:
 
     def __init__(
         self,
-        model: str | Path | None = None,
+        folder: str | Path,
         *,
         providers: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
-        self.folder = verifier_folder(model)
+        self.folder = Path(folder)
         self.card = read_verifier_card(self.folder)
         if content_id(self.folder) != self.card.verifier_id:
             raise ModelError(f"{self.folder}: model or tokenizer changed since export")
@@ -68,3 +126,34 @@ class CrossEncoderVerifier:
         if result.shape != (1, 1):
             raise ModelError(f"{self.folder}: returns {result.shape}, not (1, 1) log-odds")
         return float(result[0, 0])
+
+
+def read_verifier_card(folder: Path) -> VerifierCard:
+    """Read and check ``verifier.json``.
+
+    Raises:
+        ModelError: if a file is missing, or a value of the card cannot be.
+    """
+    path = folder / VERIFIER_FILE
+    if not path.is_file():
+        raise ModelError(f"no verifier at '{folder}': give a folder with {VERIFIER_FILE}")
+    try:
+        card = VerifierCard.from_fields(read_json(path))
+    except ModelError as error:
+        where = "" if str(error).startswith(str(folder)) else f"{path}: "
+        raise ModelError(f"{where}{error}") from None
+    for name in (MODEL_FILE, TOKENIZER_FILE):
+        check_size(folder / name)
+    return card
+
+
+def open_cross_encoder(encoder: SpanEncoder, folder: str = "") -> CrossEncoderVerifier:
+    """The cross-encoder of a folder, for `slice_os.verifier.registry`; it reads text alone.
+
+    Raises:
+        InputError: without a folder.
+        ModelError: as `CrossEncoderVerifier`.
+    """
+    if not folder:
+        raise InputError("verifier 'cross-encoder' needs a folder; write cross-encoder:FOLDER")
+    return CrossEncoderVerifier(folder)

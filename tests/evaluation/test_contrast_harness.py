@@ -72,15 +72,15 @@ def test_ties_count_half() -> None:
 
 
 def test_every_scorer_has_a_row_for_each_kind(pairs: Path) -> None:
-    rows = run_harness("contrasts", "--data", str(pairs), "--verifier", "alignment")["rows"]
+    rows = run_harness("contrasts", "--data", str(pairs), "--verifier", "wording:agreement")["rows"]
     assert [(row["score"], row["kind"], row["pairs"]) for row in rows] == [
         (score, kind, number)
-        for score in ("cosine", "probability", "alignment")
+        for score in ("cosine", "probability", "wording:agreement")
         for kind, number in (("negation", 1), ("numbers", 1), ("all", 2))
     ]
     accuracy = {(row["score"], row["kind"]): row["accuracy"] for row in rows}
     assert accuracy["cosine", "all"] == 0
-    assert accuracy["alignment", "all"] == 1
+    assert accuracy["wording:agreement", "all"] == 1
 
 
 @pytest.mark.parametrize(("name", "least"), [("held-out", 40), ("development", 5)])

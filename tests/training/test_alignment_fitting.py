@@ -12,7 +12,7 @@ from slice_os import InputError, ModelError, SpanEncoder
 from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES
-from slice_os.verifier.wording.weights import AlignmentWeights, logistic, read_weights
+from slice_os.verifier.wording.weights import WordingWeights, logistic, read_weights
 
 DENIED = FEATURES.index("denied")
 COSINE = FEATURES.index("cosine")
@@ -29,7 +29,7 @@ def claims(n: int, chance: np.random.Generator, denied: float) -> ComparedClaims
 
 
 @pytest.fixture(scope="module")
-def fitted() -> AlignmentWeights:
+def fitted() -> WordingWeights:
     chance = np.random.default_rng(0)
     features = np.zeros((400, len(FEATURES)), dtype=np.float32)
     features[::2, DENIED] = 1
@@ -38,7 +38,7 @@ def fitted() -> AlignmentWeights:
     return fit_alignment([claims(2_000, chance, 0.1)], pairs, "an encoder", "these claims")
 
 
-def test_both_maps_learn_their_part(fitted: AlignmentWeights) -> None:
+def test_both_maps_learn_their_part(fitted: WordingWeights) -> None:
     features = np.zeros((4, len(FEATURES)), dtype=np.float32)
     features[2:, DENIED] = 1
     priors = np.array([0.2, 0.8, 0.2, 1.0])
@@ -49,7 +49,7 @@ def test_both_maps_learn_their_part(fitted: AlignmentWeights) -> None:
     assert both == pytest.approx([0.2, 0.8, 0.0, 0.0], abs=0.15)
 
 
-def test_no_row_depends_on_the_others(fitted: AlignmentWeights) -> None:
+def test_no_row_depends_on_the_others(fitted: WordingWeights) -> None:
     one = claims(50, np.random.default_rng(1), 0.5)
     alone = [fitted.agreement(row[None]).item() for row in one.features]
     assert fitted.agreement(one.features).tolist() == alone
@@ -78,7 +78,7 @@ def test_claims_are_compared_as_the_verifier_does() -> None:
     assert reported == [3]
 
 
-def test_are_kept_in_a_file(fitted: AlignmentWeights, tmp_path: Path) -> None:
+def test_are_kept_in_a_file(fitted: WordingWeights, tmp_path: Path) -> None:
     path = tmp_path / "weights.json"
     fitted.save(path)
     features = claims(5, np.random.default_rng(2), 0.5).features
@@ -89,5 +89,5 @@ def test_are_kept_in_a_file(fitted: AlignmentWeights, tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="made for other features"):
             read_weights(path)
     path.write_text("{}")
-    with pytest.raises(ModelError, match="not the weights of an alignment verifier"):
+    with pytest.raises(ModelError, match="not the weights of a wording verifier"):
         read_weights(path)

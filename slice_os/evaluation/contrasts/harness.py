@@ -20,7 +20,7 @@ from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.evaluation.stats import Numbers, ranks
 from slice_os.text.words import find_words, touched_words
 from slice_os.verifier.claims import Claim
-from slice_os.verifier.opening import ALIGNMENT, open_verifier
+from slice_os.verifier.registry import find_verifier
 
 COSINE, PROBABILITY = "cosine", "probability"
 ALL = "all"
@@ -79,11 +79,11 @@ def run(
         data: the pairs; see `read_pairs`.
         encoders: encoders that `Corpus` accepts.
         progress: reports the scorers done.
-        verifiers: folders or names of verifiers, or ``alignment``.
+        verifiers: names, as `find_verifier` takes them.
 
     Raises:
         InputError: if the data or an encoder cannot be used.
-        ModelError: if there is no such verifier.
+        InputError: if there is no such verifier.
     """
     pairs = read_pairs(data)
     kinds = sorted({pair.kind for pair in pairs})
@@ -124,7 +124,7 @@ def _scored(
         ]
         yield PROBABILITY, PairScores(*priors)
     for name in verifiers:
-        verifier = open_verifier(name, span_encoder(encoder))
+        verifier = find_verifier(name, span_encoder(encoder))
         given: list[Numbers] = []
         for side, spans in enumerate(sides):
             known = [None] * len(pairs) if priors is None else priors[side].tolist()
@@ -160,8 +160,8 @@ HARNESS = Harness(
     options=(
         Option(
             "verifiers",
-            f"A verifier to measure: a folder, the name of a bundled one, or {ALIGNMENT!r}; "
-            "repeatable.",
+            "A verifier to measure, by name, such as wording, wording:agreement or "
+            "cross-encoder:FOLDER; repeatable.",
             multiple=True,
             metavar="VERIFIER",
         ),

@@ -17,7 +17,7 @@ from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.verifier.wording.weights import (
-    AlignmentWeights,
+    WordingWeights,
     about_columns,
     logistic,
     scaled_features,
@@ -78,7 +78,7 @@ def fit_alignment(
     about_penalty: float = 1e-2,
     steps: int = 300,
     seed: int = 1,
-) -> AlignmentWeights:
+) -> WordingWeights:
     """Fit both maps at once, by maximum likelihood.
 
     Their product is fitted to each set of hits and to the contrasts, which all count the same. The
@@ -140,7 +140,7 @@ def fit_alignment(
         options={"maxiter": steps},
     ).x  # fmt: skip
     inner, output, about = model.parts(best)
-    return AlignmentWeights(
+    return WordingWeights(
         encoder_id,
         FEATURES,
         _rounded(mean),

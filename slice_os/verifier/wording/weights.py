@@ -1,4 +1,4 @@
-"""Weights of the alignment verifier: what tells whether wordings agree, and are about the same."""
+"""Weights of the wording verifier: whether wordings agree, and whether they are about the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEAREST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class AlignmentWeights:
+class WordingWeights:
     """Two maps of a comparison to log-odds: that it says nothing else, and is about the same.
 
     Attributes:
@@ -91,7 +91,7 @@ def logistic(odds: Float64Array) -> Float64Array:
     return found
 
 
-def read_weights(path: Path = WEIGHTS) -> AlignmentWeights:
+def read_weights(path: Path = WEIGHTS) -> WordingWeights:
     """Read weights; without a path, the bundled ones.
 
     Raises:
@@ -100,9 +100,9 @@ def read_weights(path: Path = WEIGHTS) -> AlignmentWeights:
     check_size(path)
     raw = read_json(path)
     try:
-        weights = AlignmentWeights(**raw)
+        weights = WordingWeights(**raw)
     except TypeError:
-        raise ModelError(f"{path}: not the weights of an alignment verifier") from None
+        raise ModelError(f"{path}: not the weights of a wording verifier") from None
     n_features = len(FEATURES)
     if (
         tuple(weights.features) != FEATURES

@@ -1,4 +1,4 @@
-"""The alignment verifier: two small maps over how the words of a phrase and a hit match."""
+"""The bundled verifier: two small maps over how the words of a phrase and a hit match."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import ModelError
+from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.wording.comparison import compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
-from slice_os.verifier.wording.weights import AlignmentWeights, logistic, read_weights
+from slice_os.verifier.wording.weights import WordingWeights, logistic, read_weights
 
+AGREEMENT = "agreement"
 _SURE = 0.5
 
 
-class AlignmentVerifier:
+class WordingVerifier:
     """Says how likely a hit says its phrase, and why not.
 
     A hit says its phrase if its wording says nothing else, and if it is about the same. The
@@ -32,17 +33,16 @@ class AlignmentVerifier:
     """
 
     def __init__(
-        self, encoder: SpanEncoder, weights: AlignmentWeights | None = None, *, about: bool = True
+        self, encoder: SpanEncoder, weights: WordingWeights | None = None, *, about: bool = True
     ) -> None:
         self._reader = ClaimReader(encoder)
         self._weights = weights or read_weights()
         self._about = about
         if self._weights.encoder_id != encoder.card.encoder_id:
             raise ModelError(
-                f"the alignment verifier belongs to encoder {self._weights.encoder_id}, not "
+                f"the wording verifier belongs to encoder {self._weights.encoder_id}, not "
                 f"{encoder.card.encoder_id}; train it again"
             )
-
         if about and encoder.calibration is None:
             raise ModelError(
                 f"{encoder.folder} has no calibration; fit one with `slice-os eval calibration`"
@@ -65,3 +65,19 @@ class AlignmentVerifier:
                 likely.tolist(), agreement.tolist(), compared, strict=True
             )
         ]
+
+
+def open_wording(encoder: SpanEncoder, part: str = "") -> WordingVerifier:
+    """The bundled verifier, for `slice_os.verifier.registry`.
+
+    Args:
+        encoder: makes the hits.
+        part: ``agreement`` to ask only whether the wording says anything else; empty for all.
+
+    Raises:
+        InputError: on another part.
+        ModelError: as `WordingVerifier`.
+    """
+    if part not in ("", AGREEMENT):
+        raise InputError(f"verifier 'wording:{part}': 'wording:{AGREEMENT}' is the only part")
+    return WordingVerifier(encoder, about=not part)

@@ -1,0 +1,109 @@
+"""Verifiers by name: those of this package, and those that other packages install."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TypeAlias
+
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.errors import InputError
+from slice_os.verifier.claims import Verifier
+from slice_os.verifier.wording.weights import read_weights
+
+GROUP = "slice_os.verifiers"
+"""Entry points of this group are verifiers of other packages: a name, and a `VerifierFactory`."""
+
+VerifierFactory: TypeAlias = Callable[..., Verifier]
+"""Called with the encoder that makes the hits, and with SETTING if the name is NAME:SETTING."""
+
+DEFAULT = "wording"
+# A new verifier of this package is a file and a line here.
+VERIFIERS = {
+    DEFAULT: "slice_os.verifier.wording.verifier:open_wording",
+    "cross-encoder": "slice_os.verifier.cross_encoder:open_cross_encoder",
+}
+_OPEN_AT_ONCE = 4
+
+
+def verifier_names() -> tuple[str, ...]:
+    """Names of all verifiers, those of this package first."""
+    return (*VERIFIERS, *sorted(_installed().keys() - VERIFIERS))
+
+
+def find_verifier(name: str, encoder: SpanEncoder) -> Verifier:
+    """The verifier of a name, opened once for an encoder.
+
+    Args:
+        name: NAME or NAME:SETTING, such as ``wording`` or ``cross-encoder:FOLDER``.
+        encoder: makes the hits to verify.
+
+    Raises:
+        InputError: if there is no verifier of that name, it takes no such setting, or its package
+            does not load.
+        ModelError: if it belongs to another encoder, or its files cannot be used.
+    """
+    return _opened(name, encoder)
+
+
+def chosen_verifier(
+    verify: bool | None, verifier: Verifier | str | None, encoder: SpanEncoder
+) -> Verifier | None:
+    """The verifier to use, if any.
+
+    Args:
+        verify: whether to verify; None to do so with a verifier that is given, or with the
+            bundled one if it was fitted to the hits of this encoder.
+        verifier: the one to use, or its name; None for the bundled one.
+        encoder: makes the hits.
+
+    Raises:
+        InputError: as `find_verifier`.
+        ModelError: if the verifier belongs to another encoder.
+    """
+    if verify is False:
+        return None
+    if isinstance(verifier, str):
+        return find_verifier(verifier, encoder)
+    if verifier is not None:
+        return verifier
+    if verify is None and _fitted_to() != encoder.card.encoder_id:
+        return None
+    return find_verifier(DEFAULT, encoder)
+
+
+@lru_cache(maxsize=_OPEN_AT_ONCE)
+def _opened(name: str, encoder: SpanEncoder) -> Verifier:
+    kind, _, setting = name.partition(":")
+    factory = _factory(kind)
+    if not setting:
+        return factory(encoder)
+    try:
+        return factory(encoder, setting)
+    except TypeError as error:
+        raise InputError(f"verifier {kind!r} takes no setting {setting!r} ({error})") from None
+
+
+def _factory(kind: str) -> VerifierFactory:
+    if kind in VERIFIERS:
+        factory: VerifierFactory = pkgutil.resolve_name(VERIFIERS[kind])
+        return factory
+    if kind not in _installed():
+        raise InputError(f"no verifier {kind!r}; there are {', '.join(verifier_names())}")
+    point = _installed()[kind]
+    try:
+        factory = point.load()
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"verifier {kind!r} ({point.value}) does not load: {error}") from None
+    return factory
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+@cache
+def _fitted_to() -> str:
+    return read_weights().encoder_id
