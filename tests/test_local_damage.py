@@ -1,9 +1,8 @@
-"""Damaged local stores: named in one line, found by verify, and repaired; former versions."""
+"""Damaged local stores: named in one line, found by verify, and repaired."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from slice_os import Document, LocalStore, StoreError
+from slice_os import LocalStore, StoreError
 from slice_os.cli import cli
 from slice_os.hits.hit import Hit
 from slice_os.search.run import mine, search
@@ -156,52 +155,3 @@ class TestDamage:
         ends, bad = damage.run(40, first=100_000)
         assert bad == []
         assert ends["refused"] > 0
-
-
-class TestVersion2:
-    """Stores without checksums, counts of rows, and generations of files."""
-
-    @pytest.fixture
-    def former(self, folder: Path) -> Path:
-        execute(
-            folder,
-            "ALTER TABLE documents DROP COLUMN checksum",
-            "ALTER TABLE passages DROP COLUMN data_checksum",
-            "ALTER TABLE passages DROP COLUMN checksum",
-            "DELETE FROM settings WHERE name IN "
-            "('generation', 'documents', 'passages', 'checksum')",
-            "UPDATE settings SET value = 2 WHERE name = 'schema_version'",
-        )
-        return folder
-
-    def test_is_read_as_it_is(self, former: Path) -> None:
-        store = LocalStore.open(former)
-        assert store.info().schema_version == 2
-        assert store.document_text("doc 3")
-        assert answers(former)
-        assert LocalStore.open(former).info().schema_version == 2
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda store: fill(store, [Document("new", "a new number")]),
-            lambda store: store.compact(),
-            lambda store: store.verify(),
-        ],
-    )
-    def test_is_upgraded_by_a_writer(
-        self, former: Path, change: Callable[[LocalStore], object]
-    ) -> None:
-        before = answers(former)
-        reader = LocalStore.open(former)
-        assert reader.rank(query("number"), 1).keys
-        change(reader)
-        assert reader.info().schema_version == 3
-        assert reader.rank(query("number"), 1).keys
-        assert [hit[:5] for hit in answers(former) if hit[0] != "new"][:3] == [
-            hit[:5] for hit in before
-        ][:3]
-        assert reader.verify() == []
-        flip(next(former.glob("scales*.f32")), 2)
-        with pytest.raises(StoreError, match="not as they were written"):
-            answers(former)

@@ -396,6 +396,7 @@ class TestOpening:
         ("statement", "message"),
         [
             ("UPDATE settings SET value = 9 WHERE name = 'schema_version'", "version 9, .*upgrade"),
+            ("UPDATE settings SET value = 2 WHERE name = 'schema_version'", "version 2, .*again"),
             ("DROP TABLE settings", "no store here"),
             ("DROP TABLE documents", "no such table"),
             ("DELETE FROM settings", "damaged"),

@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from slice_os.cli.options import RenamedOption
 from slice_os.cli.render import echo_json
 
 if TYPE_CHECKING:
     from slice_os.evaluation.encoders.vector_cache import VectorCache
     from slice_os.evaluation.harness import Harness, Option, Progress
-
-# Options by the names of the parameters, and what the options were called before.
-FORMER_NAMES = {"settings": "--setup"}
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
@@ -226,8 +222,6 @@ def _option(option: Option) -> click.Option:
         "default": option.default,
         "show_default": option.default is not None,
     }
-    if option.name in FORMER_NAMES:
-        return RenamedOption([flag, option.name], formerly=FORMER_NAMES[option.name], **settings)
     return click.Option([flag, option.name], **settings)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.options import COSINE, RenamedOption, report_option
+from slice_os.cli.options import COSINE, report_option
 from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 @click.option(
     "--license",
     "license_name",
-    cls=RenamedOption,
-    formerly="--licence",
     help="SPDX expression of the weights.  [default: what MODEL's README declares]",
 )
 @click.option(

@@ -22,29 +22,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class RenamedOption(click.Option):
-    """An option that still accepts a former name, hidden from help.
-
-    Args:
-        formerly: the former name.
-        arguments: passed to `click.Option`.
-        options: passed to `click.Option`.
-    """
-
-    def __init__(self, *arguments: Any, formerly: str, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._formerly = formerly
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Register both names."""
-        shown = self.opts
-        self.opts = [*shown, self._formerly]
-        try:
-            super().add_to_parser(parser, ctx)
-        finally:
-            self.opts = shown
-
-
 class NumberRange(click.FloatRange):
     """Numbers of a range; unlike `click.FloatRange`, without NaN."""
 
@@ -208,8 +185,6 @@ def index_options(command: Command) -> Command:
             ),
             click.option(
                 "--truncate-dim",
-                cls=RenamedOption,
-                formerly="--dimensions",
                 type=click.IntRange(min=1),
                 help="Index: length of span vectors; by default half the model's.",
             ),

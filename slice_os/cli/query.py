@@ -6,7 +6,6 @@ import click
 import orjson
 
 from slice_os.cli.options import (
-    RenamedOption,
     chosen_encoder,
     connect,
     encoder_options,
@@ -24,8 +23,6 @@ from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 @click.option(
     "-k",
     "--num-candidates",
-    cls=RenamedOption,
-    formerly="--depth",
     type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
     default=NUM_CANDIDATES,
     show_default=True,

@@ -17,7 +17,6 @@ from slice_os.cli.hit_options import (
 from slice_os.cli.options import (
     COSINE,
     PROBABILITY,
-    RenamedOption,
     chosen_encoder,
     encoder_options,
     output_option,
@@ -78,8 +77,6 @@ from slice_os.query.options import (
 )
 @click.option(
     "--num-candidates",
-    cls=RenamedOption,
-    formerly="--depth",
     type=click.IntRange(1, MAX_CANDIDATES),
     default=NUM_CANDIDATES,
     show_default=True,

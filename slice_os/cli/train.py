@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from slice_os.cli.options import RenamedOption, report_option
+from slice_os.cli.options import report_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 @click.option("--model", help="Encoder to start from.  [default: the recipe's]")
 @click.option(
     "--second-teacher",
-    cls=RenamedOption,
-    formerly="--guide",
     help="Second teacher, if the recipe has one.  [default: the recipe's]",
 )
 @click.option("--seed", type=int, help="Seed of all random choices.  [default: the recipe's]")

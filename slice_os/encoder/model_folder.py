@@ -20,12 +20,10 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 PROJECTION_FILE = "projection.npy"
 CALIBRATION_FILE = "calibration.json"
-_FORMER_PROJECTION_FILE = "axes.npy"
 BUNDLED = Path(__file__).parents[1] / "models"
 DEFAULT_MODEL = "slice-mini"
 # The field of ``model.json`` with the hashes of files that token vectors do not depend on.
 HASHES = "hashes"
-_RENAMED = {"licence": "license"}
 _RANGES = {
     "dimension": (1, 16_384),
     "max_length": (8, 131_072),
@@ -73,23 +71,22 @@ class ModelCard:
 
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
-        """Make a card from its stored fields, also under their former names.
+        """Make a card from its stored fields.
 
         Raises:
             ModelError: if a field is missing, unknown, of another type or out of range.
         """
-        current = _current(stored)
         expected = {field.name for field in fields(cls)}
-        if current.keys() != expected:
-            missing, unknown = sorted(expected - current.keys()), sorted(current.keys() - expected)
+        if stored.keys() != expected:
+            missing, unknown = sorted(expected - stored.keys()), sorted(stored.keys() - expected)
             raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
         for name, kind in get_type_hints(cls).items():
-            _check_value(name, current[name], kind)
-        if current["min_words"] > current["max_words"]:
+            _check_value(name, stored[name], kind)
+        if stored["min_words"] > stored["max_words"]:
             raise ModelError("min_words is above max_words; export again")
-        if current["pooling"] != "mean":
-            raise ModelError(f"pooling {current['pooling']!r} is not supported; only 'mean' is")
-        return cls(**current)
+        if stored["pooling"] != "mean":
+            raise ModelError(f"pooling {stored['pooling']!r} is not supported; only 'mean' is")
+        return cls(**stored)
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
@@ -147,12 +144,6 @@ def check_hashes(folder: Path) -> None:
                 f"{folder / name}: is not the file that {CARD_FILE} was made with; export the "
                 "model again"
             )
-
-
-def projection_file(folder: Path) -> Path | None:
-    """The file of a folder's projection, also under its former name; None if there is none."""
-    paths = (folder / PROJECTION_FILE, folder / _FORMER_PROJECTION_FILE)
-    return next((path for path in paths if path.is_file()), None)
 
 
 def model_folder(model: str | Path | None = None) -> Path:
@@ -257,24 +248,18 @@ def _external_files(folder: Path) -> Iterator[str]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    found = {}
-    for name in (PROJECTION_FILE, _FORMER_PROJECTION_FILE):
-        if (folder / name).is_file():
-            digest = hashlib.sha256()
-            _update(digest, folder / name)
-            found[name] = digest.hexdigest()
-    return found
+    path = folder / PROJECTION_FILE
+    if not path.is_file():
+        return {}
+    digest = hashlib.sha256()
+    _update(digest, path)
+    return {PROJECTION_FILE: digest.hexdigest()}
 
 
 def _update(digest: Any, path: Path) -> None:
     with path.open("rb") as stream:
         for block in iter(lambda: stream.read(1 << 20), b""):
             digest.update(block)
-
-
-def _current(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Stored fields of a card under their current names."""
-    return {_RENAMED.get(name, name): value for name, value in stored.items()}
 
 
 def bundled_model(card: ModelCard, location: str) -> Path:

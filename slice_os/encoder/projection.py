@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
-from slice_os.encoder.model_folder import projection_file
+from slice_os.encoder.model_folder import PROJECTION_FILE
 from slice_os.errors import ModelError
 
 # A projection is stored as float16.
@@ -44,8 +44,8 @@ def read_projection(folder: Path, dimension: int) -> FloatArray | None:
     Raises:
         ModelError: if the file does not hold that many orthonormal rows.
     """
-    path = projection_file(folder)
-    if path is None:
+    path = folder / PROJECTION_FILE
+    if not path.is_file():
         return None
     try:
         # Mapped, so that a header cannot make it larger than the file.

@@ -27,9 +27,6 @@ from slice_os.version import __version__
 
 __all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]
 
-# Field names of saved results, old → new.
-_RENAMED = {"setup": "setting", "setups": "settings", "depth": "num_candidates"}
-
 
 @dataclass(frozen=True, slots=True)
 class Series:
@@ -152,9 +149,9 @@ class Evaluation:
         try:
             return cls(
                 harness=raw["harness"],
-                rows=tuple(_renamed(row) for row in raw["rows"]),
+                rows=tuple(dict(row) for row in raw["rows"]),
                 data=tuple(DataFile(**file) for file in raw["data"]),
-                settings=_renamed(raw["settings"]),
+                settings=dict(raw["settings"]),
                 notes=tuple(raw["notes"]),
                 date=raw["date"],
                 version=raw["version"],
@@ -261,11 +258,6 @@ def _key(row: Row, keys: Sequence[str]) -> tuple[tuple[str, Cell], ...]:
         for column, cell in row.items()
         if isinstance(cell, (str, bool)) or column in keys
     )
-
-
-def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a saved result under today's names."""
-    return {_RENAMED.get(name, name): value for name, value in dict(fields).items()}
 
 
 def _rounded(cell: Cell) -> Cell:

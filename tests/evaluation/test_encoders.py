@@ -249,11 +249,6 @@ def test_errors_about_unknown_models_have_one_line() -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_former_names_of_kinds_still_open() -> None:
-    former = open_encoder("axes-64:default", threads=1)
-    assert former.identity == open_encoder("truncate-64:default", threads=1).identity
-
-
 def test_every_kind_has_an_opener() -> None:
     for path in KINDS.values():
         module, _, name = path.partition(":")

@@ -107,18 +107,6 @@ def test_a_saved_result_can_be_loaded(tmp_path: Path) -> None:
     assert compare(read, read).notes == ()
 
 
-def test_results_saved_under_former_names_can_be_loaded(tmp_path: Path) -> None:
-    path = tmp_path / "old.json"
-    old = evaluation(
-        rows=({"encoder": "a", "setup": "phrase", "pearson": 0.5},),
-        settings={"setups": ["phrase"], "depth": 100},
-    )
-    old.save(path)
-    loaded = Evaluation.load(path)
-    assert loaded.rows == ({"encoder": "a", "setting": "phrase", "pearson": 0.5},)
-    assert loaded.settings == {"settings": ["phrase"], "num_candidates": 100}
-
-
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"harness": "x", "rows": [1]}'])
 def test_the_error_names_a_file_that_is_not_a_result(tmp_path: Path, content: str) -> None:
     path = tmp_path / "other.json"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+
 import numpy as np
 import pytest
 
+from slice_os import StoreError
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.passage_scorer import PassageScorer
 from slice_os.spans.passages import EncodedPassage
@@ -58,6 +61,14 @@ def test_what_is_stored_comes_back(n_words: int) -> None:
     for one in (back, again):
         assert np.array_equal(one.words, stored.words)
         assert one.vectors == pytest.approx(stored.vectors, abs=1e-6)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_bytes_of_another_version_are_refused(version: int) -> None:
+    raw = b64decode(pack(stored_form(passage(3, seed=3)), LONGEST))
+    other = b64encode(bytes([version]) + raw[1:]).decode()
+    with pytest.raises(StoreError, match=f"version {version}; upgrade slice-os, or ingest again"):
+        unpack(other, 0, 100, {})
 
 
 def test_short_passages_have_few_norms() -> None:

@@ -14,10 +14,8 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
 from slice_os.query.query import Phrases, Query
-from slice_os.search.run import make_query
 from slice_os.spans.passage_scorer import PassageScorer
 from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.opensearch.schema import settings
 from slice_os.stores.opensearch.schema.codec import stored_form
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.search import (
@@ -28,14 +26,11 @@ from slice_os.stores.opensearch.search import (
     server_scan,
 )
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
-from slice_os.stores.opensearch.versions.manage import swap
-from slice_os.stores.opensearch.versions.reindexing import reindex
 from slice_os.text.documents import Segment
 from slice_os.text.extents import Extent
 
 from .node import Node
 from .runtime import Runtime
-from .support import concrete
 from .texts import dialogues, index_of
 
 COUNT = 30
@@ -316,41 +311,6 @@ def test_many_phrases_are_one_pass_here(
     ours = Hits([hit for hit in found if hit.phrase in PHRASES])
     assert_same(ours, scored_here.mine(PHRASES, threshold=0.6))
     assert scored_here.search(phrases, threshold=0.6)
-
-
-def test_an_index_of_the_first_schema(
-    opensearch_url: str,
-    opensearch: OpenSearch,
-    index_name: str,
-    encoder: SpanEncoder,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """It is written and searched as before; reindexing moves it to the second."""
-    location = f"{opensearch_url}/{index_name}"
-    choose = settings.choose
-
-    def first_schema(*given: object) -> settings.IndexSettings:
-        return replace(choose(*given), schema=1)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patched:
-        for module in ("indices", "first_index"):
-            patched.setattr(f"slice_os.stores.opensearch.{module}.choose", first_schema)
-        with Corpus(location, encoder) as corpus:
-            corpus.add(dialogues(12))
-    with Corpus(location, encoder) as corpus:
-        corpus.add(dialogues(13)[12:])
-        assert corpus.info().schema_version == 1
-        assert isinstance(corpus.store, OpenSearchStore)
-        assert corpus.store.script_engine(make_query(encoder, PHRASES)) is None
-        before, mined = corpus.search(PHRASES), corpus.mine(PHRASES)
-        handle = corpus.store.handle.named(index_name)
-        reindex(handle, {})
-        swap(handle)
-    with Corpus(location, encoder) as corpus:
-        assert corpus.info().schema_version == 2
-        assert corpus.mine(PHRASES) == mined
-        assert_same(corpus.search(PHRASES), before)
-    assert concrete(opensearch, index_name).endswith("-000002")
 
 
 def test_a_server_that_may_not_run_scripts(

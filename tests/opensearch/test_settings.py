@@ -110,9 +110,12 @@ def test_another_encoder_is_refused(
     assert (status, output, errors.count("\n")) == (1, "", 1)
 
 
-def test_another_schema_is_refused(opensearch: OpenSearch, corpus: Corpus, index_name: str) -> None:
-    change_meta(opensearch, concrete(opensearch, index_name), schema_version=99)
-    with pytest.raises(StoreError, match=r"schema version 99.*upgrade slice-os"):
+@pytest.mark.parametrize("version", [1, 99])
+def test_another_schema_is_refused(
+    opensearch: OpenSearch, corpus: Corpus, index_name: str, version: int
+) -> None:
+    change_meta(opensearch, concrete(opensearch, index_name), schema_version=version)
+    with pytest.raises(StoreError, match=rf"schema version {version}.*upgrade slice-os.*again"):
         corpus.search("cancel my order")
 
 

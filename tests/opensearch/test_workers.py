@@ -286,8 +286,10 @@ def test_after_a_process_was_killed_while_it_began(
     index = concrete(opensearch, index_name)
     dead = {"kind": "writer", "source": "elsewhere", "ordinal": 1, "signature": "x"}
     opensearch.index(index=index, id=lease.GATE_KEY, body=dead)
-    # A note as version 0.1.0 left it.
-    noted = meta(opensearch, index) | {"restore": {"refresh_interval": "7s"}}
+    noted = meta(opensearch, index) | {
+        "restore": {"refresh_interval": "7s"},
+        "load": {"parts": 1, "interrupted": True},
+    }
     opensearch.indices.put_mapping(index=index, body={"_meta": {"slice_os": noted}})
     assert corpus.add(documents(2)) == 2
     assert leases(opensearch, index) == set()

@@ -12,12 +12,12 @@ from slice_os.evaluation.encoders.spec import DEFAULT, EncoderSpec, split_label
 _FOLDER = "slice_os.evaluation.encoders"
 _PLAIN = f"{_FOLDER}.span:open_mean"
 # A new kind is one file and one line here: a pattern of what comes before the colon, and the
-# function that opens it. "axes" is the former name of "truncate".
+# function that opens it.
 KINDS = {
     r"glove": f"{_FOLDER}.word_vectors:open_glove",
     r"pcpe": f"{_FOLDER}.causal:open_causal",
     r"start-end": f"{_FOLDER}.span:open_start_end",
-    r"(?:truncate|axes)-\d+": f"{_FOLDER}.truncated:open_truncated",
+    r"truncate-\d+": f"{_FOLDER}.truncated:open_truncated",
 }
 FORMS = (
     "a bundled name, a model or ONNX folder, a Hugging Face name or folder, glove:FILE, "

@@ -45,25 +45,19 @@ def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
     )
 
 
-def checked_row(
-    connection: sqlite3.Connection, table: str, key: int, has_checksum: bool = True
-) -> tuple[Any, ...] | None:
+def checked_row(connection: sqlite3.Connection, table: str, key: int) -> tuple[Any, ...] | None:
     """The columns that a row's checksum covers; None if the row is not as it was written.
 
     Args:
         connection: to the database.
         table: one of `COVERED`.
         key: id of the row.
-        has_checksum: False in stores of schema version 2.
     """
-    columns = f"{COVERED[table]}, checksum"
-    if not has_checksum:
-        columns = columns.replace("data_checksum", "0").replace("checksum", "NULL")
     row = connection.execute(
-        f"SELECT {columns} FROM {table} WHERE id = ?",  # noqa: S608
+        f"SELECT {COVERED[table]}, checksum FROM {table} WHERE id = ?",  # noqa: S608
         (key,),
     ).fetchone()
-    if row is None or row[-1] not in (None, _row_checksum(row[:-1])):
+    if row is None or row[-1] != _row_checksum(row[:-1]):
         return None
     return tuple(row[:-1])
 

@@ -18,9 +18,8 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
 from slice_os.stores.local.arrays import DATABASE
 
+# Stores of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 3
-# Read as they are; a writer upgrades them.
-FORMER_VERSIONS = (2,)
 COUNTS = ("documents", "passages", "words", "pieces")
 # Least size of the file through which SQLite's processes share memory.
 SHARED_MEMORY = 32_768
@@ -89,28 +88,21 @@ class StoreState:
 
     Attributes:
         folder: the store's.
-        version: schema version.
         revision: commits so far.
         generation: of the array files; see `Arrays`.
         words: rows of the files by word.
         pieces: rows of the files by piece.
-        documents: stored documents; None in schema version 2, which does not count them.
-        passages: stored passages; None in schema version 2.
+        documents: stored documents.
+        passages: stored passages.
     """
 
     folder: Path
-    version: int
     revision: int
     generation: int
     words: int
     pieces: int
-    documents: int | None
-    passages: int | None
-
-    @property
-    def has_checksums(self) -> bool:
-        """Whether rows have checksums."""
-        return self.version >= 3
+    documents: int
+    passages: int
 
 
 def create(folder: Path, settings: StoreSettings) -> None:
@@ -120,7 +112,11 @@ def create(folder: Path, settings: StoreSettings) -> None:
         StoreError: if the folder is a file, cannot be created, or contains other files.
     """
     encoder = orjson.dumps(asdict(settings.encoder)).decode()
-    values = {"encoder": encoder, "max_pieces": str(settings.max_pieces)}
+    values = {
+        "schema_version": str(SCHEMA_VERSION),
+        "encoder": encoder,
+        "max_pieces": str(settings.max_pieces),
+    }
     values |= dict.fromkeys(("revision", "generation", *COUNTS), "0")
     with errors_explained(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,7 +132,9 @@ def create(folder: Path, settings: StoreSettings) -> None:
                 for statement in (*_SCHEMA.strip().split(";\n"), PASSAGE_TERMS):
                     connection.execute(statement)
                 connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
-                set_version(connection)
+                connection.execute(
+                    "INSERT INTO settings VALUES ('checksum', ?)", (_settings_checksum(values),)
+                )
 
 
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -198,16 +196,6 @@ def has_log(folder: Path) -> bool:
         return False
 
 
-def set_version(connection: sqlite3.Connection) -> None:
-    """Note the present schema version, and the checksum of what never changes after that."""
-    values = dict(connection.execute("SELECT name, value FROM settings"))
-    values["schema_version"] = str(SCHEMA_VERSION)
-    connection.executemany(
-        "INSERT OR REPLACE INTO settings VALUES (?, ?)",
-        [("schema_version", values["schema_version"]), ("checksum", _settings_checksum(values))],
-    )
-
-
 def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings:
     """What the store was made with.
 
@@ -219,13 +207,12 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings
     if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
         raise damaged
     version = str(values["schema_version"])
-    if version not in map(str, (SCHEMA_VERSION, *FORMER_VERSIONS)) and version.isdecimal():
+    if version != str(SCHEMA_VERSION) and version.isdecimal():
         raise StoreError(
             f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
             "upgrade slice-os, or ingest again into a new store"
         )
-    checksum = None if version in map(str, FORMER_VERSIONS) else _settings_checksum(values)
-    if values.get("checksum") != checksum:
+    if values.get("checksum") != _settings_checksum(values):
         raise damaged
     try:
         card = ModelCard.from_fields(orjson.loads(values["encoder"]))
@@ -242,17 +229,8 @@ def read_state(connection: sqlite3.Connection, folder: Path) -> StoreState:
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     try:
-        version = int(values["schema_version"])
-        former = version in FORMER_VERSIONS
         return StoreState(
-            folder=folder,
-            version=version,
-            revision=int(values["revision"]),
-            generation=0 if former else int(values["generation"]),
-            words=int(values["words"]),
-            pieces=int(values["pieces"]),
-            documents=None if former else int(values["documents"]),
-            passages=None if former else int(values["passages"]),
+            folder, **{name: int(values[name]) for name in ("revision", "generation", *COUNTS)}
         )
     except (KeyError, TypeError, ValueError):
         raise damage(folder, "its settings lack a count") from None

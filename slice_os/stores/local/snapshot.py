@@ -119,18 +119,17 @@ class Snapshot:
         )
 
     def _row(self, table: str, key: int) -> tuple[Any, ...]:
-        row = checked_row(self._connection, table, key, self._state.has_checksums)
+        row = checked_row(self._connection, table, key)
         if row is None:
             raise damage(self._state.folder, f"row {key} of the {table} is not as it was written")
         return row
 
     def _check(self, table: PassageTable) -> None:
         """Refuse passages whose vectors or words are not as they were written."""
-        if self._state.has_checksums:
-            key = self._checked.damaged(table)
-            if key is not None:
-                where = damaged_rows(self.table, self.arrays, key)
-                raise damage(self._state.folder, f"{where} are not as they were written")
+        key = self._checked.damaged(table)
+        if key is not None:
+            where = damaged_rows(self.table, self.arrays, key)
+            raise damage(self._state.folder, f"{where} are not as they were written")
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
         passages = self.table

@@ -26,6 +26,7 @@ from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.connections import ReadConnections
 from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.files import (
+    SCHEMA_VERSION,
     StoreSettings,
     StoreState,
     connect,
@@ -40,7 +41,6 @@ from slice_os.stores.local.products import PRODUCT_ERROR
 from slice_os.stores.local.repair import repair as repair_store
 from slice_os.stores.local.snapshot import Snapshot
 from slice_os.stores.local.table import PassageTable, read_table
-from slice_os.stores.local.upgrade import upgrade
 from slice_os.stores.local.writer import LocalWriter
 from slice_os.stores.protocol import (
     DocumentEntry,
@@ -105,14 +105,13 @@ class LocalStore:
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
         with self._reading() as connection:
-            version = read_state(connection, self.folder).version
             documents, passages, words, pieces = connection.execute(
                 "SELECT (SELECT count(*) FROM documents), count(*), "
                 "ifnull(sum(n_words), 0), ifnull(sum(n_pieces), 0) FROM passages"
             ).fetchone()
         return StoreInfo(
             location=str(self.folder),
-            schema_version=version,
+            schema_version=SCHEMA_VERSION,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
             documents=documents,
@@ -270,7 +269,7 @@ class LocalStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection for writing, of a store of the present schema version."""
+        """The connection for writing."""
         if not os.access(self.folder, os.W_OK):
             raise StoreError(f"{self.folder}: cannot be written; its user and disk allow reading")
         mode = (self.folder / DATABASE).stat().st_mode & 0o666
@@ -283,7 +282,6 @@ class LocalStore:
                     f"{self.folder}: another process is writing to it; wait until it ends"
                 ) from None
         with held, closing(connect(self.folder)) as connection:
-            upgrade(connection, self.folder, self.settings)
             yield connection
 
     @contextmanager

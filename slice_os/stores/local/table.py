@@ -25,7 +25,7 @@ class PassageTable:
         first_piece: first row in the files by piece.
         n_pieces: number of rows there.
         n_terms: number of terms that BM25 counts.
-        checksum: see `data_checksum`; zeros in stores of schema version 2, which have none.
+        checksum: see `data_checksum`.
     """
 
     ids: IntArray
@@ -56,7 +56,7 @@ def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTabl
         StoreError: if they are not as many as were stored, or lie beyond the files' rows.
     """
     table = select_table(connection, state)
-    if state.passages not in (None, len(table)):
+    if state.passages != len(table):
         raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
     if (np.diff(table.ids) <= 0).any():
         raise damage(state.folder, "the passages are not in the order of their ids")
@@ -76,10 +76,9 @@ def select_table(connection: sqlite3.Connection, state: StoreState) -> PassageTa
     Raises:
         StoreError: if a column holds anything but integers.
     """
-    checksum = "data_checksum" if state.has_checksums else "0"
     rows = connection.execute(
-        "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms, "  # noqa: S608
-        f"{checksum} FROM passages ORDER BY id"
+        "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms, data_checksum "
+        "FROM passages ORDER BY id"
     ).fetchall()
     try:
         columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T

@@ -16,7 +16,7 @@ from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.opensearch.schema.records import document_key, source_key
-from slice_os.stores.opensearch.schema.settings import IndexOptions
+from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.search import catalogue, fields, hybrid
 from slice_os.stores.opensearch.search.drivers import Driver
 from slice_os.stores.opensearch.search.flows import SearchFlows
@@ -115,7 +115,7 @@ class OpenSearchStore:
         kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
         return StoreInfo(
             location=self.handle.location,
-            schema_version=self.settings.schema,
+            schema_version=SCHEMA_VERSION,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
             documents=kinds.get("document", 0),

@@ -34,9 +34,7 @@ def read_note(handle: IndexHandle) -> LoadNote | None:
     ours = _meta(handle).get(META, {})
     if RESTORE not in ours:
         return None
-    # Version 0.1.0 did not write LOAD, and only one process could load at a time.
-    load = ours.get(LOAD, {"parts": 1, "interrupted": True})
-    return LoadNote(ours[RESTORE], load["parts"], load["interrupted"])
+    return LoadNote(ours[RESTORE], **ours[LOAD])
 
 
 def write_note(handle: IndexHandle, note: LoadNote | None) -> None:

@@ -2,15 +2,13 @@
 
 Passages are stored as `joined` returns them; what follows calls their stretches pieces.
 
-Little-endian. Version 2: a header (version, width of the word table's numbers in bytes, words in
+Little-endian: a header (version 2, width of the word table's numbers in bytes, words in
 the longest span, bits of a vector component, dimension, words, pieces, norm step), the word table
 (start and end relative to the passage, first piece and one past the last), the norms (uint16, a
 row per word and a column per span length: the length of a span's summed vectors over its number of
 words, in norm steps; 0 for a zero vector, and for a span that goes from one turn to another, so
 that its cosine counts as 0), a float32 scale per piece, and the int8 token vectors.
 The server's scripts read it, too; they cannot compute norms, since their loops are limited.
-
-Version 1 has neither norms nor the three numbers of the header that describe them.
 """
 
 from __future__ import annotations
@@ -31,8 +29,8 @@ from slice_os.spans.quantisation import dequantise, quantise
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.text.documents import Metadata
 
-_OLD_HEADER = struct.Struct("<BBHII")
 _HEADER = struct.Struct("<BBBBHIIf")
+_VERSION = 2
 _BITS = 8
 _NORM_STEPS = 65_535
 
@@ -47,14 +45,15 @@ def stored_form(passage: EncodedPassage) -> EncodedPassage:
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:
-    """A passage's words, span norms and quantised vectors as base64, in version 2.
+    """A passage's words, span norms and quantised vectors as base64.
 
     Args:
         passage: the passage in its `stored_form`.
         max_words: words in the longest span.
     """
     vectors, scales = quantise(passage.vectors)
-    table = _word_table(passage)
+    words = passage.words - np.array([passage.start, passage.start, 0, 0])
+    table = words.astype("<u2" if words.max(initial=0) < 1 << 16 else "<u4")
     # A short passage has no spans beyond its own length.
     max_words = min(max_words, len(table))
     lengths = np.arange(1, max_words + 1, dtype=np.float32)
@@ -63,20 +62,13 @@ def pack(passage: EncodedPassage, max_words: int) -> str:
     step = np.float32(norms.max(initial=0) / _NORM_STEPS)
     steps = np.rint(norms / step) if step > 0 else np.zeros_like(norms)
     shape = (vectors.shape[1], len(table), len(vectors))
-    header = _HEADER.pack(2, table.itemsize, max_words, _BITS, *shape, step)
-    return _encoded(header, table, steps.astype("<u2"), scales.astype("<f4"), vectors)
-
-
-def pack_without_norms(passage: EncodedPassage) -> str:
-    """A passage in its `stored_form` as base64, in version 1."""
-    vectors, scales = quantise(passage.vectors)
-    table = _word_table(passage)
-    header = _OLD_HEADER.pack(1, table.itemsize, vectors.shape[1], len(table), len(vectors))
-    return _encoded(header, table, scales.astype("<f4"), vectors)
+    header = _HEADER.pack(_VERSION, table.itemsize, max_words, _BITS, *shape, step)
+    arrays = (table, steps.astype("<u2"), scales.astype("<f4"), vectors)
+    return b64encode(header + b"".join(array.tobytes() for array in arrays)).decode()
 
 
 def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPassage:
-    """The passage again, from either version, with its vectors as they are after quantisation.
+    """The passage again, with its vectors as they are after quantisation.
 
     Norms are left to the scripts: computed from the vectors, they are as exact as a local store's.
 
@@ -87,18 +79,16 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
         metadata: of the passage.
 
     Raises:
-        StoreError: if a newer version wrote the bytes.
+        StoreError: if another version wrote the bytes.
     """
     # OpenSearch returns doc values URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
-    if raw[0] == 1:
-        _, width, dimension, n_words, n_pieces = _OLD_HEADER.unpack_from(raw)
-        max_words, at = 0, _OLD_HEADER.size
-    elif raw[0] == 2 and raw[3] == _BITS:
-        _, width, max_words, _, dimension, n_words, n_pieces, _ = _HEADER.unpack_from(raw)
-        at = _HEADER.size
-    else:
-        raise StoreError(f"token vectors of version {raw[0]}; upgrade slice-os to read them")
+    if raw[0] != _VERSION or raw[3] != _BITS:
+        raise StoreError(
+            f"token vectors of version {raw[0]}; upgrade slice-os, or ingest again into a new index"
+        )
+    _, width, max_words, _, dimension, n_words, n_pieces, _ = _HEADER.unpack_from(raw)
+    at = _HEADER.size
 
     def take(kind: npt.DTypeLike, rows: int, columns: int) -> npt.NDArray[Any]:
         nonlocal at
@@ -117,16 +107,6 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
         vectors=dequantise(vectors, scales),
         metadata=metadata,
     )
-
-
-def _word_table(passage: EncodedPassage) -> npt.NDArray[Any]:
-    words = passage.words - np.array([passage.start, passage.start, 0, 0])
-    table: npt.NDArray[Any] = words.astype("<u2" if words.max(initial=0) < 1 << 16 else "<u4")
-    return table
-
-
-def _encoded(header: bytes, *arrays: npt.NDArray[Any]) -> str:
-    return b64encode(header + b"".join(array.tobytes() for array in arrays)).decode()
 
 
 def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[Any]:

@@ -25,7 +25,6 @@ from slice_os.stores.opensearch.server.index_name import check_name
 from slice_os.stores.opensearch.server.retry import retrying
 
 MERGE_TIMEOUT_SECONDS = 3600
-# The name of the record in indices of schema 1.
 PROJECTION_KEY = "axes"
 UNFINISHED = "unfinished"
 

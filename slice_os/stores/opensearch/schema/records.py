@@ -11,7 +11,6 @@ from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.schema.codec import (
     index_vectors,
     pack,
-    pack_without_norms,
     stored_form,
     unpack,
 )
@@ -78,16 +77,9 @@ def passage_source(
         "gap": gap,
         "text": document.text[passage.start : passage.end],
         "metadata": {**document.metadata, **passage.metadata},
-        "tokens": packed_tokens(stored, settings),
+        "tokens": pack(stored, settings.encoder.max_words),
         "spans": span_entries(stored, settings),
     }
-
-
-def packed_tokens(passage: EncodedPassage, settings: IndexSettings) -> str:
-    """A passage's token vectors in the form that an index has them in; see `stored_form`."""
-    if settings.has_norms:
-        return pack(passage, settings.encoder.max_words)
-    return pack_without_norms(passage)
 
 
 def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ from slice_os.errors import InputError, ModelError, StoreError
 from slice_os.mappings import load_template
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 
+# Indices of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 2
-READABLE_SCHEMAS = (1, 2)
 META = "slice_os"
 FIELD_TYPES = ("keyword", "integer", "long", "float", "double", "boolean", "date", "ip")
 VECTOR_TYPES = ("byte", "float")
@@ -66,8 +66,6 @@ class IndexSettings:
         projection: ``(encoder.dimension, encoder.dimension)`` of the model, of which the first
             ``dimensions`` rows are used; None if the vectors are not projected. It is too large
             for ``_meta`` and has a record of its own.
-        schema: version of the stored format. From 2 on, span norms are stored, so that the server
-            can score passages.
     """
 
     encoder: ModelCard
@@ -76,12 +74,6 @@ class IndexSettings:
     vectors: str
     dimensions: int
     projection: FloatArray | None = field(default=None, compare=False, repr=False)
-    schema: int = SCHEMA_VERSION
-
-    @property
-    def has_norms(self) -> bool:
-        """Whether span norms are stored with the token vectors."""
-        return self.schema >= 2
 
     @property
     def span_policy(self) -> SpanPolicy:
@@ -91,7 +83,7 @@ class IndexSettings:
     def to_meta(self) -> dict[str, Any]:
         """The form stored in the mapping's ``_meta``."""
         values = {name: getattr(self, name) for name in _IN_META}
-        return {"schema_version": self.schema, **values, "encoder": asdict(self.encoder)}
+        return {"schema_version": SCHEMA_VERSION, **values, "encoder": asdict(self.encoder)}
 
 
 _IN_META = ("max_pieces", "policy", "vectors", "dimensions")
@@ -131,14 +123,14 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     if not isinstance(meta, dict) or not meta.keys() >= {"schema_version", "encoder", *_IN_META}:
         raise damaged
     schema = meta["schema_version"]
-    if schema not in READABLE_SCHEMAS:
+    if schema != SCHEMA_VERSION:
         raise StoreError(
-            f"{location}: index has schema version {schema}, this slice-os reads up to "
+            f"{location}: index has schema version {schema}, this slice-os reads "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
         )
     values = {name: meta[name] for name in _IN_META}
     try:
-        return IndexSettings(ModelCard.from_fields(meta["encoder"]), schema=schema, **values)
+        return IndexSettings(ModelCard.from_fields(meta["encoder"]), **values)
     except (ModelError, TypeError, AttributeError):
         raise damaged from None
 

@@ -67,7 +67,7 @@ class ServerFlows:
 
     def __init__(self, flows: SearchFlows) -> None:
         self._flows = flows
-        self._known = not flows.index.settings.has_norms
+        self._known = False
         self._engine: ScriptEngine | None = None
         self._size = IndexSize(0, 0.0, 1)
 

@@ -12,7 +12,6 @@ from typing import ParamSpec, TypeVar
 from slice_os.errors import InputError, UnavailableError
 
 VARIABLE = "SLICE_OS_RETRY_SECONDS"
-FORMER_VARIABLE = "SLICE_OS_PATIENCE"
 RETRY_SECONDS = 300.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 10.0
@@ -27,7 +26,7 @@ def retry_limit() -> float:
     Raises:
         InputError: if that is not a number of seconds.
     """
-    text = os.environ.get(VARIABLE) or os.environ.get(FORMER_VARIABLE, str(RETRY_SECONDS))
+    text = os.environ.get(VARIABLE) or str(RETRY_SECONDS)
     try:
         seconds = float(text)
     except ValueError:

@@ -11,9 +11,9 @@ from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
 from slice_os.stores.opensearch.loading.loading import leased, loading
-from slice_os.stores.opensearch.schema.codec import stored_form, unpack
+from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
 from slice_os.stores.opensearch.schema.indices import Index, create, finish
-from slice_os.stores.opensearch.schema.records import packed_tokens, span_entries
+from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search.lookup import find_index
 from slice_os.stores.opensearch.search.paging import pages
@@ -112,7 +112,7 @@ def _copy(hit: Answer, settings: IndexSettings) -> Action:
     stored = stored_form(unpack(hit["fields"]["tokens"][0], entry["start"], entry["end"], {}))
     vectors = {
         "n_pieces": len(stored.vectors),
-        "tokens": packed_tokens(stored, settings),
+        "tokens": pack(stored, settings.encoder.max_words),
         "spans": span_entries(stored, settings),
     }
     return index_action(0, hit["_id"], {**entry, **vectors})
