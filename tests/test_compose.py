@@ -203,7 +203,7 @@ def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
         done = subprocess.run([program, *command], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     checks = (
-        "from slice_os.service.demo import DEMO_PATHS; from slice_os.service.web_page import WEB; "
+        "from slice_os.service.demo import DEMO_PATHS; from slice_os.service.app import WEB; "
         "import slice_os.service.app, xlsxwriter, pypdf, opentelemetry.sdk; "
         "assert (WEB / 'index.html').is_file(); assert all(path.exists() for path in DEMO_PATHS)"
     )

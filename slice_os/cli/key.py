@@ -29,6 +29,6 @@ def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
 
     To take a key back, delete its line from the file and restart the service.
     """
-    from slice_os.service.keys import new_key
+    from slice_os.service.asgi.keys import new_key
 
     click.echo(new_key(keys, name, scopes or ("read",)))

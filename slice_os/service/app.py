@@ -1,44 +1,43 @@
-"""The app: routes, what they share, and the page."""
+"""The app: resources, what every request passes through, and the page."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
-from slice_os.service.access import check_reach, from_here, with_key
-from slice_os.service.metrics import Metrics, Observed
-from slice_os.service.models.errors import ERRORS, describe_errors
-from slice_os.service.problems import answer_errors
-from slice_os.service.request_frame import RequestFrame
-from slice_os.service.routes import (
+from slice_os.service.asgi import metrics, tracing
+from slice_os.service.asgi.access import check_reach, host_guard, key_guard
+from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
+from slice_os.service.asgi.request_frame import RequestFrame
+from slice_os.service.asgi.whole_requests import WholeRequests
+from slice_os.service.resources import (
     counts,
     documents,
     encoding,
     export,
     health,
     labels,
-    metrics,
     mining,
     search,
     stores,
     tag,
+    topic_improvement,
     topics,
 )
 from slice_os.service.services import Services
 from slice_os.service.settings import ServiceSettings
-from slice_os.service.tracing import Traced, otlp_provider
-from slice_os.service.tracing import wanted as tracing_wanted
-from slice_os.service.web_page import serve_page
-from slice_os.service.whole_requests import WholeRequests
 from slice_os.version import __version__
 
-# A new group of requests is a file in routes/ and a name here. `health` needs no key.
-ROUTES = (
+# A new resource is a file in resources/ and a name here. `health` needs no key.
+RESOURCES = (
     metrics,
     stores,
     search,
@@ -47,17 +46,21 @@ ROUTES = (
     encoding,
     documents,
     topics,
+    topic_improvement,
     counts,
     labels,
     tag,
 )
+WEB = Path(__file__).with_name("web")
+# Browsers keep the files of the page, but ask each time whether they have changed.
+_ASK = {"Cache-Control": "no-cache"}
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
-    """The service as an ASGI app; its stores are opened when they are first used.
+    """The service as an ASGI app; it opens a store when a request first needs it.
 
     Args:
-        settings: what it serves, and how much of it.
+        settings: its stores, files, address and limits.
 
     Raises:
         InputError: if the keys cannot be read, or there are none and others than this machine
@@ -73,7 +76,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         if tracer is not None:
             await asyncio.to_thread(tracer.shutdown)
 
-    app = FastAPI(
+    app = _Described(
         title="SLICE-OS",
         summary="Find every passage that says a phrase in other words.",
         version=__version__,
@@ -84,30 +87,46 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.services = services
-    groups = (health, *ROUTES)
-    app.state.routes = [route for group in groups for route in group.router.routes]
+    app.state.routes = [route for one in (health, *RESOURCES) for route in one.router.routes]
     answer_errors(app)
-    guards = [Depends(from_here)]
+    guards = [Depends(host_guard(settings))]
     app.include_router(health.router, dependencies=guards)
     if services.keys is not None:
-        guards.append(Depends(with_key))
-    for group in ROUTES:
-        app.include_router(group.router, dependencies=guards, responses=ERRORS)
-    app.openapi = partial(_description, app)  # type: ignore[method-assign]
-    serve_page(app)
+        guards.append(Depends(key_guard(services.keys)))
+    for resource in RESOURCES:
+        app.include_router(resource.router, dependencies=guards, responses=ERRORS)
+    _serve_page(app)
     # The last one added is the outermost.
     app.add_middleware(WholeRequests, limits=settings.limits)
-    app.state.metrics = counted = Metrics(services.pool)
-    tracer = otlp_provider() if tracing_wanted() else None
+    app.state.metrics = counted = metrics.Metrics(services.pool)
+    tracer = tracing.otlp_provider() if tracing.wanted() else None
     if tracer is not None:
-        app.add_middleware(Traced, provider=tracer)
+        app.add_middleware(tracing.Traced, provider=tracer)
     app.add_middleware(RequestFrame)
-    app.add_middleware(Observed, metrics=counted)
+    app.add_middleware(metrics.Observed, metrics=counted)
     return app
 
 
-def _description(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description, with the shape of errors."""
-    description = FastAPI.openapi(app)
-    describe_errors(description["components"]["schemas"])
-    return description
+class _Described(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI description, with the shape of errors."""
+        description = super().openapi()
+        describe_errors(description["components"]["schemas"])
+        return description
+
+
+class _Assets(StaticFiles):
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        response.headers.update(_ASK)
+        return response
+
+
+def _serve_page(app: FastAPI) -> None:
+    """Answer ``/`` with the page, and ``/assets/...`` with its files."""
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> FileResponse:
+        return FileResponse(WEB / "index.html", headers=_ASK)
+
+    app.mount("/assets", _Assets(directory=WEB / "assets"), name="assets")

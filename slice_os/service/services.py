@@ -1,19 +1,168 @@
-"""What the requests of a service share."""
+"""What the requests of a service share: stores, encoders, threads, topics, labels and keys."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Annotated
 
 from fastapi import Depends, Request
 
-from slice_os.service.encoding import Encoders
-from slice_os.service.keys import ApiKeys, read_keys
+from slice_os.arrays import FloatArray
+from slice_os.corpus import Corpus
+from slice_os.encoder.model_folder import ModelCard, bundled_model
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.service.asgi.keys import ApiKeys, read_keys
+from slice_os.service.asgi.problems import Problem
+from slice_os.service.asgi.work import WorkPool, check_stopped
 from slice_os.service.settings import ServiceSettings
-from slice_os.service.stores import ServedStores
-from slice_os.service.work import WorkPool
+from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
+from slice_os.verifier.claims import Claim, Verdict, Verifier
+from slice_os.verifier.registry import chosen_verifier
+
+# A request that waits to write looks this often whether it should stop.
+_LOOK_SECONDS = 0.1
+
+
+class StoppableEncoder(SpanEncoder):
+    """An encoder that stops between the calls of a request that nobody waits for."""
+
+    def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
+        """Unit vectors of phrases, unless the work should stop; see `SpanEncoder`."""
+        check_stopped()
+        return super().encode_phrases(phrases)
+
+
+class StoppableVerifier:
+    """A verifier that stops between its batches.
+
+    Args:
+        verifier: reads the hits.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
+        """Verdicts, unless the work should stop; see `Verifier.check`."""
+        check_stopped()
+        return self._verifier.check(claims)
+
+
+class Encoders:
+    """The encoders by their id, each loaded once."""
+
+    def __init__(self) -> None:
+        self._loading = Lock()
+        self._loaded: dict[str, StoppableEncoder] = {}
+
+    def of(self, card: ModelCard, location: str) -> StoppableEncoder:
+        """The encoder that made a store.
+
+        Raises:
+            StoreError: if it is not a bundled one.
+        """
+        with self._loading:
+            if card.encoder_id not in self._loaded:
+                self._loaded[card.encoder_id] = StoppableEncoder(bundled_model(card, location))
+            return self._loaded[card.encoder_id]
+
+    def default(self) -> StoppableEncoder:
+        """The first encoder that a store needed, or else the bundled default."""
+        with self._loading:
+            if not self._loaded:
+                encoder = StoppableEncoder()
+                self._loaded[encoder.card.encoder_id] = encoder
+            return next(iter(self._loaded.values()))
+
+
+class ServedStores:
+    """Stores by name, each opened when it is first used.
+
+    Args:
+        locations: folder or address of each.
+        encoders: of all stores.
+    """
+
+    def __init__(self, locations: Mapping[str, str], encoders: Encoders) -> None:
+        self._locations = dict(locations)
+        self._encoders = encoders
+        self._opening = {name: Lock() for name in locations}
+        self._open: dict[str, Corpus] = {}
+        self._writers = {name: Lock() for name in locations}
+
+    @property
+    def names(self) -> list[str]:
+        """The names, in the order given."""
+        return list(self._locations)
+
+    def get(self, name: str | None = None) -> Corpus:
+        """The corpus of a store; blocks while it is opened.
+
+        Args:
+            name: of the store; may be None if only one is served.
+
+        Raises:
+            Problem: 404 if there is no such store, 400 if a name is needed.
+            StoreError: if the store cannot be opened.
+        """
+        chosen = self._chosen(name)
+        # One store that does not answer must not keep the others from being opened.
+        with self._opening[chosen]:
+            if chosen not in self._open:
+                self._open[chosen] = self._opened(self._locations[chosen])
+            return self._open[chosen]
+
+    @contextmanager
+    def writing(self, name: str | None = None) -> Iterator[Corpus]:
+        """The corpus of a store, for one writing request at a time.
+
+        Args:
+            name: as for `get`.
+
+        Raises:
+            Stopped: if the work should stop while it waits.
+        """
+        corpus = self.get(name)
+        lock = self._writers[self._chosen(name)]
+        while not lock.acquire(timeout=_LOOK_SECONDS):
+            check_stopped()
+        try:
+            yield corpus
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Close all stores."""
+        for name, opening in self._opening.items():
+            with opening:
+                if (corpus := self._open.pop(name, None)) is not None:
+                    corpus.store.close()
+
+    def _opened(self, location: str) -> Corpus:
+        store = open_store(location)
+        try:
+            info = store.info()
+            encoder = self._encoders.of(info.encoder, info.location)
+            verifier = chosen_verifier(None, None, encoder)
+        except BaseException:
+            store.close()
+            raise
+        return Corpus(store, encoder, verifier=verifier and StoppableVerifier(verifier))
+
+    def _chosen(self, name: str | None) -> str:
+        listing = ", ".join(map(repr, self._locations)) or "none"
+        if name is None:
+            if len(self._locations) == 1:
+                return next(iter(self._locations))
+            raise Problem(400, "store_needed", f"name a store; there are {listing}")
+        if name not in self._locations:
+            raise Problem(404, "no_such_store", f"no store {name!r}; there are {listing}")
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +170,7 @@ class Services:
     """What the requests of a service share.
 
     Attributes:
-        settings: that it was started with.
+        settings: of the service.
         encoders: of its stores.
         stores: by name.
         pool: threads for blocking work.
@@ -40,7 +189,7 @@ class Services:
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Services:
-        """Those of a service with these settings; no store is opened yet.
+        """The services of these settings; no store is opened yet.
 
         Raises:
             InputError: if the keys cannot be read.

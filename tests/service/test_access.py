@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from slice_os import InputError
 from slice_os.service.app import create_app
-from slice_os.service.keys import SCOPES, new_key, read_keys
+from slice_os.service.asgi.keys import SCOPES, new_key, read_keys
 from slice_os.service.settings import ServiceSettings
 
 from .conftest import COMMAND, ENVIRONMENT

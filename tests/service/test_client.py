@@ -24,7 +24,7 @@ from slice_os.client import (
     ServiceUnavailableError,
     TopicTable,
 )
-from slice_os.service.keys import new_key
+from slice_os.service.asgi.keys import new_key
 from slice_os.topics.labels import Label
 
 from .conftest import DOCUMENTS, ENVIRONMENT, REPOSITORY, Server, served

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from slice_os.service.keys import SCOPES, new_key
+from slice_os.service.asgi.keys import SCOPES, new_key
 
 from .conftest import served
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
-from slice_os import Corpus, Hits, InputError, SpanEncoder
+from slice_os import Corpus, Hits, SpanEncoder
 from slice_os.service.app import create_app
-from slice_os.service.encoding import SharedEncoder
 from slice_os.service.settings import Limits, ServiceSettings
 
 from .conftest import asking, in_thread
@@ -114,32 +113,16 @@ def test_bodies_have_bounds(settings: ServiceSettings) -> None:
         assert client.post("/search", json=BODY).status_code == 200
 
 
-def test_phrases_that_come_together_are_encoded_together(
-    encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+def test_phrases_that_come_together_do_not_disturb_each_other(
+    encoder: SpanEncoder, client: TestClient
 ) -> None:
-    shared = SharedEncoder()
-    entered, release, sizes = threading.Event(), threading.Event(), []
-    encode: Callable[..., Any] = SpanEncoder.encode_phrases
-
-    def slow(self: SpanEncoder, phrases: list[str]) -> Any:
-        sizes.append(len(phrases))
-        entered.set()
-        release.wait(60)
-        return encode(self, phrases)
-
-    monkeypatch.setattr(SpanEncoder, "encode_phrases", slow)
     phrases = [f"cancel plan number {number}" for number in range(10)]
+
+    def vector(phrase: str) -> Any:
+        answer = client.post("/encode", json={"phrases": [phrase]})
+        return answer.json()["phrases"][0] if answer.status_code == 200 else answer.status_code
+
     with ThreadPoolExecutor(12) as threads:
-        first = threads.submit(shared.encode_phrases, phrases[:1])
-        entered.wait(60)
-        others = [threads.submit(shared.encode_phrases, [one]) for one in phrases[1:]]
-        wrong = threads.submit(shared.encode_phrases, ["..."])
-        while len(shared._waiting) < len(phrases):
-            pass
-        release.set()
-        found = np.concatenate([first.result(), *(one.result() for one in others)])
-        with pytest.raises(InputError, match="no word"):
-            wrong.result()
-    # The first alone, the others together, and again each alone because one of them was wrong.
-    assert sizes == [1, 10] + [1] * 10
-    assert np.allclose(found, encode(encoder, phrases), atol=1e-6)
+        *found, wrong = threads.map(vector, [*phrases, "..."])
+    assert wrong == 400
+    assert np.allclose(found, encoder.encode_phrases(phrases), atol=1e-6)

@@ -19,8 +19,8 @@ from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
 from slice_os.service.app import create_app
+from slice_os.service.asgi.work import CURRENT, Stopped
 from slice_os.service.settings import ServiceSettings
-from slice_os.service.stopping import CURRENT, Stopped
 from slice_os.topics import Topic
 
 from .conftest import asking, in_thread

@@ -1,4 +1,4 @@
-"""Hits as a file, in the formats that people pass on."""
+"""Hits as a file to download."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from slice_os.hits.files import write_hits
 from slice_os.hits.hit import Hit
-from slice_os.service.models.base import Body
+from slice_os.service.resources.bodies import Body
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS
 
@@ -29,11 +29,7 @@ FileFormat = Literal["jsonl", "csv", "xlsx", "parquet", "html"]
 
 
 class ExportRequest(Body):
-    """Hits to write into a file.
-
-    Attributes:
-        hits: as an answer had them.
-    """
+    """Hits to write into a file, each as an answer had it."""
 
     hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_HITS)]
 

@@ -1,4 +1,4 @@
-"""How often topics occur in a store."""
+"""Hits of topics in a store, counted."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
 from slice_os.hits.hit import Hit
-from slice_os.service.json_answers import JsonAnswer
-from slice_os.service.models.counts import AllCountsAnswer, CountsAnswer
-from slice_os.service.routes.topics import TopicName
+from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.asgi.work import until_stopped
+from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
-from slice_os.service.stopping import until_stopped
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import tally
 from slice_os.topics.topic import Topic
@@ -26,6 +26,44 @@ By = Annotated[
 DateField = Annotated[str, Query(description="Metadata field of the day.")]
 
 
+class CountAnswer(BaseModel):
+    """The hits of a topic on a day, in a document, or with a value of a field.
+
+    Attributes:
+        key: the day, the document or the value; ``-`` without one.
+        hits: number of hits.
+        documents: number of documents that have one.
+    """
+
+    key: str
+    hits: int
+    documents: int
+
+
+class CountsAnswer(BaseModel):
+    """The number of hits of a topic, in total and by day, document or field.
+
+    Attributes:
+        topic: its name.
+        total: number of hits.
+        documents: number of documents that have one.
+        by: ``day``, ``document`` or the name of the field.
+        counts: days in order, otherwise the most frequent first.
+    """
+
+    topic: str
+    total: int
+    documents: int
+    by: str
+    counts: list[CountAnswer]
+
+
+class AllCountsAnswer(BaseModel):
+    """The number of hits of every topic, by name; of topics without a hit, too."""
+
+    topics: list[CountsAnswer]
+
+
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
 async def counts(
     services: Shared,
@@ -34,7 +72,7 @@ async def counts(
     by: By = "day",
     date_field: DateField = "date",
 ) -> JsonAnswer:
-    """How often a topic occurs in a store: by day, by document, or by the values of a field."""
+    """Count the hits of a topic in a store, by day, by document, or by the values of a field."""
     topic = (await asyncio.to_thread(services.topics.get, name)).topic
     (found,) = await _counted(services, [topic], store, by, date_field)
     return JsonAnswer(found)
@@ -44,7 +82,7 @@ async def counts(
 async def all_counts(
     services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
 ) -> JsonAnswer:
-    """How often every topic occurs in a store, in one pass over it."""
+    """Count the hits of every topic in a store, in one pass over it."""
     stored, _ = await asyncio.to_thread(services.topics.read)
     topics = [each.topic for each in stored]
     found = await _counted(services, topics, store, by, date_field) if topics else []
@@ -54,8 +92,6 @@ async def all_counts(
 async def _counted(
     services: Services, topics: Sequence[Topic], store: str | None, by: str, date_field: str
 ) -> list[dict[str, Any]]:
-    """The counts of each topic, by one pass over the store."""
-
     def count() -> list[dict[str, Any]]:
         hits: dict[str | None, list[Hit]] = {topic.name: [] for topic in topics}
         for hit in until_stopped(mine_topics(services.stores.get(store), topics)):

@@ -1,4 +1,4 @@
-"""What a service counts about itself, for Prometheus; one access line of JSON for each request."""
+"""Metrics for Prometheus, and an access line of JSON for each request."""
 
 from __future__ import annotations
 
@@ -7,17 +7,28 @@ from datetime import datetime, timezone
 from time import perf_counter
 
 import orjson
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from fastapi import APIRouter, Request
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from slice_os.service.whole_requests import SenderLeft
-from slice_os.service.work import WorkPool
+from slice_os.service.asgi.whole_requests import SenderLeft
+from slice_os.service.asgi.work import WorkPool
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 # As nginx writes it.
 _SENDER_LEFT = 499
 
 access_log = logging.getLogger("slice_os.service.access")
+router = APIRouter(tags=["health"])
 
 
 class Metrics:
@@ -27,7 +38,7 @@ class Metrics:
         pool: whose requests are counted.
 
     Attributes:
-        registry: all of them.
+        registry: the counters.
     """
 
     def __init__(self, pool: WorkPool) -> None:
@@ -104,3 +115,14 @@ class Observed:
             "key": state.get("key"),
         }
         access_log.info("%s", orjson.dumps(line).decode())
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {CONTENT_TYPE_LATEST.partition(";")[0]: {}}}},
+)
+async def metrics(request: Request) -> Response:
+    """The counters of the service, as Prometheus reads them."""
+    counted = generate_latest(request.app.state.metrics.registry)
+    return Response(counted, headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -5,17 +5,45 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from itertools import islice
+from typing import Annotated
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 
 from slice_os.hits.hit import Hit
-from slice_os.service.criteria import mined
-from slice_os.service.json_answers import JsonLines, json_line
-from slice_os.service.models.search import PhraseMining, TopicMining
-from slice_os.service.problems import error_body, problem_of
+from slice_os.service.asgi.json_answers import JsonLines, json_line
+from slice_os.service.asgi.problems import error_body, problem_of
+from slice_os.service.resources.bodies import WHOLE, Filters
+from slice_os.service.resources.hits import PhraseHighlights, TopicHighlights, mined
 from slice_os.service.services import Services, Shared
 
 router = APIRouter(tags=["search"])
+
+MostHits = Annotated[int, Field(ge=1), WHOLE] | None
+
+
+class PhraseMining(PhraseHighlights):
+    """Mining a store for phrases; see `slice_os.Corpus.mine`.
+
+    Attributes:
+        where: conditions on metadata.
+        limit: hits after which mining ends; null for all.
+    """
+
+    where: Filters = None
+    limit: MostHits = None
+
+
+class TopicMining(TopicHighlights):
+    """Mining a store for topics, each with its own threshold.
+
+    Attributes:
+        where: conditions on metadata, besides those of the topics.
+        limit: hits after which mining ends; null for all.
+    """
+
+    where: Filters = None
+    limit: MostHits = None
 
 
 @router.post("/mine", response_class=JsonLines, status_code=200)
@@ -26,13 +54,13 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     a `summary`, or the `error` that ended the stream. Closing the connection ends the work.
     """
     batches = services.pool.stream(_hits(services, body))
-    # What goes wrong before the first hit is an answer with a status.
+    # An error before the first hit has a status.
     first = await anext(batches, None)
     return JsonLines(_lines(batches, first, body.limit, request.state.request_id))
 
 
 def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], Iterator[Hit]]:
-    """What finds the hits, one more than wanted."""
+    """A function that yields hits up to the limit, and one more if there are more."""
 
     def hits() -> Iterator[Hit]:
         corpus = services.stores.get(body.store)
@@ -48,7 +76,6 @@ async def _lines(
     limit: int | None,
     request_id: str,
 ) -> AsyncGenerator[bytes, None]:
-    """The lines of the answer, some at a time."""
     done = 0
     complete = True
     async with aclosing(batches):

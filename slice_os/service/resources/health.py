@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can answer."""
+"""Health: whether the process lives, and whether it can answer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,13 @@ router = APIRouter(tags=["health"])
 
 
 class HealthAnswer(BaseModel):
-    """That the process lives."""
+    """The process lives."""
 
     status: Literal["ok"]
 
 
 class ReadyAnswer(BaseModel):
-    """Whether the service can answer.
-
-    Attributes:
-        status: whether all stores can be used.
-        stores: the state of each by its name.
-    """
+    """The state of the service, and of each store by its name."""
 
     status: Literal["ready", "not ready"]
     stores: dict[str, Literal["ok", "unavailable"]]
@@ -37,13 +32,13 @@ class ReadyAnswer(BaseModel):
 
 @router.get("/health", response_model=HealthAnswer)
 async def health() -> dict[str, str]:
-    """Whether the process lives."""
+    """Tell that the process lives."""
     return {"status": "ok"}
 
 
 @router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
 async def ready(services: Shared) -> Response:
-    """Whether every store can be read, and its encoder is loaded."""
+    """Tell whether every store can be read, and its encoder is loaded."""
     states = await services.pool.run(lambda: _states(services))
     fine = all(state == "ok" for state in states.values())
     body = {"status": "ready" if fine else "not ready", "stores": states}
@@ -57,7 +52,7 @@ def _states(services: Services) -> dict[str, str]:
             services.stores.get(name).info()
             states[name] = "ok"
         except SliceError as error:
-            # Who asks may have no key; the log says more.
+            # This answer needs no key, so the reason is only in the log.
             logger.warning("store %s: %s", name, error)
             states[name] = "unavailable"
     return states

@@ -1,19 +1,22 @@
-"""Blocking work in a bounded number of threads, with a bound on time and on how many wait."""
+"""Blocking work in a bounded number of threads, with a time limit and a bounded queue.
+
+A thread cannot be stopped from outside. Work therefore checks between its steps whether anybody
+still waits for it: before encoding a phrase, between passages, before verifying hits.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Event, Lock
 from time import monotonic
 from typing import Generic, TypeVar
 
-from slice_os.service.problems import Problem
+from slice_os.service.asgi.problems import Problem
 from slice_os.service.settings import Limits
-from slice_os.service.stopping import CURRENT, Stopped, check_stopped
 
 T = TypeVar("T")
 
@@ -21,12 +24,38 @@ T = TypeVar("T")
 _BATCH, _BATCH_SECONDS = 64, 0.1
 _QUIET_SECONDS = 5.0
 
+CURRENT: contextvars.ContextVar[Event | None] = contextvars.ContextVar(
+    "slice_os_stop", default=None
+)
+"""Set as soon as the work that runs in this context should stop."""
+
+
+class Stopped(Exception):  # noqa: N818  not an error
+    """Work ends because nobody waits for its result."""
+
+
+def check_stopped() -> None:
+    """End the work of this context if nobody waits for it.
+
+    Raises:
+        Stopped: in that case.
+    """
+    stop = CURRENT.get()
+    if stop is not None and stop.is_set():
+        raise Stopped
+
+
+def until_stopped(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, until the work should stop."""
+    for item in items:
+        check_stopped()
+        yield item
+
 
 class WorkPool:
-    """Threads for what must not run on the event loop.
+    """Threads for work that must not run on the event loop.
 
-    A request that goes away, or whose time is over, stops its work; see
-    `slice_os.service.stopping`.
+    Work stops when its request goes away, or its time is over; see `check_stopped`.
 
     Args:
         limits: threads, requests that may wait for one, and seconds.
@@ -43,11 +72,11 @@ class WorkPool:
         return self._admitted
 
     async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
-        """What a function returns that runs in one of the threads.
+        """Run a function in one of the threads, and return its result.
 
         Args:
             work: the function.
-            seconds: time that it has; None for that of the limits.
+            seconds: its time limit; None for that of the service.
 
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
@@ -57,10 +86,10 @@ class WorkPool:
             return await self._within(work, monotonic() + limit)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
-        """What an iterator yields that runs in the threads, some items at a time.
+        """Yield the items of an iterator that runs in the threads, some at a time.
 
-        It runs only as fast as its items are taken, and is closed with this generator. While it
-        has none, the generator yields an empty list every few seconds.
+        The iterator runs only as fast as its items are taken, and is closed with this generator.
+        While it has none, the generator yields an empty list every few seconds.
 
         Args:
             items: called in a thread; returns the iterator.
@@ -95,7 +124,7 @@ class WorkPool:
 
     @contextmanager
     def _place(self) -> Iterator[None]:
-        """A place among the requests that are admitted."""
+        """Take a place among the admitted requests."""
         if self._admitted >= self._limits.workers + self._limits.waiting:
             message = f"{self._admitted} requests are worked on or wait; try again in a second"
             raise Problem(429, "busy", message, {"Retry-After": "1"})
@@ -106,7 +135,7 @@ class WorkPool:
             self._admitted -= 1
 
     async def _within(self, work: Callable[[], T], end: float) -> T:
-        """What a function returns, if it does so in time."""
+        """Run a function in a thread until a time, by the monotonic clock."""
         stop = Event()
         context = contextvars.copy_context()
         context.run(CURRENT.set, stop)
@@ -121,7 +150,7 @@ class WorkPool:
 
 
 class _Source(Generic[T]):
-    """An iterator that is made and advanced in threads, by one at a time."""
+    """An iterator that threads make and advance, one at a time."""
 
     def __init__(self, items: Callable[[], Iterator[T]]) -> None:
         self._items = items

@@ -3,15 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
-from slice_os.service.json_answers import JsonAnswer
-from slice_os.service.models.stores import FieldValuesAnswer, StoresAnswer
+from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.services import Services, Shared
+from slice_os.stores.protocol import FieldValue
 
 router = APIRouter(tags=["stores"])
+
+
+class StoreEntry(BaseModel):
+    """A store that is served.
+
+    Attributes:
+        name: that requests use.
+        kind: a folder on the service's disk, or an index in OpenSearch.
+        documents: number of documents.
+        passages: number of passages.
+        pieces: number of token vectors.
+        encoder: name of the model that made them.
+        threshold: least cosine of a hit in `/mine`, unless the request has one.
+        fields: metadata fields that filters can name, and their kinds.
+    """
+
+    name: str
+    kind: Literal["local", "opensearch"]
+    documents: int
+    passages: int
+    pieces: int
+    encoder: str
+    threshold: float
+    fields: dict[str, Literal["text", "number"]]
+
+
+class StoresAnswer(BaseModel):
+    """The stores that are served, in the order given."""
+
+    stores: list[StoreEntry]
+
+
+class FieldValuesAnswer(BaseModel):
+    """The most frequent values of a metadata field."""
+
+    values: list[FieldValue]
 
 
 @router.get("/stores", response_model=StoresAnswer)

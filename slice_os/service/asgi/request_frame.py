@@ -10,8 +10,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slice_os.errors import SliceError
-from slice_os.service.problems import error_response, problem_of
-from slice_os.service.whole_requests import SenderLeft
+from slice_os.service.asgi.problems import error_response, problem_of
+from slice_os.service.asgi.whole_requests import SenderLeft
 
 REQUEST_ID = "X-Request-Id"
 _SENSIBLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

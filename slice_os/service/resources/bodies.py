@@ -1,4 +1,4 @@
-"""What all bodies of requests have in common."""
+"""Types that the bodies of several requests use."""
 
 from __future__ import annotations
 

@@ -5,25 +5,63 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
+from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
-from slice_os.service.criteria import named_topics
-from slice_os.service.encoding import SharedEncoder
-from slice_os.service.json_answers import JsonAnswer
-from slice_os.service.models.tag import TagAnswer, TagRequest
+from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.resources.bodies import Body
+from slice_os.service.resources.documents import DocumentBody
+from slice_os.service.resources.hits import HitsAnswer, named_topics
+from slice_os.service.resources.topics import Name
 from slice_os.service.services import Services, Shared
+from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.tagging import TopicTagger
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["tag"])
 
 
+class TagRequest(Body):
+    """Texts, and the topics to look for.
+
+    Attributes:
+        documents: the texts; nothing is stored.
+        topics: names; null for all topics of the service.
+        exclusive: whether words are a hit of the nearest topic only.
+        verify: whether the verifier reads the hits; by default if it knows the model.
+    """
+
+    documents: Annotated[list[DocumentBody], Field(max_length=MOST_TEXTS)]
+    topics: list[Name] | None = None
+    exclusive: bool = False
+    verify: bool | None = None
+
+
+class TaggedText(HitsAnswer):
+    """A text with its topics and their hits.
+
+    Attributes:
+        id: of the document, if it was given.
+        topics: their names, in order.
+    """
+
+    id: str | None
+    topics: list[str]
+
+
+class TagAnswer(BaseModel):
+    """The topics of texts, in the order of the request."""
+
+    documents: list[TaggedText]
+
+
 @router.post("/tag", response_model=TagAnswer)
 async def tag(services: Shared, body: TagRequest) -> JsonAnswer:
-    """The topics of texts, and their hits; nothing is stored."""
+    """Find the topics of texts, and their hits; nothing is stored."""
     topics = await asyncio.to_thread(_topics, services, body.topics)
     return JsonAnswer(await services.pool.run(lambda: _tagged(services, body, topics)))
 
@@ -36,7 +74,7 @@ def _topics(services: Services, names: list[str] | None) -> tuple[Topic, ...]:
 
 
 def _tagged(services: Services, body: TagRequest, topics: tuple[Topic, ...]) -> dict[str, Any]:
-    # Called by their positions, since several may have one id.
+    # Named by their positions, since several may have one id.
     documents = [
         replace(given.document("-"), id=str(number)) for number, given in enumerate(body.documents)
     ]
@@ -58,6 +96,6 @@ def _tagged(services: Services, body: TagRequest, topics: tuple[Topic, ...]) -> 
 
 @lru_cache(8)  # so that phrases are not encoded again for every request
 def _tagger(
-    encoder: SharedEncoder, topics: tuple[Topic, ...], exclusive: bool, verify: bool | None
+    encoder: SpanEncoder, topics: tuple[Topic, ...], exclusive: bool, verify: bool | None
 ) -> TopicTagger:
     return TopicTagger(topics, encoder, exclusive, verify)

@@ -1,4 +1,4 @@
-"""Errors as answers: one shape, and a status that says what kind of error it is."""
+"""Errors as answers: one JSON shape, and a status for each kind of error."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
@@ -23,11 +24,11 @@ from slice_os.topics.folder import NoSuchTopicError, TopicChangedError, TopicExi
 
 
 class Problem(SliceError):  # noqa: N818  what the answer calls it
-    """An error that a request is answered with.
+    """An error with the status and code of its answer.
 
     Args:
         status: of the answer.
-        code: what kind of error it is, for programs; such as ``no_such_store``.
+        code: the kind of error, for programs, such as ``no_such_store``.
         message: one line for people: what, where, what to do.
         headers: further headers of the answer.
     """
@@ -55,7 +56,7 @@ _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
 def problem_of(error: Exception) -> Problem:
-    """What an error of the library is answered with."""
+    """The problem that an error of the library becomes."""
     if isinstance(error, Problem):
         return error
     message = " ".join(str(error).split())
@@ -80,7 +81,7 @@ def error_response(problem: Problem, request_id: str) -> Response:
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Let an app answer every error in this shape."""
+    """Make an app answer every error in this shape."""
 
     def known(request: Request, error: Exception) -> Response:
         return error_response(problem_of(error), request.state.request_id)
@@ -106,7 +107,7 @@ def answer_errors(app: FastAPI) -> None:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods that a path has; Starlette tells those of one route alone."""
+    """The methods of a path; Starlette's header has those of a single route."""
     routes: Sequence[APIRoute] = request.app.state.routes
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     same = (route.methods or () for route in matching if route.path == matching[0].path)
@@ -114,9 +115,9 @@ def _methods(request: Request) -> list[str]:
 
 
 def _first_of(errors: Sequence[Any]) -> str:
-    """The first fault of a request, and where it is.
+    """The first fault of a request, and its place.
 
-    Of a body that may have one of several forms, that of the form it is nearest to.
+    A body may have one of several forms: the fault is that of the form with the fewest.
     """
     forms: dict[str, list[str]] = {}
     for error in errors:
@@ -126,3 +127,56 @@ def _first_of(errors: Sequence[Any]) -> str:
         forms.setdefault(form, []).append(f"{'.'.join(place)}: {error['msg']}")
     first, *others = min(forms.values(), key=len)
     return f"{first} (and {len(others)} more)" if others else first
+
+
+class ErrorDetail(BaseModel):
+    """The error of a request.
+
+    Attributes:
+        code: the kind of error, for programs.
+        message: one line for people: what, where, what to do.
+        request_id: as in the answer's header and in the log.
+    """
+
+    code: str
+    message: str
+    request_id: str
+
+
+class ErrorAnswer(BaseModel):
+    """The answer to a request that failed."""
+
+    error: ErrorDetail
+
+
+_MEANINGS = {
+    400: "A text, filter or other value cannot be used.",
+    401: "There is no key, or an unknown one.",
+    403: "The key does not allow this, or the request comes from a foreign page.",
+    404: "There is no such store, document or topic.",
+    408: "The body came too slowly.",
+    409: "There is one of that name already, or the store was made with another encoder.",
+    412: "Somebody has changed it since.",
+    413: "The body is too large.",
+    421: "The service is not reached under this host name.",
+    422: "The request does not have the form described here.",
+    429: "Too many requests wait; try again after the seconds in Retry-After.",
+    500: "The service failed.",
+    503: "A store cannot be used at the moment.",
+    504: "The time for an answer is over.",
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    # Not as a model, which would have the content type of the route's other answers.
+    status: {
+        "description": meaning,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorAnswer"}}},
+    }
+    for status, meaning in _MEANINGS.items()
+}
+"""The descriptions of errors, by status."""
+
+
+def describe_errors(schemas: dict[str, Any]) -> None:
+    """Add the shape of errors to the schemas of a description."""
+    shape = ErrorAnswer.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas.update(shape.pop("$defs"), ErrorAnswer=shape)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from slice_os.service.problems import Problem
+from slice_os.service.asgi.problems import Problem
 from slice_os.service.settings import Limits
 
 

@@ -1,0 +1,1 @@
+"""The resources of the service: a file each, with its requests and answers."""

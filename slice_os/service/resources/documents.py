@@ -1,0 +1,201 @@
+"""The documents of a store: listed, shown, marked, added and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import islice
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from slice_os.corpus import Corpus
+from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.asgi.problems import Problem
+from slice_os.service.asgi.work import until_stopped
+from slice_os.service.resources.bodies import WHOLE, Body, StoreName
+from slice_os.service.resources.hits import (
+    HitsAnswer,
+    PhraseHighlights,
+    TopicHighlights,
+    mined,
+)
+from slice_os.service.services import Services, Shared
+from slice_os.service.settings import MOST_TEXTS
+from slice_os.stores.protocol import DocumentEntry
+from slice_os.text.documents import ENGLISH, Document, Scalar, Segment
+
+router = APIRouter(tags=["documents"])
+
+
+class SegmentBody(Body):
+    """A turn or cue of a document; see `slice_os.Segment`."""
+
+    start: Annotated[int, Field(ge=0), WHOLE]
+    end: Annotated[int, Field(ge=0), WHOLE]
+    speaker: str | None = None
+    start_time: float | None = None
+    end_time: float | None = None
+    fields: dict[str, Scalar] = Field(default_factory=dict)
+
+
+class DocumentBody(Body):
+    """A document; see `slice_os.Document`. Offsets count code points."""
+
+    id: Annotated[str, Field(min_length=1)] | None = None
+    text: str
+    metadata: dict[str, Scalar] = Field(default_factory=dict)
+    segments: list[SegmentBody] = Field(default_factory=list)
+    language: str = ENGLISH
+
+    def document(self, name: str) -> Document:
+        """The document.
+
+        Args:
+            name: its id, if it has none.
+
+        Raises:
+            InputError: as `slice_os.Document`.
+        """
+        segments = tuple(Segment(**one.model_dump()) for one in self.segments)
+        doc_id = name if self.id is None else self.id
+        return Document(doc_id, self.text, self.metadata, segments, language=self.language)
+
+
+class NamedDocument(DocumentBody):
+    """A document to store; it replaces one with the same id."""
+
+    id: Annotated[str, Field(min_length=1)]
+
+
+class DocumentsRequest(Body):
+    """Documents to store.
+
+    Attributes:
+        store: its name; may be missing if one store is served.
+        documents: each replaces one with the same id.
+    """
+
+    store: StoreName = None
+    documents: Annotated[list[NamedDocument], Field(max_length=MOST_TEXTS)]
+
+
+class AddedAnswer(BaseModel):
+    """The number of documents that were stored."""
+
+    added: int
+
+
+class DocumentsAnswer(BaseModel):
+    """Some of the documents of a store, by id.
+
+    Attributes:
+        documents: each with its source and the number of its passages.
+        next: the id to continue after; null at the end.
+    """
+
+    documents: list[DocumentEntry]
+    next: str | None
+
+
+class DocumentAnswer(BaseModel):
+    """A document as it is stored; the text exactly as given."""
+
+    id: str
+    text: str
+    metadata: Mapping[str, Any]
+
+
+class HighlightsAnswer(DocumentAnswer, HitsAnswer):
+    """A document and the hits in it."""
+
+
+@router.get("/documents", response_model=DocumentsAnswer)
+async def listed(
+    services: Shared,
+    store: str | None = None,
+    after: str = "",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> JsonAnswer:
+    """List the documents of a store by id, some at a time."""
+    return JsonAnswer(await services.pool.run(lambda: _listed(services, store, after, limit)))
+
+
+@router.post("/documents", response_model=AddedAnswer)
+async def add(services: Shared, body: DocumentsRequest) -> JsonAnswer:
+    """Store documents; each replaces one with the same id.
+
+    If the request is stopped, the documents that are complete stay.
+    """
+    seconds = services.settings.limits.mine_seconds
+    return JsonAnswer({"added": await services.pool.run(lambda: _add(services, body), seconds)})
+
+
+@router.post("/documents/{doc_id:path}/highlights", response_model=HighlightsAnswer)
+async def highlights(
+    services: Shared, doc_id: str, body: PhraseHighlights | TopicHighlights
+) -> JsonAnswer:
+    """A document, and every hit in it."""
+    return JsonAnswer(await services.pool.run(lambda: _highlights(services, doc_id, body)))
+
+
+@router.get("/documents/{doc_id:path}", response_model=DocumentAnswer)
+async def shown(services: Shared, doc_id: str, store: str | None = None) -> JsonAnswer:
+    """The text of a document, exactly as given, and its metadata."""
+    found = await services.pool.run(lambda: _document(services.stores.get(store), doc_id))
+    return JsonAnswer(found)
+
+
+@router.delete("/documents/{doc_id:path}", status_code=204)
+async def delete(services: Shared, doc_id: str, store: str | None = None) -> Response:
+    """Delete a document."""
+    seconds = services.settings.limits.mine_seconds
+    if not await services.pool.run(lambda: _delete(services, doc_id, store), seconds):
+        raise _no_such(doc_id)
+    return Response(status_code=204)
+
+
+def documents_of(bodies: Iterable[DocumentBody]) -> Iterator[Document]:
+    """Yield the documents; the id of one without an id is its position, from 0."""
+    for number, body in enumerate(bodies):
+        yield body.document(str(number))
+
+
+def _listed(services: Services, store: str | None, after: str, limit: int) -> dict[str, Any]:
+    entries = list(islice(services.stores.get(store).documents(after), limit + 1))
+    shown = list(map(asdict, entries[:limit]))
+    return {"documents": shown, "next": shown[-1]["id"] if len(entries) > limit else None}
+
+
+def _add(services: Services, body: DocumentsRequest) -> int:
+    documents = list(documents_of(body.documents))
+    with services.stores.writing(body.store) as corpus:
+        return corpus.add(until_stopped(documents))
+
+
+def _delete(services: Services, doc_id: str, store: str | None) -> bool:
+    with services.stores.writing(store) as corpus:
+        return bool(corpus.delete(doc_id))
+
+
+def _highlights(
+    services: Services, doc_id: str, body: PhraseHighlights | TopicHighlights
+) -> dict[str, Any]:
+    corpus = services.stores.get(body.store)
+    document = _document(corpus, doc_id)
+    hits = mined(services, corpus, body, {"_id": doc_id})
+    return {**document, "hits": [hit.to_dict() for hit in until_stopped(hits)]}
+
+
+def _document(corpus: Corpus, doc_id: str) -> dict[str, Any]:
+    metadata = corpus.store.document_metadata(doc_id)
+    text = corpus.store.document_text(doc_id)
+    if metadata is None or text is None:
+        raise _no_such(doc_id)
+    return {"id": doc_id, "text": text, "metadata": metadata}
+
+
+def _no_such(doc_id: str) -> Problem:
+    return Problem(404, "no_such_document", f"no document {doc_id!r}; GET /documents lists them")

@@ -1,0 +1,187 @@
+"""Improving a topic: its examples, its near misses, and learning from its labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.resources.bodies import WHOLE, Body, Filters, StoreName
+from slice_os.service.resources.hits import HitAnswer, HitsAnswer
+from slice_os.service.resources.topics import (
+    IfMatch,
+    TopicAnswer,
+    TopicName,
+    in_folder,
+    topic_answer,
+    wanted_etag,
+)
+from slice_os.service.services import Services, Shared
+from slice_os.topics.examples import run_examples
+from slice_os.topics.labels import of_topic
+from slice_os.topics.learning import learn
+from slice_os.topics.near_misses import Suggestion, suggest
+from slice_os.topics.topic import Topic
+
+router = APIRouter(tags=["topics"])
+
+_SHOWN_HITS = 5
+
+
+class Case(BaseModel):
+    """An example of a topic, and its result.
+
+    Attributes:
+        text: the example.
+        expected: whether it should match.
+        passed: whether the result is as expected.
+        hit: the nearest one, however far.
+        why: one line about it.
+    """
+
+    text: str
+    expected: bool
+    passed: bool
+    hit: HitAnswer | None  # type: ignore[valid-type]
+    why: str
+
+
+class CasesAnswer(BaseModel):
+    """The results of all examples of a topic; `passed` if all are as expected."""
+
+    passed: bool
+    cases: list[Case]
+
+
+class SuggestRequest(Body):
+    """Near misses to look for.
+
+    Attributes:
+        store: its name; may be missing if one store is served.
+        limit: number of suggestions.
+        margin: distance of near misses below the threshold.
+        where: conditions on metadata.
+    """
+
+    store: StoreName = None
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
+    margin: Annotated[float, Field(gt=0, le=1)] = 0.1
+    where: Filters = None
+
+
+class SuggestionAnswer(HitsAnswer):
+    """Near misses that say much the same: a candidate phrase or counter-phrase.
+
+    Attributes:
+        text: the one that represents them best.
+        spans: number of them.
+        documents: number of their documents.
+        phrase: the nearest phrase of the topic.
+        cosine: of the nearest of them.
+        hits: the nearest of them.
+    """
+
+    text: str
+    spans: int
+    documents: int
+    phrase: str
+    cosine: float
+
+
+class SuggestAnswer(BaseModel):
+    """Candidate phrases and counter-phrases of a topic, the most frequent first."""
+
+    suggestions: list[SuggestionAnswer]
+
+
+class LearnRequest(Body):
+    """Options of learning from the labels of a topic.
+
+    Attributes:
+        store: whose encoder reads the labels; may be missing if one store is served.
+        exclusive: whether the topic is mined together with others that exclude it.
+    """
+
+    store: StoreName = None
+    exclusive: bool = False
+
+
+@router.post("/topics/{name}/test", response_model=CasesAnswer)
+async def try_examples(services: Shared, name: TopicName, store: str | None = None) -> JsonAnswer:
+    """Try the examples of a topic: must_match and must_not_match."""
+    tried = (await in_folder(services.topics.get, name)).topic
+    return JsonAnswer(await services.pool.run(lambda: _tested(services, tried, store)))
+
+
+@router.post("/topics/{name}/suggest", response_model=SuggestAnswer)
+async def near_misses(
+    services: Shared, name: TopicName, body: SuggestRequest | None = None
+) -> JsonAnswer:
+    """Cluster the near misses of a topic in a store: candidate phrases and counter-phrases."""
+    wanted = body or SuggestRequest()
+    topic = (await in_folder(services.topics.get, name)).topic
+
+    def found() -> list[Suggestion]:
+        corpus = services.stores.get(wanted.store)
+        return suggest(corpus, [topic], most=wanted.limit, margin=wanted.margin, where=wanted.where)
+
+    suggestions = await services.pool.run(found, services.settings.limits.mine_seconds)
+    return JsonAnswer({"suggestions": [_suggestion(each) for each in suggestions]})
+
+
+@router.post("/topics/{name}/learn", response_model=TopicAnswer)
+async def learn_topic(
+    services: Shared,
+    name: TopicName,
+    body: LearnRequest | None = None,
+    if_match: IfMatch = None,
+) -> JsonAnswer:
+    """Learn from the topic's labels; the topic then has a new table ``learned``."""
+    wanted = body or LearnRequest()
+    stored = await in_folder(services.topics.get, name)
+    etag = stored.etag if if_match is None else wanted_etag(if_match)
+    answers = await in_folder(services.labels.read)
+    labels = of_topic((answer.label for answer in answers), name)
+    learned = await services.pool.run(
+        lambda: learn(
+            stored.topic, labels, _encoder(services, wanted.store), exclusive=wanted.exclusive
+        ),
+        services.settings.limits.mine_seconds,
+    )
+    return topic_answer(await in_folder(services.topics.write_learned, name, learned, etag))
+
+
+def _encoder(services: Services, store: str | None) -> SpanEncoder:
+    """The encoder of a store, or the default one if several stores are served and none is named."""
+    if store is None and len(services.stores.names) != 1:
+        return services.encoders.default()
+    return services.stores.get(store).encoder
+
+
+def _tested(services: Services, topic: Topic, store: str | None) -> dict[str, Any]:
+    outcomes = list(run_examples([topic], _encoder(services, store)))
+    cases = [
+        {
+            "text": outcome.example,
+            "expected": outcome.wanted,
+            "passed": outcome.right,
+            "hit": outcome.nearest and outcome.nearest.to_dict(),
+            "why": outcome.why(),
+        }
+        for outcome in outcomes
+    ]
+    return {"passed": all(outcome.right for outcome in outcomes), "cases": cases}
+
+
+def _suggestion(found: Suggestion) -> dict[str, Any]:
+    return {
+        "text": found.text,
+        "spans": found.spans,
+        "documents": found.documents,
+        "phrase": found.phrase,
+        "cosine": round(found.cosine, 6),
+        "hits": [hit.to_dict() for hit in found.hits[:_SHOWN_HITS]],
+    }

@@ -1,0 +1,174 @@
+"""The topics of the folder, with the keys of their files as JSON: read, added, changed, deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path
+from pydantic import BaseModel, Field, create_model
+
+from slice_os.errors import InputError
+from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.resources.bodies import WHOLE, Body, Filters
+from slice_os.service.resources.hits import Cosine, Probability, Unit
+from slice_os.service.services import Shared
+from slice_os.service.settings import LONGEST_PHRASE
+from slice_os.tables.fields import type_hints
+from slice_os.topics.folder import StoredTopic
+from slice_os.topics.table import read_table, topic_table
+from slice_os.topics.topic import Learned, Topic
+
+router = APIRouter(tags=["topics"])
+
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+Name = Annotated[str, Field(pattern=_NAME)]
+TopicName = Annotated[str, Path(pattern=_NAME)]
+Filled = Annotated[str, Field(pattern=r"\S", max_length=LONGEST_PHRASE)]
+IfMatch = Annotated[
+    str | None,
+    Header(description="The topic's etag in quotation marks, or * for any version."),
+]
+_Texts = list[Filled]
+_Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
+_Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
+_ETAG = re.compile(r'"([^"]*)"')
+
+# Work on files takes milliseconds. It does not wait for a worker, since others may be mining.
+in_folder = asyncio.to_thread
+
+_TYPES: dict[str, Any] = {
+    "name": Name,
+    "description": str,
+    "unit": Unit,
+    "where": Filters,
+    "threshold": Cosine,
+    "min_probability": Probability,
+    "precision": Probability,
+    "offset": _Weight,
+    "scale": _Weight,
+    "labels": _Count,
+    "right": _Count,
+    "date": str,
+}
+
+
+def _table(record: type, name: str, **types: Any) -> type[BaseModel]:
+    """The keys that a topic file has for a record; those that are missing have the usual value."""
+    known = {**_TYPES, **types}
+    fields: dict[str, Any] = {key: (known.get(key, _Texts), None) for key in type_hints(record)}
+    return create_model(name, __base__=Body, __doc__=record.__doc__, **fields)
+
+
+LearnedTable = _table(Learned, "LearnedTable")
+_TopicTable = _table(Topic, "TopicTable", learned=LearnedTable)
+
+
+class TopicChange(_TopicTable):  # type: ignore[misc,valid-type]
+    """A topic, with the keys of its file; the name is the one in the address."""
+
+    name: Name | None = None
+    phrases: Annotated[_Texts, Field(min_length=1)]
+
+
+class NewTopic(TopicChange):
+    """A new topic, with the keys of its file."""
+
+    name: Name
+
+
+class TopicAnswer(NewTopic):
+    """A topic, with the keys of its file; those that are missing have the usual value.
+
+    Attributes:
+        etag: of this version, for the header If-Match.
+    """
+
+    etag: str
+
+
+class TopicList(BaseModel):
+    """The topics of the folder.
+
+    Attributes:
+        topics: by name.
+        problems: one line for each file that cannot be used.
+    """
+
+    topics: list[TopicAnswer]
+    problems: list[str]
+
+
+@router.get("/topics", response_model=TopicList)
+async def topics(services: Shared) -> JsonAnswer:
+    """All topics, by name, and the faults of files that cannot be used."""
+    found, problems = await in_folder(services.topics.read)
+    return JsonAnswer({"topics": [_shown(stored) for stored in found], "problems": problems})
+
+
+@router.post("/topics", status_code=201, response_model=TopicAnswer)
+async def add(services: Shared, body: NewTopic) -> JsonAnswer:
+    """Add a topic."""
+    topic = _topic(body, body.name)
+    return topic_answer(await in_folder(services.topics.add, topic), 201)
+
+
+@router.get("/topics/{name}", response_model=TopicAnswer)
+async def topic(services: Shared, name: TopicName) -> JsonAnswer:
+    """A topic, with the keys of its file."""
+    return topic_answer(await in_folder(services.topics.get, name))
+
+
+@router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
+async def put(
+    services: Shared, name: TopicName, body: TopicChange, if_match: IfMatch = None
+) -> JsonAnswer:
+    """Replace the version of a topic with the etag in If-Match; without it, add a topic."""
+    topic = _topic(body, name)
+    if if_match is None:
+        return topic_answer(await in_folder(services.topics.add, topic), 201)
+    return topic_answer(await in_folder(services.topics.replace, topic, wanted_etag(if_match)))
+
+
+@router.delete("/topics/{name}", status_code=204)
+async def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> None:
+    """Delete a topic; with If-Match only if it still has that etag."""
+    etag = None if if_match is None else wanted_etag(if_match)
+    await in_folder(services.topics.delete, name, etag)
+
+
+def wanted_etag(header: str) -> str | None:
+    """The etag in If-Match; None for any version.
+
+    Raises:
+        InputError: if there is no single etag.
+    """
+    if header.strip() == "*":
+        return None
+    if (found := _ETAG.fullmatch(header.strip())) is None:
+        raise InputError(f"If-Match {header!r}: give one etag in quotation marks, or *")
+    return found[1]
+
+
+def topic_answer(stored: StoredTopic, status: int = 200) -> JsonAnswer:
+    """A topic as the answer to a request, with its etag as a header."""
+    headers = {"ETag": f'"{stored.etag}"'}
+    if status == 201:
+        headers["Location"] = f"topics/{stored.topic.name}"
+    return JsonAnswer(_shown(stored), status, headers)
+
+
+def _topic(body: TopicChange, name: str) -> Topic:
+    """The topic of a body, checked as a topic file is."""
+    table = body.model_dump(exclude_unset=True, exclude_none=True)
+    if table.setdefault("name", name) != name:
+        raise InputError(f"name {table['name']!r}: the address has {name!r}; give one of them")
+    topic, problems = read_table(table, name)
+    if topic is None or problems:
+        raise InputError(f"topic {name!r}: {problems[0]}")
+    return topic
+
+
+def _shown(stored: StoredTopic) -> dict[str, Any]:
+    return {**topic_table(stored.topic), "etag": stored.etag}

@@ -1,1 +1,0 @@
-"""The requests that a service answers, a file for each group."""
