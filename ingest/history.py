@@ -1,22 +1,22 @@
-"""What a store knows about a source from earlier runs, and whether the source has changed since."""
+"""What a store knows about sources from earlier runs: whether they changed, moved or are gone."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import orjson
 
+from slice_os.errors import InputError
 from slice_os.ingest.readers import ReadOptions
-from slice_os.ingest.sources import Source, real_path
+from slice_os.ingest.sources import Source, Sources, real_path
 from slice_os.stores.protocol import Store, Writer
+from slice_os.stores.work_share import WHOLE, WorkShare
 
 _BLOCK_BYTES = 1 << 20
-_FORMER_SIGNATURE = re.compile(r"(\d+) (\d+) (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class SourceState:
         size: in bytes.
         modified: time of the last change, in nanoseconds since 1970.
         read_as: format and options.
-        ids: what the ids of its documents begin with; empty if a former version wrote this.
+        ids: what the ids of its documents begin with.
         sha256: of the content.
         complete: whether all its records were stored.
     """
@@ -45,18 +45,11 @@ class SourceState:
 
     @classmethod
     def parse(cls, signature: str) -> SourceState:
-        """The state that `signature` wrote, or a former version did; any other is incomplete."""
-        former = _FORMER_SIGNATURE.fullmatch(signature)
-        if former:
-            return cls(int(former[1]), int(former[2]), former[3])
+        """The state that `signature` wrote; an incomplete one if the text is anything else."""
         try:
             return cls(**orjson.loads(signature))
         except (ValueError, TypeError):
             return cls(0, 0, "", complete=False)
-
-    def is_of(self, file: SourceState) -> bool:
-        """Whether a file has the size and the time of this state."""
-        return (self.size, self.modified) == (file.size, file.modified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +57,14 @@ class Known:
     """What a store knows about a source.
 
     Attributes:
-        state: when it was last read; None if it never was to its end.
-        names: of the source: its own, and those that it had before.
-        ids: what the ids of its documents begin with, if the store knows.
+        state: when it was last read under its name; None if it never was to its end.
+        names: of the source: its own, and the one that it had before, if any.
+        ids: what the ids of its documents begin with; empty if the store does not know.
     """
 
     state: SourceState | None
     names: tuple[str, ...]
-    ids: str = ""
+    ids: str
 
     def unchanged(self, source: Source, now: SourceState, checksum: bool) -> bool:
         """Whether reading the source again would change nothing.
@@ -84,17 +77,9 @@ class Known:
         known = self.state
         if known is None or not known.complete or known.read_as != now.read_as:
             return False
-        return digest(source) == known.sha256 if checksum else known.is_of(now)
-
-    def ids_of(self, source: Source, doc_ids: Collection[str]) -> str:
-        """What the ids of a source's documents begin with, so that they stay as they are.
-
-        Args:
-            source: the source.
-            doc_ids: its stored documents.
-        """
-        former = (name for name in self.names if any(doc_id.startswith(name) for doc_id in doc_ids))
-        return self.ids or next(former, source.ids)
+        if checksum:
+            return digest(source) == known.sha256
+        return (known.size, known.modified) == (now.size, now.modified)
 
 
 def state_of(source: Source, options: ReadOptions) -> SourceState | None:
@@ -124,34 +109,26 @@ def state_of(source: Source, options: ReadOptions) -> SourceState | None:
 def recall(store: Store, source: Source, now: SourceState | None) -> Known:
     """What a store knows about a source.
 
-    Former versions called a file by its path as typed. That name is recognised if the path is
-    typed in the same way, and else by the size and time of the file. A file that is given a name
-    is recognised by its path.
+    A file that is given a name is recognised by its path, which was its name before.
 
     Args:
         store: the store.
         source: the source.
         now: its state; None if it is no file.
     """
-    former = [] if now is None else list(dict.fromkeys(_former_names(source)))
-    signatures = store.source_signatures([source.name, *former])
+    names = [source.name]
+    if now is not None and source.path is not None:
+        names = list(dict.fromkeys([source.name, real_path(source.path)]))
+    signatures = store.source_signatures(names)
     states = {name: SourceState.parse(found) for name, found in signatures.items()}
     own = states.get(source.name)
-    if now is None or own is not None:
-        return Known(own, (source.name,), own.ids if own else "")
-    names = [name for name in former if _was(name, states.get(name), source, now)]
-    ids = next((states[name].ids for name in names if name in states), "")
-    return Known(None, (source.name, *names), ids)
+    if own is not None:
+        return Known(own, (source.name,), own.ids)
+    return Known(None, tuple(names), next((state.ids for state in states.values()), ""))
 
 
 def reopen_sources(store: Store, writer: Writer, doc_ids: Iterable[str]) -> None:
-    """Let the next run read the sources of some documents again, though they have not changed.
-
-    Args:
-        store: that has the documents.
-        writer: of the store.
-        doc_ids: of the documents.
-    """
+    """Let the next run read the sources of some documents again, though they have not changed."""
     names = {stored.source for stored in store.documents(doc_ids).values()}
     for name, signature in store.source_signatures(sorted(names)).items():
         reopened = replace(SourceState.parse(signature), complete=False)
@@ -159,22 +136,47 @@ def reopen_sources(store: Store, writer: Writer, doc_ids: Iterable[str]) -> None
     writer.flush()
 
 
-def _was(name: str, state: SourceState | None, source: Source, now: SourceState) -> bool:
-    """Whether a source had this name before."""
-    if source.path is not None and name == real_path(source.path):
+def check_prunable(sources: Sources, part: WorkShare) -> None:
+    """Refuse to prune without a folder, or in one part of the sources alone.
+
+    Raises:
+        InputError: saying what to do.
+    """
+    if part != WHOLE:
+        raise InputError("--prune needs all sources; run it without --part")
+    if not any(sources.folders):
+        raise InputError("--prune needs a folder or a pattern to compare with")
+
+
+def gone_sources(store: Store, sources: Sources) -> Iterator[str]:
+    """The sources in a store that were below one of the folders, and whose files are gone.
+
+    A file that cannot be examined counts as there, and so does everything in a folder that is gone
+    itself.
+
+    Args:
+        store: the store.
+        sources: the folders; all of them have been iterated.
+    """
+    folders = [folder for folder in sources.folders if folder.is_dir()]
+    for name in [entry.name for entry in store.list_sources()]:
+        files = []
+        for folder in folders:
+            above = f"{sources.name or folder.as_posix().rstrip('/')}/"
+            if name.startswith(above):
+                files.append(folder / name.removeprefix(above))
+        if files and name not in sources.names and all(map(_is_gone, files)):
+            yield name
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
         return True
-    if state is None:
-        return name == source.typed
-    return not state.ids and (name == source.typed or state.is_of(now))
-
-
-def _former_names(source: Source) -> Iterator[str]:
-    """The names that a file may have had: every way to type its path."""
-    if source.path is None:
-        return
-    real = PurePosixPath(real_path(source.path))
-    ways = ["/".join(real.parts[start:]) for start in range(1, len(real.parts))]
-    yield from (name for name in (source.typed, str(real), *ways) if name not in ("", source.name))
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def digest(source: Source) -> str:

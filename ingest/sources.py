@@ -33,7 +33,6 @@ class Source:
         format: name of its reader in `READERS`.
         ids: what the ids of its documents begin with, unless its records have ids; by default
             its name. For a file, the path below the folder or pattern that was given.
-        typed: the path as given, which was its name in stores of former versions.
         id_prefix: put before the id of every document.
     """
 
@@ -41,7 +40,6 @@ class Source:
     path: Path | None
     format: str
     ids: str = ""
-    typed: str = ""
     id_prefix: str = ""
 
     def __post_init__(self) -> None:
@@ -51,14 +49,6 @@ class Source:
     def adds(self) -> bool:
         """Whether it adds to what came from it before, as what is piped in without a name does."""
         return self.name == PIPED
-
-
-@dataclass(frozen=True, slots=True)
-class Root:
-    """A folder that an argument names, or the fixed part of a pattern."""
-
-    typed: str
-    folder: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +123,11 @@ class Sources:
                 elif _is_stream(entry.path):
                     yield self._stream(entry.path, entry.format)
                 else:
-                    typed = _typed(entry.path)
-                    yield Source(name, entry.path, entry.format, ids, typed, self._id_prefix)
+                    yield Source(name, entry.path, entry.format, ids, self._id_prefix)
 
     @property
-    def roots(self) -> Iterator[Root]:
-        """The folders among the arguments, and those that patterns search."""
+    def folders(self) -> Iterator[Path]:
+        """The real folders among the arguments, and those that patterns search."""
         for argument in self._arguments:
             if argument == STDIN:
                 continue
@@ -146,7 +135,7 @@ class Sources:
             mode = _mode(path)
             folder = path if mode is not None else _fixed_part(argument)
             if mode is None or stat.S_ISDIR(mode):
-                yield Root(_typed(folder), Path(real_path(folder)))
+                yield Path(real_path(folder))
 
     def _stream(self, path: Path | None, format_name: str) -> Source:
         return Source(self.name or PIPED, path, format_name, id_prefix=self._id_prefix)
@@ -315,10 +304,6 @@ def _is_stream(path: Path) -> bool:
 def _fixed_part(pattern: str) -> Path:
     """The folder that a pattern searches."""
     return Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
-
-
-def _typed(path: Path) -> str:
-    return _utf8(os.path.normpath(path))
 
 
 def _utf8(path: str | Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -299,88 +298,6 @@ class TestChanges:
         corpus.ingest(["."])
         corpus.ingest(["."])
         assert set(stored(corpus)) == {"a", "b", "c", "new"}
-
-
-KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
-
-
-def ingest_as_a_former_version(corpus: Corpus, path: str, *documents: Document) -> None:
-    """Store the documents of a file whose name is its path as typed."""
-    corpus.add(replace(document, source=path) for document in documents)
-    status = Path(path).stat()
-    read_as = {".txt": "text", ".jsonl": "jsonl"}[Path(path).suffix]
-    with corpus.store.writer() as writer:
-        signature = f"{status.st_size} {status.st_mtime_ns} {read_as} {KNOWN}"
-        writer.finish_source(path, signature)
-
-
-class TestFormerVersions:
-    @pytest.fixture(autouse=True)
-    def made(self, corpus: Corpus) -> None:
-        write(calls__a="One.", calls__sub__b="Two.")
-        Path("calls/c.jsonl").write_text('{"id": "r1", "text": "Three."}\n' + lines("Four."))
-        a, b, c = "calls/a.txt", "calls/sub/b.txt", "calls/c.jsonl"
-        ingest_as_a_former_version(corpus, a, Document(a, "One."))
-        ingest_as_a_former_version(corpus, b, Document(b, "Two."))
-        others = Document("r1", "Three."), Document(f"{c}#2", "Four.")
-        ingest_as_a_former_version(corpus, c, *others)
-
-    @property
-    def ids(self) -> set[str]:
-        return {"calls/a.txt", "calls/sub/b.txt", "r1", "calls/c.jsonl#2"}
-
-    def test_stores_are_as_they_were(self, corpus: Corpus) -> None:
-        assert set(stored(corpus)) == self.ids
-        assert {entry.name for entry in corpus.sources()} == {
-            "calls/a.txt",
-            "calls/c.jsonl",
-            "calls/sub/b.txt",
-        }
-
-    @pytest.mark.parametrize("where", ["calls", "./calls/", "../work/calls", ".", "calls/sub/.."])
-    def test_ingesting_again_stores_nothing_twice(
-        self, corpus: Corpus, folder: Path, where: str
-    ) -> None:
-        summary = corpus.ingest([where])
-        assert (summary.documents, summary.documents_deleted) == (0, 0)
-        assert summary.documents_unchanged == 4
-        assert set(stored(corpus)) == self.ids
-        assert corpus.ingest([folder / "calls"]).sources_unchanged == 3
-        assert {entry.name for entry in corpus.sources()} == {
-            str(folder / path) for path in ("calls/a.txt", "calls/c.jsonl", "calls/sub/b.txt")
-        }
-
-    def test_changed_files_keep_their_ids(self, corpus: Corpus) -> None:
-        write(calls__a="One, and more.")
-        Path("calls/c.jsonl").write_text('{"id": "r1", "text": "Changed."}\n')
-        summary = corpus.ingest(["calls"])
-        assert (summary.documents, summary.documents_deleted) == (2, 1)
-        assert set(stored(corpus)) == self.ids - {"calls/c.jsonl#2"}
-        assert corpus.text("calls/a.txt") == "One, and more."
-
-    def test_other_folders_of_that_name_take_nothing(
-        self, corpus: Corpus, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        write(other__c="Five.")
-        monkeypatch.chdir("other")
-        corpus.ingest(["."])
-        assert set(stored(corpus)) == {*self.ids, "c.txt"}
-
-    def test_files_that_are_gone_are_pruned(self, corpus: Corpus) -> None:
-        Path("calls/a.txt").unlink()
-        summary = corpus.ingest(["calls"], prune=True)
-        assert (summary.documents_deleted, summary.sources_pruned) == (1, 1)
-        assert set(stored(corpus)) == self.ids - {"calls/a.txt"}
-
-    def test_documents_are_deleted_and_brought_back(self, corpus: Corpus) -> None:
-        corpus.delete("calls/a.txt")
-        assert corpus.ingest(["calls"]).documents == 1
-        assert set(stored(corpus)) == self.ids - {"calls/a.txt"} | {"a.txt"}
-
-    def test_a_name_can_be_given(self, corpus: Corpus) -> None:
-        summary = corpus.ingest(["calls"], source="calls")
-        assert (summary.documents, summary.documents_unchanged) == (0, 4)
-        assert set(stored(corpus)) == self.ids
 
 
 class TestContents:

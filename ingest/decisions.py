@@ -1,0 +1,253 @@
+"""Reading yields decisions; `slice_os.ingest.pipeline` carries them out.
+
+A decision may be carried out much later than it is made, when the documents before it are encoded.
+Reading therefore remembers what it has decided, and never relies on the store having caught up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+from slice_os.ingest.history import Known, SourceState, digest, gone_sources, recall, state_of
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
+from slice_os.ingest.readers.reader import bad_record
+from slice_os.ingest.reading import read, read_additions
+from slice_os.ingest.sources import PIPED, Source, Sources
+from slice_os.stores.protocol import Store
+from slice_os.text.documents import Document
+
+LOOKUP_DOCUMENTS = 64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SkipSource:
+    """Leave a source of so many bytes as it is stored: it has not changed."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeginSource:
+    """Begin a source of so many bytes, 0 if it is no file; the decisions about it follow."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class RenameSource:
+    """Call a stored source, and its documents, by another name from now on."""
+
+    former: str
+    source: str
+    documents: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDocument:
+    """Encode and store a document, which is new or changed."""
+
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class KeepDocument:
+    """Leave a document of so many bytes as it is stored."""
+
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class MoveDocument:
+    """Assign a stored document of so many bytes to the source that it is in now."""
+
+    doc_id: str
+    source: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Keep a record that cannot be used with the dead letters."""
+
+    record: BadRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SkipFile:
+    """Count a file in an archive that no reader knows, such as ``.png in docs.zip``."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinishSource:
+    """End a source.
+
+    Attributes:
+        source: its name.
+        signature: of the state that it was in; None if it is no file.
+        stale: stored documents to delete, because the source no longer has them.
+    """
+
+    source: str
+    signature: str | None
+    stale: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PruneSource:
+    """Delete a source whose file is gone, with the documents that are still its own."""
+
+    source: str
+    stale: tuple[str, ...]
+
+
+Decision: TypeAlias = (
+    SkipSource
+    | BeginSource
+    | RenameSource
+    | StoreDocument
+    | KeepDocument
+    | MoveDocument
+    | Refuse
+    | SkipFile
+    | FinishSource
+    | PruneSource
+)
+
+
+class Decider:
+    """Reads sources once, and decides about each of them and of their records.
+
+    Args:
+        store: has the documents of earlier runs.
+        sources: what to read.
+        options: which fields of a record are its id, text and metadata.
+        checksum: tell by its content whether a file has changed, not by its size and time.
+        dead_letters: a file that is never read.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        sources: Sources,
+        options: ReadOptions,
+        checksum: bool,
+        dead_letters: Path,
+    ) -> None:
+        self._store = store
+        self._sources = sources
+        self._options = options
+        self._checksum = checksum
+        self._dead_letters = os.path.realpath(dead_letters)
+        self._owner: dict[str, str] = {}
+        self._read: set[str] = set()
+        self._deleted: set[str] = set()
+
+    def decisions(self) -> Iterator[Decision]:
+        """Decide about every source, in order; the decisions about one follow one another."""
+        for source in self._sources:
+            if source.path and os.path.realpath(source.path) == self._dead_letters:
+                continue  # our own output: reading it would never end
+            now = state_of(source, self._options)
+            known = recall(self._store, source, now)
+            if now and known.unchanged(source, now, self._checksum):
+                yield SkipSource(now.size)
+            else:
+                yield from self._about_source(source, known, now)
+
+    def pruned(self) -> Iterator[PruneSource]:
+        """Decide about the stored sources whose files are gone.
+
+        All other decisions have been carried out.
+        """
+        for name in gone_sources(self._store, self._sources):
+            mine = self._store.documents(self._store.documents_of(name))
+            stale = {doc_id for doc_id, stored in mine.items() if stored.source == name}
+            yield PruneSource(name, tuple(sorted(stale - self._owner.keys())))
+
+    def _about_source(
+        self, source: Source, known: Known, now: SourceState | None
+    ) -> Iterator[Decision]:
+        stored = set() if source.adds else self._store.documents_of(*known.names)
+        source = replace(source, ids=known.ids or source.ids)
+        if now is not None:
+            now = replace(now, ids=source.ids, sha256=digest(source))
+        yield BeginSource(now.size if now else 0)
+        for former in known.names[1:]:
+            yield RenameSource(former, source.name, frozenset(stored))
+        complete = True
+        reader = read_additions if source.adds else read
+        for records in _batches(reader(source, self._options), LOOKUP_DOCUMENTS):
+            for decision in self._about_records(records, known.names):
+                complete = complete and not isinstance(decision, Refuse)
+                yield decision
+        stale: set[str] = set()
+        if complete:
+            stale = stored - self._owner.keys()
+            self._deleted |= stale
+            self._read.update(known.names)
+        signature = replace(now, complete=complete).signature() if now else None
+        yield FinishSource(source.name, signature, tuple(sorted(stale)))
+
+    def _about_records(
+        self, records: Iterable[Document | BadRecord], names: tuple[str, ...]
+    ) -> Iterator[Decision]:
+        """Decide about records of a source that has, or had, these names."""
+        fresh: list[Document] = []
+        for record in records:
+            if isinstance(record, SkippedFile):
+                yield SkipFile(record.kind)
+            elif isinstance(record, BadRecord):
+                yield Refuse(record)
+            elif record.id in self._owner:
+                owner = self._owner[record.id]
+                other = "; ingest one of them with --id-prefix" if owner != record.source else ""
+                yield refusal(record, f"id {record.id!r} came before, in {owner}{other}")
+            else:
+                self._owner[record.id] = record.source
+                fresh.append(record)
+        stored = self._store.documents(document.id for document in fresh)
+        for document in fresh:
+            former = None if document.id in self._deleted else stored.get(document.id)
+            moved = former is not None and former.source not in names
+            if former and moved and self._claims(former.source):
+                del self._owner[document.id]
+                yield refusal(
+                    document,
+                    f"id {document.id!r} is taken by {former.source}; give the ids of one of "
+                    "them a prefix (--id-prefix), or delete that document",
+                )
+            elif former is None or former.fingerprint != document.fingerprint:
+                yield StoreDocument(document)
+            elif moved:
+                size = len(document.text.encode())
+                yield MoveDocument(document.id, document.source, size)
+            else:
+                yield KeepDocument(len(document.text.encode()))
+
+    def _claims(self, name: str) -> bool:
+        """Whether another source may still have the id: it was not read yet, and exists."""
+        if name in ("", PIPED) or name in self._read:
+            return False
+        if name.startswith("/"):
+            return os.path.exists(name)  # noqa: PTH110  Path.exists raises on odd names
+        return name in self._store.source_signatures([name])
+
+
+def refusal(document: Document, reason: str) -> Refuse:
+    """The refusal of a whole document."""
+    return Refuse(bad_record(document.source, None, reason, document.text))
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
