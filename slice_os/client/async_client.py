@@ -1,31 +1,17 @@
-"""The client of the service for programs that wait for many things at once."""
+"""The client of the service, for asyncio; `scripts/unasync.py` makes the blocking one from it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from itertools import count
-from types import TracebackType
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slice_os.client import calls
-from slice_os.client.calls import Call, Phrases
-from slice_os.client.exchange import Service, array, load_httpx, result
-from slice_os.client.records import (
-    Case,
-    FieldValue,
-    Highlights,
-    HitOptions,
-    MineOptions,
-    NearMisses,
-    SearchOptions,
-    StoreOptions,
-    StoreRecord,
-    Tagged,
-    TopicTable,
-)
-from slice_os.client.streams import MinedLines, Progress
+from slice_os.client import answers, records
+from slice_os.client.answers import MinedLines, Phrases, Progress
+from slice_os.client.exchange import Service, load_httpx, result
 from slice_os.hits.hit import Hit, Hits
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
@@ -41,15 +27,22 @@ T = TypeVar("T")
 
 
 class AsyncClient:
-    """Asks a service as `Client` does; every method is to be awaited, or iterated by ``async for``.
+    """Asks a service; its methods are those of a `Corpus`, and return the same types.
+
+    Await each method, or iterate over it with ``async for``.
+
+    All methods raise a `ServiceError`, or a subclass, if the service refuses the request or cannot
+    answer it. If the service is too busy, the client repeats the request after the time that the
+    service asks for.
 
     Args:
         address: of the service.
         api_key: sent with every request; None for none.
-        store: the store to ask, unless a call names one; None if the service has one alone.
+        store: the store to ask, unless a call names one; None if the service has only one.
         timeout: seconds to wait for an answer, or for the next piece of a stream.
-        retries: how often a request is repeated.
-        http: sends the requests; it stays open when the client closes.
+        retries: number of times that a request is repeated.
+        http: sends the requests, for proxies and certificates of your own; it stays open when
+            the client closes.
 
     Raises:
         MissingExtraError: without httpx.
@@ -67,14 +60,13 @@ class AsyncClient:
     ) -> None:
         self._service = Service(address, api_key, store, retries)
         self._httpx = load_httpx()
-        self._own: httpx.AsyncClient | None = None
-        if http is None:
-            http = self._own = self._httpx.AsyncClient(timeout=timeout)
-        self._http = http
+        self._owned = http is None
+        self._http: httpx.AsyncClient = http or self._httpx.AsyncClient(timeout=timeout)
 
-    async def search(self, phrases: Phrases, **options: Unpack[SearchOptions]) -> Hits:
+    async def search(self, phrases: Phrases, **options: Unpack[records.SearchOptions]) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        return await self._result(calls.search(phrases, self._service.options(options)))
+        body = {"store": None, **options, "phrases": phrases}
+        return await self._ask("POST", "search", read=answers.hits, body=body)
 
     async def mine(
         self,
@@ -82,13 +74,12 @@ class AsyncClient:
         *,
         topics: Sequence[str] = (),
         progress: Progress | None = None,
-        **options: Unpack[MineOptions],
+        **options: Unpack[records.MineOptions],
     ) -> Hits:
         """Every hit of phrases, or of topics; see `Corpus.mine`."""
         lines = MinedLines(progress)
-        call = calls.mine(phrases, topics, self._service.options(options))
-        items = tuple([hit async for hit in self._mined(call, lines)])
-        return Hits(items, options.get("threshold"), lines.exhaustive())
+        hits = [hit async for hit in self._mined(lines, phrases, topics, options)]
+        return Hits(tuple(hits), options.get("threshold"), lines.exhaustive())
 
     async def iter_mine(
         self,
@@ -96,12 +87,11 @@ class AsyncClient:
         *,
         topics: Sequence[str] = (),
         progress: Progress | None = None,
-        **options: Unpack[MineOptions],
+        **options: Unpack[records.MineOptions],
     ) -> AsyncGenerator[Hit, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
         lines = MinedLines(progress)
-        call = calls.mine(phrases, topics, self._service.options(options))
-        async with aclosing(self._mined(call, lines)) as hits:
+        async with aclosing(self._mined(lines, phrases, topics, options)) as hits:
             async for hit in hits:
                 yield hit
         lines.exhaustive()
@@ -110,54 +100,63 @@ class AsyncClient:
         self,
         documents: Iterable[Document],
         phrases: Phrases,
-        **options: Unpack[HitOptions],
+        **options: Unpack[records.HitOptions],
     ) -> Hits:
         """Every hit in documents that are not stored; see `slice_os.scan`."""
-        return await self._result(calls.scan(documents, phrases, options))
+        body = {**options, "documents": answers.rows(documents), "phrases": phrases}
+        return await self._ask("POST", "scan", read=answers.hits, body=body)
 
     async def tag(
         self, documents: Iterable[Document], topics: Sequence[str] | None = None
-    ) -> list[Tagged]:
+    ) -> list[records.Tagged]:
         """The topics of documents that are not stored; None for all topics of the service."""
-        return await self._result(calls.tag(documents, topics))
+        body = {"documents": answers.rows(documents), "topics": topics}
+        return await self._ask("POST", "tag", read=answers.tagged, body=body)
 
     async def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
         """``(n_phrases, dimension)`` unit vectors of phrases."""
-        return array(await self._result(calls.encode_phrases(phrases)))
+        body = {"phrases": phrases}
+        return await self._ask("POST", "encode", read=answers.phrase_vectors, body=body)
 
     async def encode_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> FloatArray:
         """``(n_spans, dimension)`` unit vectors of code points ``start:end`` of a text."""
-        return array(await self._result(calls.encode_spans(text, spans)))
+        body = {"texts": [{"text": text, "spans": spans}]}
+        return await self._ask("POST", "encode", read=answers.span_vectors, body=body)
 
-    async def stores(self) -> list[StoreRecord]:
+    async def stores(self) -> list[records.StoreRecord]:
         """The stores of the service."""
-        return await self._result(calls.stores())
+        return await self._ask("GET", "stores", read=itemgetter("stores"))
 
-    async def field_values(self, store: str, field: str, limit: int = 100) -> list[FieldValue]:
+    async def field_values(
+        self, store: str, field: str, limit: int = 100
+    ) -> list[records.FieldValue]:
         """The most frequent values of a metadata field."""
-        return await self._result(calls.field_values(store, field, limit))
+        path, params = ("stores", store, "fields", field), {"limit": limit}
+        return await self._ask("GET", *path, read=itemgetter("values"), params=params)
 
     async def add(self, documents: Iterable[Document], store: str | None = None) -> int:
         """Store documents, replacing those with the same id; returns how many were given."""
-        return await self._result(calls.add(documents, self._service.chosen(store)))
+        body = {"store": store, "documents": answers.rows(documents)}
+        return await self._ask("POST", "documents", read=answers.added, body=body)
 
     async def document_ids(self, store: str | None = None) -> AsyncIterator[str]:
         """The ids of the documents in a store, in order."""
-        chosen, after = self._service.chosen(store), None
-        while True:
-            ids, after = await self._result(calls.document_ids(chosen, after))
+        params = {"store": store, "after": "", "limit": answers.MOST_AT_ONCE}
+        while params["after"] is not None:
+            ids, params["after"] = await self._ask(
+                "GET", "documents", read=answers.some_ids, params=params
+            )
             for doc_id in ids:
                 yield doc_id
-            if after is None:
-                return
 
     async def document(self, doc_id: str, store: str | None = None) -> Document:
         """A document; the offsets of hits count the code points of its text."""
-        return await self._result(calls.document(doc_id, self._service.chosen(store)))
+        path, params = ("documents", doc_id), {"store": store}
+        return await self._ask("GET", *path, read=answers.document, params=params)
 
     async def delete(self, doc_id: str, store: str | None = None) -> None:
         """Delete a document."""
-        await self._result(calls.delete(doc_id, self._service.chosen(store)))
+        await self._ask("DELETE", "documents", doc_id, params={"store": store})
 
     async def highlights(
         self,
@@ -165,52 +164,57 @@ class AsyncClient:
         phrases: Phrases = (),
         *,
         topics: Sequence[str] = (),
-        **options: Unpack[StoreOptions],
-    ) -> Highlights:
+        **options: Unpack[records.StoreOptions],
+    ) -> records.Highlights:
         """A document with all hits of phrases, or of topics, in it."""
-        given = self._service.options(options)
-        return await self._result(calls.highlights(doc_id, phrases, topics, given))
+        path = ("documents", doc_id, "highlights")
+        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+        return await self._ask("POST", *path, read=answers.highlights, body=body)
 
-    async def topics(self) -> list[TopicTable]:
+    async def topics(self) -> list[records.TopicTable]:
         """The topics, by name."""
-        return await self._result(calls.topics())
+        return await self._ask("GET", "topics", read=itemgetter("topics"))
 
-    async def topic(self, name: str) -> TopicTable:
+    async def topic(self, name: str) -> records.TopicTable:
         """A topic."""
-        return await self._result(calls.topic(name))
+        return await self._ask("GET", "topics", name)
 
-    async def save_topic(self, topic: TopicTable) -> TopicTable:
+    async def save_topic(self, topic: records.TopicTable) -> records.TopicTable:
         """Store a topic, and return it with its new etag.
 
-        A topic that has an ``etag``, because it was read, takes the place of that version alone.
+        A topic that has an ``etag``, because it was read, replaces that version only.
 
         Raises:
             ConflictError: if somebody else has changed it since, or a topic without an etag
-                has the name of one that is there.
+                has the name of an existing one.
         """
-        return await self._result(calls.save_topic(topic))
+        body = {key: value for key, value in topic.items() if key != "etag"}
+        if "etag" not in topic:
+            return await self._ask("POST", "topics", body=body)
+        headers = {"If-Match": f'"{topic["etag"]}"'}
+        return await self._ask("PUT", "topics", topic["name"], body=body, headers=headers)
 
     async def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        await self._result(calls.delete_topic(name))
+        await self._ask("DELETE", "topics", name)
 
-    async def try_topic(self, name: str) -> list[Case]:
+    async def try_topic(self, name: str) -> list[records.Case]:
         """Try the examples of a topic."""
-        return await self._result(calls.try_topic(name))
+        return await self._ask("POST", "topics", name, "test", read=answers.cases)
 
     async def suggest(
         self, name: str, *, store: str | None = None, limit: int = 10
-    ) -> list[NearMisses]:
+    ) -> list[records.NearMisses]:
         """Near misses of a topic in a store, clustered."""
-        options = self._service.options({"store": store, "limit": limit})
-        return await self._result(calls.suggest(name, options))
+        path, body = ("topics", name, "suggest"), {"store": store, "limit": limit}
+        return await self._ask("POST", *path, read=answers.near_misses, body=body)
 
     async def learn(
         self, name: str, *, store: str | None = None, exclusive: bool = False
-    ) -> TopicTable:
+    ) -> records.TopicTable:
         """Learn from the labels of a topic; returns the topic with what it learned."""
-        options = self._service.options({"store": store, "exclusive": exclusive})
-        return await self._result(calls.learn(name, options))
+        body = {"store": store, "exclusive": exclusive}
+        return await self._ask("POST", "topics", name, "learn", body=body)
 
     async def counts(
         self,
@@ -220,67 +224,82 @@ class AsyncClient:
         by: str = "day",
         date_field: str = "date",
     ) -> list[Tally]:
-        """How often a topic occurs, by ``day``, by ``document`` or by a metadata field.
+        """Number of hits of a topic, by ``day``, by ``document`` or by a metadata field.
 
         None for all topics, which are counted in one pass over the store.
         """
-        options = self._service.options({"store": store, "date_field": date_field})
-        return await self._result(calls.counts(name, by, options))
+        path = ("counts",) if name is None else ("topics", name, "counts")
+        params = {"store": store, "by": by, "date_field": date_field}
+        return await self._ask("GET", *path, read=answers.tallies, params=params)
 
     async def labels(self, topic: str | None = None) -> AsyncIterator[Label]:
         """The labels of a topic, or of all, in the order in which they were given."""
-        after: int | None = 0
-        while after is not None:
-            found, after = await self._result(calls.labels(topic, after))
+        params: dict[str, Any] = {"topic": topic, "after": 0, "limit": answers.MOST_AT_ONCE}
+        while params["after"] is not None:
+            found, params["after"] = await self._ask(
+                "GET", "labels", read=answers.some_labels, params=params
+            )
             for label in found:
                 yield label
 
     async def add_labels(self, labels: Iterable[Label]) -> int:
-        """Add labels, such as ``Label.of(hit, right=True)``; they are on the disk then."""
-        return await self._result(calls.add_labels(labels))
+        """Add labels, such as ``Label.of(hit, right=True)``; returns when they are on the disk."""
+        body = {"labels": [label.to_row() for label in labels]}
+        return await self._ask("POST", "labels", read=answers.added, body=body)
 
     async def take_back(self, label: Label) -> None:
-        """Take back the last answer about the words of a label.
+        """Take back the last label of the words of a label.
 
         Raises:
             NotFoundError: if there is none.
         """
-        await self._result(calls.take_back(label.key))
+        names = ("topic", "doc_id", "start", "end", "text")
+        body = dict(zip(names, label.key, strict=True))
+        await self._ask("DELETE", "labels", body=body)
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._own is not None:
-            await self._own.aclose()
+        if self._owned:
+            await self._http.aclose()
 
     async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    async def _result(self, call: Call[T]) -> T:
-        async with self._answered(call) as response:
+    async def _ask(
+        self,
+        method: str,
+        *path: str,
+        read: Callable[[Any], T] = answers.plain,
+        **content: Any,
+    ) -> T:
+        """Send a request, and read its answer; see `Service.request`."""
+        async with self._answered(method, *path, **content) as response:
             await response.aread()
-        return result(call, response)
+        return result(response, read)
 
-    async def _mined(self, call: Call[None], lines: MinedLines) -> AsyncGenerator[Hit, None]:
-        async with self._answered(call) as response:
+    async def _mined(
+        self,
+        lines: MinedLines,
+        phrases: Phrases,
+        topics: Sequence[str],
+        options: Mapping[str, Any],
+    ) -> AsyncGenerator[Hit, None]:
+        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+        async with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
                 await response.aread()
-                result(call, response)
+                result(response, answers.plain)
             async for piece in response.aiter_bytes():
                 for hit in lines.hits(piece):
                     yield hit
 
     @asynccontextmanager
-    async def _answered(self, call: Call[Any]) -> AsyncIterator[httpx.Response]:
-        """The answer to a request, repeated while the service is too busy; not read yet."""
-        request = self._http.build_request(**self._service.request(call))
+    async def _answered(self, *path: str, **content: Any) -> AsyncIterator[httpx.Response]:
+        """The answer to a request, not read yet; the request is repeated if need be."""
+        request = self._http.build_request(**self._service.request(*path, **content))
         try:
             response = await self._sent(request)
             try:

@@ -1,22 +1,20 @@
-"""Requests and answers of httpx, and whether to try again; the same for both clients."""
+"""Requests to a service, retries, and answers as results; nothing is sent here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 import orjson
 
-from slice_os.client.calls import Call, Vectors
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of
 from slice_os.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import httpx
-
-    from slice_os.arrays import FloatArray
 
 T = TypeVar("T")
 
@@ -28,13 +26,13 @@ _SECONDS = re.compile(r"\d{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a service is, and how to ask it.
+    """Address and options of a service.
 
     Attributes:
         address: such as ``http://127.0.0.1:8000``.
         api_key: sent with every request; None for none.
-        store: the store to ask, unless a request names one; None if the service has one alone.
-        retries: how often a request is repeated that the service was too busy for.
+        store: the store to ask, unless a request names one; None if the service has only one.
+        retries: number of times that a request is repeated if the service is too busy.
     """
 
     address: str
@@ -42,37 +40,43 @@ class Service:
     store: str | None
     retries: int
 
-    def request(self, call: Call[T]) -> dict[str, Any]:
-        """The arguments by which httpx makes the request."""
-        headers = dict(call.headers)
+    def request(
+        self, method: str, *path: str, body: Any = None, params: Any = None, headers: Any = None
+    ) -> dict[str, Any]:
+        """The arguments with which httpx builds a request.
+
+        Args:
+            method: of HTTP.
+            path: its parts, with any characters.
+            body: plain JSON types by name; None for the usual store, or to leave out another one.
+            params: of the address, with None as in the body.
+            headers: besides the usual ones.
+        """
+        headers = dict(headers or {})
         if self.api_key is not None:
             headers["Authorization"] = f"Bearer {self.api_key}"
-        content = None
-        if call.body is not None:
+        if body is not None:
             headers["Content-Type"] = "application/json"
-            content = orjson.dumps(call.body)
+            body = orjson.dumps(self._given(body))
         return {
-            "method": call.method,
-            "url": f"{self.address.rstrip('/')}/{call.path}",
-            "params": call.params,
+            "method": method,
+            "url": "/".join([self.address.rstrip("/"), *map(_quoted, path)]),
+            "params": self._given(params or {}),
             "headers": headers,
-            "content": content,
+            "content": body,
         }
 
-    def chosen(self, store: str | None) -> str | None:
-        """The store that a call names, or the usual one."""
-        return self.store if store is None else store
-
-    def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of a request, with the usual store if they name none."""
-        return {**given, "store": self.chosen(given.get("store"))}
+    def _given(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options that are not None, and the usual store where that option is None."""
+        named = {**options, "store": self.store} if options.get("store", "") is None else options
+        return {name: value for name, value in named.items() if value is not None}
 
     def pause_after(self, response: httpx.Response, attempt: int) -> float | None:
         """Seconds until the request should be repeated; None if it should not.
 
         Args:
             response: to the request.
-            attempt: which one it was, from 0.
+            attempt: number of the request, from 0.
         """
         if response.status_code not in _AGAIN or attempt >= self.retries:
             return None
@@ -81,7 +85,7 @@ class Service:
         return min(seconds, LONGEST_PAUSE)
 
     def pause_unconnected(self, attempt: int) -> float | None:
-        """Seconds until a request should be repeated for which there was no connection."""
+        """Seconds until a request that found no connection should be repeated, or None."""
         return None if attempt >= self.retries else FIRST_PAUSE * 2.0**attempt
 
     def unreachable(self, error: Exception) -> ServiceError:
@@ -105,26 +109,28 @@ def load_httpx() -> Any:
     return httpx
 
 
-def array(vectors: Vectors) -> FloatArray:
-    """Vectors as an array, ``(n, dimension)``."""
-    import numpy as np
+def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
+    """The result of an answer that has arrived completely.
 
-    rows, dimension = vectors
-    return np.array(rows, dtype=np.float32).reshape(len(rows), dimension)
-
-
-def result(call: Call[T], response: httpx.Response) -> T:
-    """What an answer means that has arrived completely.
+    Args:
+        response: the answer.
+        read: makes the result from its JSON; from None if it is empty.
 
     Raises:
-        ServiceError: if it tells an error.
+        ServiceError: if the answer is an error, or not that of a service.
     """
     if not response.is_success:
         raise error_of(response.status_code, response.content)
     try:
-        return call.read(orjson.loads(response.content) if response.content else None)
+        return read(orjson.loads(response.content) if response.content else None)
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise ServiceError(
             f"{response.url}: not the answer of a SLICE-OS service; check the address",
             response.status_code,
         ) from None
+
+
+def _quoted(part: str) -> str:
+    """One part of a path; dots alone would lead elsewhere."""
+    quoted = quote(part, safe="")
+    return quoted if quoted.strip(".") else quoted.replace(".", "%2E")

@@ -1,0 +1,168 @@
+"""Parts of requests, and answers as the types of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import orjson
+
+from slice_os.client.errors import ServiceError, stream_error
+from slice_os.client.records import Case, Highlights, NearMisses, Tagged
+from slice_os.hits.hit import Hit, Hits
+from slice_os.text.documents import ENGLISH, Document
+from slice_os.topics.labels import Label, label_of
+from slice_os.topics.tallies import Tally
+
+if TYPE_CHECKING:
+    from slice_os.arrays import FloatArray
+
+Phrases: TypeAlias = "str | Sequence[str]"
+Progress: TypeAlias = Callable[[int, "int | None"], None]
+"""Called with the number of hits so far, and of all hits, if it is known."""
+
+MOST_AT_ONCE = 1_000
+
+
+class MinedLines:
+    """Reads the lines of a stream of hits, in pieces of any size.
+
+    Args:
+        progress: called now and then.
+    """
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._rest = b""
+        self._summary: dict[str, Any] | None = None
+
+    def hits(self, piece: bytes) -> Iterator[Hit]:
+        """The hits whose lines end in a piece of the answer.
+
+        Raises:
+            ServiceError: if the service reports an error.
+        """
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            for kind, content in orjson.loads(line).items():
+                if kind == "hit":
+                    yield Hit.from_dict(content)
+                elif kind == "progress" and self._progress is not None:
+                    self._progress(content["done"], content["of"])
+                elif kind == "summary":
+                    self._summary = content
+                elif kind == "error":
+                    raise stream_error(content)
+
+    def exhaustive(self) -> bool:
+        """Whether every passage was scored; known when the stream has ended.
+
+        Raises:
+            ServiceError: if it ended too early.
+        """
+        if self._summary is None:
+            raise ServiceError("the stream of hits broke off; mine again")
+        return bool(self._summary["exhaustive"])
+
+
+def wanted(phrases: Phrases, topics: Sequence[str]) -> dict[str, Any]:
+    """The topics of a request, or else its phrases."""
+    return {"topics": topics} if topics else {"phrases": phrases}
+
+
+def rows(documents: Iterable[Document]) -> list[dict[str, Any]]:
+    """Documents as the service takes them."""
+    return [_row(document) for document in documents]
+
+
+def plain(found: Any) -> Any:
+    """An answer without a change."""
+    return found
+
+
+def hits(found: Any) -> Hits:
+    """The hits of an answer, and the limits that they were selected with."""
+    return Hits(
+        tuple(Hit.from_dict(row) for row in found["hits"]),
+        found.get("threshold"),
+        found.get("exhaustive", False),
+        found.get("min_probability"),
+    )
+
+
+def document(found: Any) -> Document:
+    """A document with its text and metadata."""
+    return Document(found["id"], found["text"], found["metadata"])
+
+
+def highlights(found: Any) -> Highlights:
+    """A document, and the hits in it."""
+    return Highlights(document(found), hits(found))
+
+
+def tagged(found: Any) -> list[Tagged]:
+    """The topics of each document, and their hits."""
+    return [Tagged(row["id"] or "", tuple(row["topics"]), hits(row)) for row in found["documents"]]
+
+
+def phrase_vectors(found: Any) -> FloatArray:
+    """``(n_phrases, dimension)`` unit vectors."""
+    return _array(found["phrases"], found["dimensions"])
+
+
+def span_vectors(found: Any) -> FloatArray:
+    """``(n_spans, dimension)`` unit vectors of the spans of one text."""
+    return _array(found["texts"][0]["spans"], found["dimensions"])
+
+
+def added(found: Any) -> int:
+    """The number of documents or labels that were added."""
+    return int(found["added"])
+
+
+def some_ids(found: Any) -> tuple[list[str], str | None]:
+    """Some ids, and the one to continue after; None at the end."""
+    return [row["id"] for row in found["documents"]], found["next"]
+
+
+def some_labels(found: Any) -> tuple[list[Label], int | None]:
+    """Some labels, and the number to continue after; None at the end."""
+    return [label_of(row, "label") for row in found["labels"]], found["next"]
+
+
+def cases(found: Any) -> list[Case]:
+    """The examples of a topic, and their results."""
+    return [
+        Case(**{**row, "hit": row["hit"] and Hit.from_dict(row["hit"])}) for row in found["cases"]
+    ]
+
+
+def near_misses(found: Any) -> list[NearMisses]:
+    """The near misses of a topic, clustered."""
+    return [NearMisses(**{**row, "hits": hits(row)}) for row in found["suggestions"]]
+
+
+def tallies(found: Any) -> list[Tally]:
+    """The counts of one topic, or of each topic."""
+    return [
+        Tally(topic["topic"], row["key"], row["hits"], row["documents"])
+        for topic in found.get("topics", [found])
+        for row in topic["counts"]
+    ]
+
+
+def _row(document: Document) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": document.id, "text": document.text}
+    if document.metadata:
+        row["metadata"] = dict(document.metadata)
+    if document.segments:
+        row["segments"] = document.segments
+    if document.language != ENGLISH:
+        row["language"] = document.language
+    return row
+
+
+def _array(rows: Sequence[Sequence[float]], dimension: int) -> FloatArray:
+    import numpy as np
+
+    return np.array(rows, dtype=np.float32).reshape(len(rows), dimension)
