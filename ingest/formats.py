@@ -55,12 +55,12 @@ READERS = {
         "slice_os.ingest.readers.plain_text:read_text", (".txt", ".md"), "a document per file"
     ),
     "jsonl": Reader(
-        "slice_os.ingest.readers.json_lines:read_jsonl",
+        "slice_os.ingest.readers.json_records:read_jsonl",
         (".jsonl", ".ndjson"),
         "a JSON object per line, each a document",
     ),
     "json": Reader(
-        "slice_os.ingest.readers.json_files:read_json",
+        "slice_os.ingest.readers.json_records:read_json",
         (".json",),
         "an object, or a list of them, each a document",
     ),
@@ -77,7 +77,7 @@ READERS = {
         "slice_os.ingest.readers.subtitles:read_srt", (".srt",), "SubRip, a document per file"
     ),
     "pdf": Reader(
-        "slice_os.ingest.readers.portable:read_pdf", (".pdf",), "PDF, a document per file", b"%PDF-"
+        "slice_os.ingest.readers.office:read_pdf", (".pdf",), "PDF, a document per file", b"%PDF-"
     ),
     "zip": Reader(
         "slice_os.ingest.readers.archives:read_zip", (".zip",), "what its files hold", _PK
@@ -160,8 +160,13 @@ def format_by(name: str, head: bytes) -> str | None:
     known = _by_extension(Path(name).suffix)
     if known and READERS[known].magic and head.startswith(READERS[known].magic):
         return known
-    begins = (key for key, own in READERS.items() if own.magic and head.startswith(own.magic))
-    return next(begins, known)
+    return format_that_begins(head) or known
+
+
+def format_that_begins(head: bytes) -> str | None:
+    """The first format of files that begin so; None if there is none."""
+    begins = (name for name, own in READERS.items() if own.magic and head.startswith(own.magic))
+    return next(begins, None)
 
 
 def _by_extension(suffix: str) -> str | None:

@@ -13,7 +13,6 @@ import numpy as np
 from slice_os.arrays import BoolArray, IntArray
 from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
-from slice_os.ingest.speaker_names import speaker_name_words
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.text.documents import Document, Metadata
 from slice_os.text.extents import edges_within
@@ -65,7 +64,7 @@ def cut_passages(
     turns = turn_edges(document)
     ends = np.union1d(sentence_ends(document.text, document.language), turns).astype(np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
-    named = speaker_name_words(document, words)
+    named = _speaker_names(document, words)
     turn = _turns(document, words, named)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
     bounds = [0]
@@ -132,6 +131,33 @@ def encode_documents(
                 )
             )
         yield DocumentPart(document, tuple(encoded), last)
+
+
+def _speaker_names(document: Document, words: IntArray) -> BoolArray:
+    """Which words only name the speaker of what follows on their line.
+
+    Such a line begins outside every segment, has the name of the speaker of the next one, and a
+    colon before it, as in ``[00:12] Agent: Hello``.
+
+    Args:
+        document: the document.
+        words: ``(n, ≥ 2)`` start and end of each word in its text.
+
+    Returns:
+        ``(n,)``.
+    """
+    named = np.zeros(len(words), dtype=bool)
+    text, before = document.text, 0
+    for segment in document.segments:
+        gap = text[before : segment.start].rstrip()
+        line = before + gap.rfind("\n") + 1
+        if segment.speaker and (line > before or before == 0):
+            label = gap[line - before :]
+            if label.endswith(":") and segment.speaker in label:
+                first, end = np.searchsorted(words[:, 0], [line, segment.start])
+                named[first:end] = True
+        before = segment.end
+    return named
 
 
 def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:

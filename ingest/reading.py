@@ -1,24 +1,33 @@
-"""Reads the documents of a source one at a time and reports every record that it cannot use."""
+"""Reads the documents of a source one at a time, and reports every record that it cannot use.
+
+A file is read by its first bytes, whatever its name says, and so are the files that it packs.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import BinaryIO
+from pathlib import PurePosixPath
+from typing import IO, BinaryIO
 
-from slice_os.ingest.packed import read_stream
-from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
+from slice_os.errors import InputError
+from slice_os.ingest.formats import format_by, format_that_begins, reader_named
+from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions, SkippedFile
+from slice_os.ingest.readers.archives import DAMAGED, damaged
+from slice_os.ingest.readers.decoding import peek
+from slice_os.ingest.readers.reader import DocumentStream
 from slice_os.ingest.sources import Source
 from slice_os.text.documents import Document
 
 # Begins the ids that a reader makes, to tell them from those that records have.
 _MADE = "\0"
+_MOST_DEEP = 3
+_LONGEST_MAGIC = 16
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]:
+def read(source: Source, options: ReadOptions) -> DocumentStream:
     """Read the documents of a source.
 
     JSON lines and tables stream; a text or subtitle file is one document. Bad input raises
@@ -26,7 +35,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]
     continues with the next.
 
     Args:
-        source: what to read.
+        source: the source.
         options: which fields of a record are its id, text and metadata.
 
     Raises:
@@ -36,8 +45,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]
         yield record if isinstance(record, BadRecord) else _prefixed(record, source)
 
 
-def read_additions(source: Source, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """As `read`, with ids that nothing which is added later has.
+def read_additions(source: Source, options: ReadOptions) -> DocumentStream:
+    """Read as `read` does, with ids that nothing which is added later has.
 
     A record without an id gets one made of its content, so that a record added twice is stored
     once.
@@ -55,8 +64,36 @@ def read_additions(source: Source, options: ReadOptions) -> Iterator[Document | 
             yield _prefixed(record, source)
 
 
-def _records(source: Source, ids: str, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """What the reader makes of a source that it knows by the beginning of its documents' ids."""
+def read_stream(
+    source: str, format_name: str, stream: IO[bytes], options: ReadOptions
+) -> DocumentStream:
+    """Read the documents of a file and of those packed in it.
+
+    Args:
+        source: name of the source.
+        format_name: the format of the file, unless its first bytes tell another.
+        stream: the file.
+        options: which fields are read.
+
+    Raises:
+        InputError: if no reader has the format.
+    """
+    own = reader_named(format_name).magic
+    head, whole = _peeked(stream)
+    known = format_name
+    if not (own and head.startswith(own)):
+        known = format_that_begins(head) or format_name
+    # What is packed by itself, such as standard input, may be named by what it unpacks to.
+    unpacked = format_name if known != format_name else None
+    for found in _read(source, known, whole, options, unpacked, 0):
+        if isinstance(found, Document):
+            yield replace(found, source=source, language=options.language)
+        else:
+            yield found
+
+
+def _records(source: Source, ids: str, options: ReadOptions) -> DocumentStream:
+    """The records of a source, whose reader knows it by the beginning of its documents' ids."""
     try:
         with _open(source) as stream:
             for record in read_stream(ids, source.format, stream, options):
@@ -83,3 +120,45 @@ def _open(source: Source) -> contextlib.AbstractContextManager[BinaryIO]:
     if source.path is None:
         return contextlib.nullcontext(sys.stdin.buffer)
     return source.path.open("rb")
+
+
+def _read(
+    source: str,
+    format_name: str,
+    stream: IO[bytes],
+    options: ReadOptions,
+    unpacked: str | None,
+    depth: int,
+) -> DocumentStream:
+    for found in reader_named(format_name).load()(source, stream, options):
+        if not isinstance(found, PackedFile):
+            yield found
+            continue
+        try:
+            alone = unpacked if found.source == source else None
+            yield from _read_packed(found, source, options, alone, depth + 1)
+        except (InputError, *DAMAGED) as error:
+            yield damaged(found.source, error)
+
+
+def _read_packed(
+    found: PackedFile, archive: str, options: ReadOptions, unpacked: str | None, depth: int
+) -> DocumentStream:
+    if depth > _MOST_DEEP:
+        raise InputError("an archive within an archive within another; unpack it first")
+    head, whole = _peeked(found.stream)
+    known = found.format or format_by(found.path, head) or unpacked
+    if known is None:
+        extension = PurePosixPath(found.path).suffix.lower()
+        yield SkippedFile(found.source, None, "no reader has such files", "", extension, archive)
+        return
+    yield from _read(found.source, known, whole, options, unpacked, depth)
+
+
+def _peeked(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
+    """The first bytes of a stream, and a stream that still has them."""
+    if not stream.seekable():
+        return peek(stream, _LONGEST_MAGIC)
+    head = stream.read(_LONGEST_MAGIC)
+    stream.seek(0)
+    return head, stream

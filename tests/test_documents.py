@@ -13,8 +13,8 @@ import pytest
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.ingest.formats import format_of
-from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives, extracted
+from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
 from .many_formats import (

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import READERS, Reader
-from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.reading import read
+from slice_os.ingest.reading import read, read_stream
 from slice_os.ingest.sources import Source, find_sources
 from slice_os.text.documents import Document, Segment
 

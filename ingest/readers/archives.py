@@ -19,7 +19,13 @@ from typing import IO, BinaryIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.extracted import ENCRYPTED
-from slice_os.ingest.readers.reader import BadRecord, PackedFile, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    PackedFile,
+    PackedStream,
+    ReadOptions,
+    bad_record,
+)
 
 LONGEST_UNPACKED = 1 << 34
 """Bytes that an archive may unpack to."""
@@ -63,11 +69,8 @@ class _Bounded(io.RawIOBase):
         return len(found)
 
 
-def read_gz(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[PackedFile | BadRecord]:
+def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
     """The packed file, by the name without ``.gz``."""
-    del options  # what is packed has its own reader
     inner = source[:-3] if source.lower().endswith(".gz") else source
     inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
     try:
@@ -78,11 +81,8 @@ def read_gz(
         yield damaged(source, error)
 
 
-def read_zip(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[PackedFile | BadRecord]:
+def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
     """The files of an archive, in its order; or an Office file or book, which are archives."""
-    del options  # what is packed has its own reader
     try:
         with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
             kind = next((_IN_ZIP[name] for name in archive.namelist() if name in _IN_ZIP), None)
@@ -107,11 +107,8 @@ def read_zip(
         yield damaged(source, error)
 
 
-def read_tar(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[PackedFile | BadRecord]:
+def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
     """The files of an archive, in its order."""
-    del options  # what is packed has its own reader
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for entry in archive:

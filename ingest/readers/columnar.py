@@ -8,24 +8,19 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.ingest.readers.tables import check_columns
-from slice_os.text.documents import Document
 
 _ROWS = 256
 
 
-def read_parquet(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_parquet(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A document or bad record for every row."""
     return _read(source, stream, options, _parquet)
 
 
-def read_arrow(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_arrow(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A document or bad record for every row."""
     return _read(source, stream, options, _arrow)
 
@@ -35,7 +30,7 @@ def _read(
     stream: BinaryIO,
     options: ReadOptions,
     batches: Callable[[BinaryIO, ReadOptions], Iterator[Any]],
-) -> Iterator[Document | BadRecord]:
+) -> DocumentStream:
     try:
         import pyarrow as pa
     except ModuleNotFoundError:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import io
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
-    BadRecord,
+    DocumentStream,
     Turn,
     bad_record,
     join_turns,
@@ -42,7 +42,7 @@ def extracted(
     sections: Callable[[BinaryIO], Iterable[Turn]],
     empty: Callable[[], bool] = lambda: True,
     metadata: Metadata | None = None,
-) -> Iterator[Document | BadRecord]:
+) -> DocumentStream:
     """One document of the sections of a file, or a bad record that says why there is none.
 
     Args:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
-from email.message import Message
+from email.message import EmailMessage, Message
 from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
@@ -14,7 +15,13 @@ from typing import BinaryIO, TypeAlias
 from slice_os.errors import InputError
 from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
 from slice_os.ingest.readers.markup import html_sections
-from slice_os.ingest.readers.reader import BadRecord, PackedFile, ReadOptions, Turn
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    DocumentStream,
+    PackedFile,
+    ReadOptions,
+    Turn,
+)
 from slice_os.text.documents import Document, Scalar
 
 _HEADERS = ("subject", "from", "to", "date")
@@ -26,63 +33,31 @@ Attachment: TypeAlias = tuple[str, bytes]
 """Name and content."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """The parts of a message; its text is extracted when it is needed."""
+
+    headers: dict[str, str]
+    attached: Iterable[Attachment]
+    body: Iterable[Turn]
+
+
 def read_eml(
     source: str, stream: BinaryIO, options: ReadOptions
 ) -> Iterator[Document | BadRecord | PackedFile]:
-    """One document of a message's subject and text, then the files that are attached."""
-    del options  # a message has no fields
-    metadata: dict[str, Scalar] = {}
-    attached: list[Attachment] = []
-
-    def sections(content: BinaryIO) -> Iterator[Turn]:
-        message = message_from_binary_file(content, policy=policy.default)
-        headers = _headers(message)
-        if not headers:
-            raise InputError("not an e-mail: it has no subject, sender or date")
-        attached.extend(_named(_attachment(part) for part in message.iter_attachments()))
-        metadata.update(_described(headers, attached))
-        yield Turn(headers.get("subject", ""))
-        body = message.get_body(("plain", "html"))
-        if body is not None:
-            text = body.get_content()
-            if body.get_content_subtype() == "html":
-                yield from html_sections(text.encode(), "utf-8")
-            else:
-                yield Turn(text.strip())
-
-    yield from extracted(source, stream, sections, metadata=metadata)
-    yield from _packed(source, attached)
+    """Yield one document of a message's subject and text, then the files that are attached."""
+    return _read_letter(source, stream, _eml)
 
 
 def read_msg(
     source: str, stream: BinaryIO, options: ReadOptions
 ) -> Iterator[Document | BadRecord | PackedFile]:
-    """One document of an Outlook message's subject and text, then the files that are attached."""
-    del options  # a message has no fields
-    metadata: dict[str, Scalar] = {}
-    attached: list[Attachment] = []
-
-    def sections(content: BinaryIO) -> Iterator[Turn]:
-        raw = content.read()
-        _check_kind(raw)
-        message = needs("oxmsg").Message.load(io.BytesIO(raw))
-        headers = {"subject": message.subject or "", "from": message.sender or ""}
-        attached.extend(
-            _named((one.file_name or "", one.file_bytes) for one in message.attachments)
-        )
-        metadata.update(_described(headers, attached))
-        yield Turn(headers["subject"])
-        if message.body:
-            yield Turn(message.body.strip())
-        elif message.html_body:
-            yield from html_sections(message.html_body.encode(), "utf-8")
-
-    yield from extracted(source, stream, sections, metadata=metadata)
-    yield from _packed(source, attached)
+    """Yield one document of a message's subject and text, then the files that are attached."""
+    return _read_letter(source, stream, _msg)
 
 
-def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
-    """One document of an RTF file's text."""
+def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+    """Yield one document of an RTF file's text."""
 
     def sections(content: BinaryIO) -> Iterator[Turn]:
         rtf = content.read()
@@ -94,13 +69,64 @@ def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Do
     return extracted(source, stream, sections)
 
 
+def _read_letter(
+    source: str, stream: BinaryIO, parse: Callable[[BinaryIO], _Letter]
+) -> Iterator[Document | BadRecord | PackedFile]:
+    metadata: dict[str, Scalar] = {}
+    attached: list[Attachment] = []
+
+    def sections(content: BinaryIO) -> Iterator[Turn]:
+        letter = parse(content)
+        attached.extend(_named(letter.attached))
+        metadata.update(_described(letter.headers, attached))
+        yield Turn(letter.headers.get("subject", ""))
+        yield from letter.body
+
+    yield from extracted(source, stream, sections, metadata=metadata)
+    for name, content in attached:
+        yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))
+
+
+def _eml(content: BinaryIO) -> _Letter:
+    message = message_from_binary_file(content, policy=policy.default)
+    headers = _headers(message)
+    if not headers:
+        raise InputError("not an e-mail: it has no subject, sender or date")
+    return _Letter(headers, map(_attachment, message.iter_attachments()), _eml_body(message))
+
+
+def _eml_body(message: EmailMessage) -> Iterator[Turn]:
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        return
+    text = body.get_content()
+    if body.get_content_subtype() == "html":
+        yield from html_sections(text.encode(), "utf-8")
+    else:
+        yield Turn(text.strip())
+
+
+def _msg(content: BinaryIO) -> _Letter:
+    raw = content.read()
+    _check_kind(raw)
+    message = needs("oxmsg").Message.load(io.BytesIO(raw))
+    headers = {"subject": message.subject or "", "from": message.sender or ""}
+    attached = ((one.file_name or "", one.file_bytes) for one in message.attachments)
+    body: Iterable[Turn] = ()
+    if message.body:
+        body = [Turn(message.body.strip())]
+    elif message.html_body:
+        body = html_sections(message.html_body.encode(), "utf-8")
+    return _Letter(headers, attached, body)
+
+
 def _headers(message: Message) -> dict[str, str]:
     """The headers to keep, decoded.
 
     The standard library's own parser of headers takes time quadratic in their length.
 
     Raises:
-        InputError: if a header that says what a part is is too long.
+        InputError: if a header that describes a part is too long.
     """
     for part in message.walk():
         for name, value in part.raw_items():
@@ -131,7 +157,7 @@ def _attachment(part: Message) -> Attachment:
     return name, content
 
 
-def _named(attachments: Iterator[Attachment]) -> Iterator[Attachment]:
+def _named(attachments: Iterable[Attachment]) -> Iterator[Attachment]:
     """Attachments with names that tell them apart."""
     taken: set[str] = set()
     for given, content in attachments:
@@ -143,13 +169,8 @@ def _named(attachments: Iterator[Attachment]) -> Iterator[Attachment]:
         yield unique, content
 
 
-def _packed(source: str, attached: Sequence[Attachment]) -> Iterator[PackedFile]:
-    for name, content in attached:
-        yield PackedFile(f"{source}/{name}", name, io.BytesIO(content))
-
-
 def _check_kind(raw: bytes) -> None:
-    """Refuse what is in the same container as Outlook messages: other Office files."""
+    """Refuse other Office files, which are in the same container as Outlook messages."""
     if not raw.startswith(OLE_MAGIC):
         raise InputError("not an Outlook message")
     with needs("olefile").OleFileIO(io.BytesIO(raw)) as container:

@@ -12,8 +12,7 @@ from urllib.parse import unquote
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import encoding_of
 from slice_os.ingest.readers.extracted import extracted, needs
-from slice_os.ingest.readers.reader import BadRecord, ReadOptions, Turn
-from slice_os.text.documents import Document
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
 
 _BLOCKS = frozenset(
     "address article aside blockquote body br caption dd details div dl dt fieldset figcaption "  # noqa: SIM905
@@ -26,20 +25,15 @@ _DECLARED = re.compile(rb"""<meta[^<>]{0,200}?charset\s{0,9}=\s{0,9}["']?([\w.:-
 _CONTAINER = "META-INF/container.xml"
 
 
-def read_html(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_html(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """One document of a page's visible text, with the heading above each paragraph."""
     return extracted(
         source, stream, lambda content: html_sections(content.read(), options.encoding)
     )
 
 
-def read_epub(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """One document of a book's chapters in their order, with the heading above each paragraph."""
-    del options  # a book has no fields
     return extracted(source, stream, _chapters)
 
 

@@ -1,43 +1,36 @@
-"""Word, PowerPoint and Excel files; offsets count the extracted text.
+"""Word, PowerPoint, Excel and PDF files; offsets count the extracted text.
 
 Old ``.doc``, ``.xls`` and ``.ppt`` files are of another format, which is refused by name.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from slice_os.ingest.readers.extracted import extracted, needs
-from slice_os.ingest.readers.meetings import meeting_turns
-from slice_os.ingest.readers.reader import BadRecord, ReadOptions, Turn
+from slice_os.errors import InputError
+from slice_os.ingest.readers.extracted import ENCRYPTED, extracted, needs
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
 from slice_os.ingest.readers.records import Record, documents_of
-from slice_os.text.documents import Document
+from slice_os.ingest.readers.speakers import meeting_turns
 
 
-def read_docx(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """One document of a Word file's paragraphs and tables, with the heading above each.
 
     A transcript of a meeting that Teams saved is one of turns.
     """
-    del options  # a document has no fields
     return extracted(source, stream, lambda content: meeting_turns(list(_docx(content))))
 
 
-def read_pptx(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_pptx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """One document of a presentation's text and notes, with the slide of each."""
-    del options  # a presentation has no fields
     return extracted(source, stream, _pptx)
 
 
-def read_xlsx(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Rows of the sheets that have the text column, each a document; else the whole text."""
     found: list[Record] = []
 
@@ -54,6 +47,11 @@ def read_xlsx(
 
     yield from extracted(source, stream, sheets, empty=lambda: not found)
     yield from documents_of(source, found, options)
+
+
+def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+    """Yield one document of a file's pages, with the number of each."""
+    return extracted(source, stream, _pages)
 
 
 def _docx(content: BinaryIO) -> Iterator[Turn]:
@@ -122,3 +120,14 @@ def _line(row: tuple[Any, ...], sheet: str) -> Turn:
 
 def _cell(value: Any) -> Any:
     return value.isoformat() if isinstance(value, (datetime, date, time)) else value
+
+
+def _pages(content: BinaryIO) -> Iterator[Turn]:
+    # It warns of every flaw that it repairs.
+    logging.getLogger("pypdf").addHandler(logging.NullHandler())
+    reader = needs("pypdf").PdfReader(content)
+    # Many files are encrypted with an empty password, only to forbid changes.
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise InputError(ENCRYPTED)
+    for number, page in enumerate(reader.pages, 1):
+        yield Turn(page.extract_text().replace("\0", ""), fields={"page": number})

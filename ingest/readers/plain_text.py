@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from slice_os.ingest.readers.decoding import note, read_text_file
-from slice_os.ingest.readers.reader import BadRecord, ReadOptions
+from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions
 from slice_os.ingest.readers.speakers import speaker_segments
 from slice_os.text.documents import Document
 
 
-def read_text(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """One document with the file's exact text, byte order mark and line ends included.
 
     Lines that begin with the names of speakers are turns.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, TypeAlias
 
 from slice_os.errors import InputError
-from slice_os.text.documents import ENGLISH, Metadata, Segment, check_language
+from slice_os.text.documents import ENGLISH, Document, Metadata, Segment, check_language
 
 LONGEST_FILE = 1 << 28
 """Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
@@ -114,6 +114,13 @@ class PackedFile:
     path: str
     stream: IO[bytes]
     format: str | None = None
+
+
+DocumentStream: TypeAlias = Iterator[Document | BadRecord]
+"""Documents in the order of a file, and bad records in the place of those that it lacks."""
+
+PackedStream: TypeAlias = Iterator[PackedFile | BadRecord]
+"""Likewise the files of an archive."""
 
 
 def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> BadRecord:

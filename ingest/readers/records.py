@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,6 +15,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.readers.fields import document_of, listing, metadata_of, record_id
 from slice_os.ingest.readers.reader import (
     BadRecord,
+    DocumentStream,
     ReadOptions,
     Turn,
     bad_record,
@@ -41,9 +42,7 @@ class Record:
     raw: bytes | str = ""
 
 
-def documents_of(
-    source: str, records: Iterable[Record], options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
     """A document for every record or, with ``group_by``, for every group of them.
 
     Args:
@@ -65,9 +64,7 @@ def documents_of(
             yield _bad(source, record, error)
 
 
-def _grouped(
-    source: str, records: Iterable[Record], options: ReadOptions
-) -> Iterator[Document | BadRecord]:
+def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
     with closing(sqlite3.connect("")) as waiting:
         waiting.execute(
             "CREATE TABLE turns "

@@ -16,6 +16,7 @@ from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.reader import (
     BadRecord,
+    DocumentStream,
     ReadOptions,
     Turn,
     bad_record,
@@ -49,19 +50,19 @@ class _Block:
         return "\n".join(self.lines)
 
 
-def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A bad record for every malformed cue of WebVTT, then one document of the other cues."""
     return _read_cues(source, stream, options.encoding, webvtt=True)
 
 
-def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A bad record for every malformed cue of SubRip, then one document of the other cues."""
     return _read_cues(source, stream, options.encoding, webvtt=False)
 
 
 def _read_cues(
     source: str, stream: BinaryIO, encoding: str | None, *, webvtt: bool
-) -> Iterator[Document | BadRecord]:
+) -> DocumentStream:
     decoded = read_text_file(source, stream, encoding)
     if isinstance(decoded, BadRecord):
         yield decoded

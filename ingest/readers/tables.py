@@ -12,9 +12,8 @@ from typing import BinaryIO, TextIO
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
 from slice_os.ingest.readers.fields import listing
-from slice_os.ingest.readers.reader import BadRecord, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
-from slice_os.text.documents import Document
 
 DELIMITERS = ",;\t|"
 
@@ -31,12 +30,12 @@ class _Row:
     cells: list[str] | InputError
 
 
-def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A document or bad record for every row; the header row shows what separates cells."""
     return _read_table(source, stream, options, options.delimiter)
 
 
-def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> Iterator[Document | BadRecord]:
+def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """A document or bad record for every row; cells are tab-separated."""
     return _read_table(source, stream, options, options.delimiter or "\t")
 
@@ -64,7 +63,7 @@ def check_columns(columns: list[str], options: ReadOptions) -> None:
 
 def _read_table(
     source: str, stream: BinaryIO, options: ReadOptions, delimiter: str | None
-) -> Iterator[Document | BadRecord]:
+) -> DocumentStream:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     with open_text(stream, options.encoding, newline="") as (text, encoding):
         lines = _Lines(text)

@@ -22,8 +22,8 @@ from types import FrameType
 
 from slice_os import Document
 from slice_os.ingest.formats import READERS, format_of
-from slice_os.ingest.packed import read_stream
 from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.reading import read_stream
 from tests.many_formats import write_many
 from tests.soak.report import tell
 

@@ -1,0 +1,79 @@
+"""JSON: an object per line, a list of objects, or one object, such as a call's transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import BinaryIO
+
+import orjson
+
+from slice_os.errors import InputError
+from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line, read_text_file
+from slice_os.ingest.readers.fields import document_of
+from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.records import Record, documents_of
+
+
+def read_jsonl(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+    """Yield a document or bad record for every line that is not blank."""
+    records = _lines(stream, options)
+    first = next(records, None)
+    if first is None:
+        yield bad_record(source, None, "empty", "")
+        return
+    yield from documents_of(source, chain([first], records), options)
+
+
+def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+    """Yield a document or bad record for every object of a list, or for the only object."""
+    decoded = read_text_file(source, stream, options.encoding)
+    if isinstance(decoded, BadRecord):
+        yield decoded
+        return
+    text, _ = decoded
+    try:
+        value = _json_value(text.removeprefix("\ufeff"))
+        if isinstance(value, Mapping):
+            yield document_of(value, source, source, options)
+            return
+        if not isinstance(value, list):
+            raise InputError(f"a JSON {type(value).__name__}; give an object or a list of objects")
+    except (InputError, UnicodeEncodeError) as error:
+        yield bad_record(source, None, str(error), text)
+        return
+    yield from documents_of(source, map(_item, range(1, len(value) + 1), value), options)
+
+
+def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
+    with open_text(stream, options.encoding, newline="\n") as (text, encoding):
+        number = 0
+        while line := read_line(text):
+            number += 1
+            if line.isspace():
+                continue
+            try:
+                raw = check_line(line, encoding).strip()
+                yield Record(number, _object(_json_value(raw), "an object on every line"), raw)
+            except InputError as error:
+                yield Record(number, error, line.strip().encode(UTF8, "surrogateescape"))
+
+
+def _item(number: int, value: object) -> Record:
+    try:
+        return Record(number, _object(value, "an object", f"item {number} is "), str(value))
+    except InputError as error:
+        return Record(number, error, str(value))
+
+
+def _object(value: object, wanted: str, where: str = "") -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{where}a JSON {type(value).__name__}; give {wanted}")
+    return value
+
+
+def _json_value(raw: bytes | str) -> object:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg} at column {error.colno}") from None
