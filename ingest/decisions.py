@@ -169,14 +169,14 @@ class Decider:
         All other decisions have been carried out.
         """
         for name in gone_sources(self._store, self._sources):
-            mine = self._store.documents(self._store.documents_of(name))
+            mine = self._store.find_documents(self._store.document_ids(name))
             stale = {doc_id for doc_id, stored in mine.items() if stored.source == name}
             yield PruneSource(name, tuple(sorted(stale - self._owner.keys())))
 
     def _about_source(
         self, source: Source, known: Known, now: SourceState | None
     ) -> Iterator[Decision]:
-        stored = set() if source.adds else self._store.documents_of(*known.names)
+        stored = set() if source.adds else self._store.document_ids(*known.names)
         source = replace(source, ids=known.ids or source.ids)
         if now is not None:
             now = replace(now, ids=source.ids, sha256=digest(source))
@@ -214,7 +214,7 @@ class Decider:
             else:
                 self._owner[record.id] = record.source
                 fresh.append(record)
-        stored = self._store.documents(document.id for document in fresh)
+        stored = self._store.find_documents(document.id for document in fresh)
         for document in fresh:
             former = None if document.id in self._deleted else stored.get(document.id)
             moved = former is not None and former.source not in names

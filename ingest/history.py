@@ -129,7 +129,7 @@ def recall(store: Store, source: Source, now: SourceState | None) -> Known:
 
 def reopen_sources(store: Store, writer: Writer, doc_ids: Iterable[str]) -> None:
     """Let the next run read the sources of some documents again, though they have not changed."""
-    names = {stored.source for stored in store.documents(doc_ids).values()}
+    names = {stored.source for stored in store.find_documents(doc_ids).values()}
     for name, signature in store.source_signatures(sorted(names)).items():
         reopened = replace(SourceState.parse(signature), complete=False)
         writer.finish_source(name, reopened.signature())

@@ -250,7 +250,7 @@ def _open(location: str) -> OpenSearchStore:
 
 def _fresh(documents: Sequence[Document], store: Store) -> list[Document]:
     """Those of the documents that are new or changed."""
-    known = store.documents(document.id for document in documents)
+    known = store.find_documents(document.id for document in documents)
     return [
         document
         for document in documents

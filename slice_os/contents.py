@@ -96,7 +96,7 @@ class Contents(ABC):
         return self.info().documents
 
     def __contains__(self, doc_id: object) -> bool:
-        return isinstance(doc_id, str) and bool(self.store.documents([doc_id]))
+        return isinstance(doc_id, str) and bool(self.store.find_documents([doc_id]))
 
     def __iter__(self) -> Iterator[str]:
         return (entry.id for entry in self.documents())

@@ -89,7 +89,7 @@ def test_after_an_error_the_writer_writes_no_more(folder: Path) -> None:
     resize(folder, used(folder) + 20_000)
     with pytest.raises(StoreError, match=FULL):
         write_on(store)
-    assert sound(folder).documents(["next"]) == {}
+    assert sound(folder).find_documents(["next"]) == {}
 
 
 def write_on(store: LocalStore) -> None:

@@ -125,9 +125,9 @@ class TestTheClock:
         monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.2)
         with store.writer() as writer:
             writer.write(part_of(Document("a", "one two", source="first")))
-            wait_for(lambda: store.documents_of("first") == {"a"})
+            wait_for(lambda: store.document_ids("first") == {"a"})
             writer.assign(["a", "unknown"], "second")
-            wait_for(lambda: store.documents_of("second") == {"a"})
+            wait_for(lambda: store.document_ids("second") == {"a"})
             writer.finish_source("second", "read")
             wait_for(lambda: store.source_signatures(["second"]) == {"second": "read"})
             writer.forget_source("second")

@@ -116,7 +116,7 @@ class TestDocuments:
         assert found.encoded.metadata == document.metadata
         np.testing.assert_array_equal(found.encoded.words, passage.words)
         np.testing.assert_allclose(found.encoded.vectors, passage.vectors, atol=0.02)
-        assert store.documents(["a", "b"])["a"].fingerprint == document.fingerprint
+        assert store.find_documents(["a", "b"])["a"].fingerprint == document.fingerprint
 
     def test_of_a_known_id_are_replaced(self, store: Store) -> None:
         fill(store, documents(5))
@@ -169,7 +169,7 @@ class TestDocuments:
         with store.writer() as writer:
             writer.finish_source("one", "first")
             writer.finish_source("one", "second")
-        assert store.documents_of("one") == {"a"}
+        assert store.document_ids("one") == {"a"}
         assert store.source_signatures(["one", "two"]) == {"one": "second"}
 
     @settings(max_examples=25)

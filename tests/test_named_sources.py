@@ -319,7 +319,7 @@ class TestContents:
     def test_behave_like_a_collection_of_ids(
         self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("slice_os.stores.local.catalogue.PAGE", 2)
+        monkeypatch.setattr("slice_os.stores.local.store.LISTED_DOCUMENTS", 2)
         corpus.add(Document(f"d{number}", "Some words.") for number in range(5))
         assert len(corpus) == 5
         assert list(corpus) == ["d0", "d1", "d2", "d3", "d4"]

@@ -65,7 +65,7 @@ def contents(place: str = "store") -> dict[str, Any]:
         )
         held.setdefault(passage.doc_id, []).append(place_and_vectors)
     for doc_id, passages in held.items():
-        stored = store.documents([doc_id])[doc_id]
+        stored = store.find_documents([doc_id])[doc_id]
         place_of = Path(stored.source).name
         passages.append((store.document_text(doc_id), place_of, stored.fingerprint))
     store.close()

@@ -98,13 +98,13 @@ class ToyStore:
     def forget_source(self, source: str) -> None:
         self.signatures.pop(source, None)
 
-    def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
+    def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         found = {
             doc_id: self.parts[doc_id][0].document for doc_id in doc_ids if doc_id in self.parts
         }
         return {key: StoredDocument(doc.source, doc.fingerprint) for key, doc in found.items()}
 
-    def documents_of(self, *sources: str) -> set[str]:
+    def document_ids(self, *sources: str) -> set[str]:
         return {key for key, parts in self.parts.items() if parts[0].document.source in sources}
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:

@@ -1,9 +1,18 @@
 from __future__ import annotations
 
+import sqlite3
+
 import numpy as np
 import pytest
 
-from slice_os.stores.local.terms import TermCounts, coarse, terms
+from slice_os.stores.local.terms import (
+    PASSAGE_TERMS,
+    add_terms,
+    coarse,
+    occurrences,
+    prepare,
+    terms,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,12 +40,20 @@ def test_lengths_are_as_coarse_as_in_lucene() -> None:
     np.testing.assert_array_equal(coarse(lengths), kept)
 
 
-@pytest.mark.parametrize("found", [1, 2, 4])
-def test_frequencies_are_computed_back(found: int) -> None:
-    """From weights by FTS5's formula, for a term in few, half or all passages."""
-    lengths, frequencies = np.array([3, 10, 50, 7]), np.array([1, 3, 40, 7])[:found]
-    idf = max(np.log((4 - found + 0.5) / (found + 0.5)), 0) or 1e-6
-    norms = 1.2 * (0.25 + 0.75 * lengths[:found] / lengths.mean())
-    weights = idf * frequencies * 2.2 / (frequencies + norms)
-    worked = TermCounts(lengths).frequencies(weights, np.arange(found))
-    np.testing.assert_array_equal(worked, frequencies)
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_occurrences_are_those_of_the_stored_terms(rows: int) -> None:
+    """Also of a term in every passage, and of words that share a stem."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute(PASSAGE_TERMS)
+    texts = [f"card {'cards lost ' * (row % 3)} number {row}" for row in range(rows)]
+    for row, text in enumerate(texts):
+        add_terms(connection, row + 1, terms(text))
+    prepare(connection)
+    asked = "lost card, other cards, unknown words"
+    for _ in range(2):
+        found = {term: (times, *rest) for term, times, *rest in occurrences(connection, asked)}
+        assert found.keys() == ({"card", "lost"} if rows > 1 else {"card"})
+        times, passages, counts = found["card"]
+        assert times == 2
+        assert passages.tolist() == list(range(1, rows + 1))
+        assert counts.tolist() == [1 + row % 3 for row in range(rows)]

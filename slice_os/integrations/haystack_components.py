@@ -108,7 +108,7 @@ class HaystackDocumentStore:
         ):
             raise ValueError("write_documents takes a list of haystack.Document")
         ours = {document.id: _as_ours(document) for document in documents}
-        there = self.corpus.store.documents(ours) if store_exists(self.location) else {}
+        there = self.corpus.store.find_documents(ours) if store_exists(self.location) else {}
         if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL) and (
             there or len(ours) < len(documents)
         ):

@@ -145,7 +145,7 @@ class LangChainVectorStore(VectorStore):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Those of the documents that there are, whole."""
-        found = self.corpus.store.documents(ids)
+        found = self.corpus.store.find_documents(ids)
         return [
             Document(
                 id=doc_id,

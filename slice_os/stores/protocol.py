@@ -185,11 +185,11 @@ class Store(Protocol):
         """
         ...
 
-    def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
+    def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored."""
         ...
 
-    def documents_of(self, *sources: str) -> set[str]:
+    def document_ids(self, *sources: str) -> set[str]:
         """Ids of the documents that came from one of the sources."""
         ...
 

@@ -280,7 +280,7 @@ def test_documents_that_do_not_fit_the_mapping(
         assert "failed to parse field [metadata.size] of type [long]" in written
         assert "2 records could not be used" in errors
     with Corpus(location, encoder) as corpus:
-        assert set(corpus.store.documents("abcde")) == {"a", "b", "e"}
+        assert set(corpus.store.find_documents("abcde")) == {"a", "b", "e"}
         assert corpus.info().passages == sum(
             len(part.passages)
             for part in encode_documents(

@@ -278,7 +278,10 @@ def test_deleting_and_writing_the_same_id_in_one_load(
             assert writer.delete(["doc-001", "doc-002"]) == 2
             for part in encode_documents([Document("doc-002", "Here again.")], encoder):
                 writer.write(part)
-        assert set(store.documents(["doc-000", "doc-001", "doc-002"])) == {"doc-000", "doc-002"}
+        assert set(store.find_documents(["doc-000", "doc-001", "doc-002"])) == {
+            "doc-000",
+            "doc-002",
+        }
         assert corpus.text("doc-002") == "Here again."
         assert corpus.info().passages == 2
 
@@ -318,10 +321,10 @@ def test_a_source_is_finished_only_once_all_of_it_is_stored(
             for part in encode_documents(given[-1:], encoder):
                 writer.write(part)
                 if store.source_signatures(["file"]):
-                    assert len(store.documents(each.id for each in given[:-1])) == 11
+                    assert len(store.find_documents(each.id for each in given[:-1])) == 11
             writer.flush()
             assert store.source_signatures(["file"]) == {"file": "signature"}
-        assert store.documents_of("file") == {each.id for each in given}
+        assert store.document_ids("file") == {each.id for each in given}
 
 
 def test_an_id_too_long_for_the_index_is_refused(

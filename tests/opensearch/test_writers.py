@@ -73,12 +73,12 @@ def test_the_next_load_deletes_what_an_error_left_behind(
         index = concrete(opensearch, index_name)
         assert live_settings(opensearch, index) == (None, "1")
         # Half of it does not count, and the former version neither: it is overwritten.
-        assert not corpus.store.documents(["cut"])
+        assert not corpus.store.find_documents(["cut"])
         (fault,) = find_faults(IndexHandle(opensearch, index, index_name))
         assert (fault.doc_id, len(fault.surplus)) == ("cut", len(part.passages) - 1)
         corpus.add(documents(3))
         assert not list(find_faults(IndexHandle(opensearch, index, index_name)))
-        assert set(corpus.store.documents(["cut", "doc-002"])) == {"doc-002"}
+        assert set(corpus.store.find_documents(["cut", "doc-002"])) == {"doc-002"}
         assert "restore" not in meta(opensearch, index)
 
 

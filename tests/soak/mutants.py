@@ -47,7 +47,7 @@ TESTS: dict[str, Sequence[str]] = {
     "filters": ("test_filters",),
     "stores/local/writer": STORE_TESTS,
     "stores/local/files": (*STORE_TESTS, "test_local_damage"),
-    "stores/local/catalogue": ("test_local_store", "test_named_sources"),
+    "stores/local/store": ("test_local_store", "test_named_sources"),
 }
 # What starts processes takes long and is not needed to notice these changes.
 LEFT_OUT = "not Processes and not kill and not another_user and not any_kind and not other_threads"

@@ -191,7 +191,7 @@ def _load(
 def _check(corpus: Corpus, truth: Exhaustive) -> None:
     """Refuse a store that holds other documents before anything is written to it."""
     info = corpus.info()
-    others = info.documents - len(corpus.store.documents(truth.documents))
+    others = info.documents - len(corpus.store.find_documents(truth.documents))
     if others:
         raise InputError(
             f"{info.location}: holds {others} documents that are not in the data; "

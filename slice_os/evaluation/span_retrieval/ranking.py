@@ -292,7 +292,7 @@ class SpanIndex:
 
 
 def _missing(corpus: Corpus, documents: Sequence[Document]) -> list[Document]:
-    stored = corpus.store.documents([document.id for document in documents])
+    stored = corpus.store.find_documents([document.id for document in documents])
     return [
         document
         for document in documents

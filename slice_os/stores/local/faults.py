@@ -13,7 +13,7 @@ import orjson
 from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import checked_row, damaged_passages, damaged_rows
-from slice_os.stores.local.derived import labels_of
+from slice_os.stores.local.fields import labels_of
 from slice_os.stores.local.files import StoreSettings, StoreState, read_state
 from slice_os.stores.local.table import PassageTable, rows_within, select_table
 

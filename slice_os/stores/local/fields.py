@@ -1,36 +1,86 @@
-"""The metadata fields of a local store, and their values."""
+"""The metadata fields of a local store: their labels, their values, and filtering by them."""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from slice_os.arrays import IntArray
 from slice_os.query.filter_values import parse_number
-from slice_os.query.filters import Condition, unknown_field
+from slice_os.query.filters import (
+    DOCUMENT_ID,
+    Condition,
+    absent,
+    comparable,
+    matcher,
+    missing,
+    unknown_field,
+    without_order,
+)
 from slice_os.stores.protocol import FieldValue
+from slice_os.text.documents import Metadata, field_text
+from slice_os.text.passage_layout import LAYOUT
 
+MOST_NAMED = 500
 # Values that are looked at to tell a field of numbers from one of texts.
 _SAMPLE = 1_000
+_FREQUENT = 1_000
+
 # A label whose documents were all deleted stays in the table of labels.
-_FIELDS = """
-SELECT DISTINCT field FROM labels
-WHERE EXISTS (SELECT 1 FROM passage_labels WHERE label = labels.id) ORDER BY field
-"""
-_SOME = """
-SELECT value FROM labels
-WHERE field = ? AND EXISTS (SELECT 1 FROM passage_labels WHERE label = labels.id) LIMIT ?
-"""
+_IN_USE = "EXISTS (SELECT 1 FROM passage_labels WHERE label = labels.id)"
+_FIELDS = f"SELECT DISTINCT field FROM labels WHERE {_IN_USE} ORDER BY field"  # noqa: S608
+_LABELS = f"SELECT id, value FROM labels WHERE field = ? AND {_IN_USE}"  # noqa: S608
+_SOME = f"SELECT value FROM labels WHERE field = ? AND {_IN_USE} LIMIT ?"  # noqa: S608
 _COUNTED = """
 SELECT value, count(DISTINCT document) AS found
 FROM labels JOIN passage_labels ON label = labels.id JOIN passages ON passages.id = passage
 WHERE field = ? GROUP BY labels.id ORDER BY found DESC, value LIMIT ?
 """
+_HAS_FIELD = "SELECT 1 FROM labels JOIN passage_labels ON label = labels.id WHERE field = ? LIMIT 1"
+_OF_DOCUMENTS = """
+SELECT passages.id FROM documents JOIN passages ON document = documents.id WHERE doc_id IN ({})
+"""
+_VALUES = """
+SELECT value FROM labels JOIN passage_labels ON label = labels.id
+WHERE field = ? GROUP BY labels.id ORDER BY count(*) DESC, value LIMIT ?
+"""
+
+logger = logging.getLogger("slice_os")
+
+
+def labels_of(fields: Metadata) -> set[tuple[str, str]]:
+    """The labels by which filters find a passage: names and values as text.
+
+    Args:
+        fields: of its document and its own.
+    """
+    return {(field, field_text(value)) for field, value in fields.items() if field != LAYOUT}
+
+
+def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:
+    """Store the labels of a passage: the fields of its document and its own."""
+    for label in sorted(labels_of(fields)):
+        connection.execute("INSERT OR IGNORE INTO labels (field, value) VALUES (?, ?)", label)
+        connection.execute(
+            "INSERT INTO passage_labels (label, passage) "
+            "SELECT id, ? FROM labels WHERE field = ? AND value = ?",
+            (passage, *label),
+        )
 
 
 def field_kinds(connection: sqlite3.Connection) -> dict[str, str]:
     """The fields, each ``text`` or ``number``."""
-    names = [name for (name,) in connection.execute(_FIELDS).fetchall()]
-    return {name: _kind(connection, name) for name in names}
+    kinds = {}
+    for name in _select(connection, _FIELDS):
+        values = _select(connection, _SOME, name, _SAMPLE)
+        numbers = all(parse_number(value) is not None for value in values)
+        kinds[name] = "number" if numbers else "text"
+    return kinds
 
 
 def values_of(
@@ -38,13 +88,74 @@ def values_of(
 ) -> list[FieldValue]:
     """The most frequent values of a field; see `Store.field_values`."""
     found = [FieldValue(*row) for row in connection.execute(_COUNTED, (field, limit))]
-    if not found:
-        names = [name for (name,) in connection.execute(_FIELDS)]
-        if field not in names:
-            raise unknown_field(Condition(field, "eq", ()), names, folder)
+    if not found and field not in (names := _select(connection, _FIELDS)):
+        raise unknown_field(Condition(field, "eq", ()), names, folder)
     return found
 
 
-def _kind(connection: sqlite3.Connection, field: str) -> str:
-    texts = [text for (text,) in connection.execute(_SOME, (field, _SAMPLE))]
-    return "number" if all(parse_number(text) is not None for text in texts) else "text"
+def admitted_rows(
+    connection: sqlite3.Connection, condition: Condition, ids: IntArray, folder: Path
+) -> IntArray:
+    """Rows of the passages that a condition admits.
+
+    Args:
+        connection: of the store, in one state.
+        condition: on a metadata field.
+        ids: ``(n,)`` ids of passages, ascending.
+        folder: of the store, for messages.
+
+    Raises:
+        InputError: if no passage has such a field, or it has no values that the condition could
+            compare.
+    """
+    found: list[int] = []
+    if condition.field == DOCUMENT_ID:
+        for some in _batches(condition.values):
+            found += _select(connection, _OF_DOCUMENTS.format(_marks(some)), *some)
+    elif not _select(connection, _HAS_FIELD, condition.field):
+        raise unknown_field(condition, _select(connection, _FIELDS), folder)
+    else:
+        labels = _matching(connection, condition)
+        _check_found(connection, condition, [value for _, value in labels], folder)
+        for some in _batches([label for label, _ in labels]):
+            statement = f"SELECT passage FROM passage_labels WHERE label IN ({_marks(some)})"  # noqa: S608
+            found += _select(connection, statement, *some)
+    return np.flatnonzero(np.isin(ids, found, invert=condition.operator == "ne"))
+
+
+def _matching(connection: sqlite3.Connection, condition: Condition) -> list[tuple[int, str]]:
+    """Ids and values of the labels that fit a condition, or that ``ne`` excludes."""
+    named: Sequence[str] = ()
+    narrowed = ""
+    if condition.by_text and len(condition.spellings) <= MOST_NAMED:
+        named = condition.spellings
+        narrowed = f" AND value COLLATE NOCASE IN ({_marks(named)})"
+    rows = connection.execute(_LABELS + narrowed, (condition.field, *named))
+    matches = matcher(condition)
+    return [(label, value) for label, value in rows if matches(value)]
+
+
+def _check_found(
+    connection: sqlite3.Connection, condition: Condition, found: Sequence[str], folder: Path
+) -> None:
+    """Log the values that do not occur; refuse an ordering of values without order."""
+    values = missing(condition, found)
+    if not values:
+        return
+    frequent = _select(connection, _VALUES, condition.field, _FREQUENT)
+    if condition.ordering and not comparable(frequent):
+        raise without_order(condition, frequent, folder)
+    logger.warning("%s: %s", folder, absent(condition, values, frequent))
+
+
+def _select(connection: sqlite3.Connection, statement: str, *values: str | int) -> list[Any]:
+    """The one column of what a statement selects."""
+    return [value for (value,) in connection.execute(statement, values)]
+
+
+def _batches(values: Sequence[Any]) -> list[Sequence[Any]]:
+    return [values[start : start + MOST_NAMED] for start in range(0, len(values), MOST_NAMED)]
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

@@ -17,6 +17,7 @@ from xxhash import xxh3_64_hexdigest
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
 from slice_os.stores.local.arrays import DATABASE
+from slice_os.stores.local.terms import PASSAGE_TERMS
 
 # Stores of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 3
@@ -68,10 +69,6 @@ CREATE TABLE passage_labels (
 ) WITHOUT ROWID;
 CREATE INDEX passage_labels_passage ON passage_labels (passage);
 """
-# Deleted with its parts when the terms are stored from scratch.
-PASSAGE_TERMS = """CREATE VIRTUAL TABLE passage_terms USING fts5 (
-    text, tokenize = 'porter ascii tokenchars _'
-)"""
 
 
 @dataclass(frozen=True, slots=True)

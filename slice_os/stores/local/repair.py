@@ -11,10 +11,9 @@ import orjson
 from slice_os.errors import StoreError
 from slice_os.stores.local.arrays import Arrays, newest_generation
 from slice_os.stores.local.checksums import data_checksum, seal, stored_rows
-from slice_os.stores.local.derived import add_labels, add_terms
 from slice_os.stores.local.faults import Fault, find_faults
+from slice_os.stores.local.fields import add_labels
 from slice_os.stores.local.files import (
-    PASSAGE_TERMS,
     StoreSettings,
     StoreState,
     errors_explained,
@@ -22,7 +21,7 @@ from slice_os.stores.local.files import (
     transaction,
 )
 from slice_os.stores.local.table import read_table
-from slice_os.stores.local.terms import terms
+from slice_os.stores.local.terms import PASSAGE_TERMS, add_terms, terms
 
 
 def repair(

@@ -1,37 +1,82 @@
-"""One state of a local store: scoring its passages and loading them."""
+"""One state of a local store, and the connections through which questions see it."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import orjson
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.query.query import Query, Where
+from slice_os.query.query import Query
 from slice_os.spans.passages import EncodedPassage
 from slice_os.spans.quantisation import dequantise
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.checksums import (
-    CheckedPassages,
-    checked_row,
-    damaged_rows,
-    stored_rows,
+from slice_os.stores.local.arrays import DATABASE, Arrays
+from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
+from slice_os.stores.local.fields import admitted_rows
+from slice_os.stores.local.files import (
+    StoreState,
+    connect,
+    damage,
+    errors_explained,
+    has_log,
+    reading_mode,
 )
-from slice_os.stores.local.field_values import admitted_rows
-from slice_os.stores.local.files import StoreState, damage, errors_explained
 from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.table import PassageTable
-from slice_os.stores.local.terms import TermCounts, terms
+from slice_os.stores.local.terms import bm25, occurrences, prepare
+
+Stamp: TypeAlias = tuple[int, ...] | None
+
+
+class ReadConnections:
+    """Connections, each lent for one question at a time and kept for the next one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._idle: list[sqlite3.Connection] = []
+        self._stamp: Stamp = None
+        self._closed = False
+
+    def take(self) -> tuple[sqlite3.Connection, Stamp]:
+        """A connection, and the stamp for `give_back`."""
+        stamp = _stamp(self._folder)
+        if stamp != self._stamp:
+            self._close_idle()
+            self._stamp = stamp
+        try:
+            return self._idle.pop(), stamp
+        except IndexError:
+            connection = connect(self._folder, reading_mode(self._folder))
+            prepare(connection)
+            return connection, stamp
+
+    def give_back(self, connection: sqlite3.Connection, stamp: Stamp) -> None:
+        """Take back a connection after a question, and end its transaction."""
+        if self._closed or stamp != self._stamp:
+            connection.close()
+            return
+        connection.rollback()
+        self._idle.append(connection)
+
+    def close(self) -> None:
+        """Close the connections; those that are lent are closed when they come back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
 
 class Snapshot:
-    """What a question sees of a store, whatever writers commit or delete meanwhile.
+    """The state of a store that a question sees, whatever writers commit or delete meanwhile.
 
     Args:
         connection: in a transaction, which ends with the snapshot.
@@ -39,10 +84,6 @@ class Snapshot:
         table: all passages.
         arrays: their rows, mapped.
         checked: compares the rows with their checksums.
-
-    Attributes:
-        table: as given.
-        arrays: as given.
     """
 
     def __init__(
@@ -65,15 +106,18 @@ class Snapshot:
 
         The candidates keep the snapshot until they are dropped.
         """
+        table = self.table
         with self._lock, errors_explained(self._state.folder):
-            table = self._admitted(query.where)
-            bm25 = np.stack([self._bm25(phrase, table.ids) for phrase in query.phrases.texts])
+            for condition in query.where:
+                rows = admitted_rows(self._connection, condition, table.ids, self._state.folder)
+                table = table[rows]
+            scores = np.stack([self._bm25(phrase, table.ids) for phrase in query.phrases.texts])
         self._check(table)
         return ScoredCandidates(
             keys=table.ids.tolist(),
             cosines=passage_cosines(table, self.arrays, query),
-            bm25=bm25,
-            bm25_best=bm25.max(axis=1, initial=0.0),
+            bm25=scores,
+            bm25_best=scores.max(axis=1, initial=0.0),
             load=self.load,
         )
 
@@ -133,26 +177,18 @@ class Snapshot:
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
         passages = self.table
-        counts = TermCounts(passages.n_terms)
         scores = np.zeros(len(passages), dtype=np.float32)
-        for term, times in Counter(terms(phrase)).items():
-            rows = self._connection.execute(
-                "SELECT rowid, -bm25(passage_terms) FROM passage_terms WHERE passage_terms MATCH ?",
-                (f'"{term}"',),
-            ).fetchall()
-            if rows:
-                found, weights = np.array(rows).T
-                if not np.isin(found, passages.ids).all():
-                    raise damage(self._state.folder, f"{term!r} is a term of unknown passages")
-                places = np.searchsorted(passages.ids, found.astype(np.int64))
-                frequencies = counts.frequencies(weights, places)
-                scores[places] += times * counts.bm25(frequencies, places)
+        for term, times, found, frequencies in occurrences(self._connection, phrase):
+            if not np.isin(found, passages.ids).all():
+                raise damage(self._state.folder, f"{term!r} is a term of unknown passages")
+            rows = np.searchsorted(passages.ids, found)
+            scores[rows] += times * bm25(frequencies, rows, passages.n_terms)
         return scores[np.searchsorted(passages.ids, ids)]
 
-    def _admitted(self, where: Where) -> PassageTable:
-        """The passages for which every condition holds."""
-        table = self.table
-        for condition in where:
-            rows = admitted_rows(self._connection, condition, table.ids, self._state.folder)
-            table = table[rows]
-        return table
+
+def _stamp(folder: Path) -> Stamp:
+    """Changes with the store where SQLite has no lock that would tell: if it cannot be written."""
+    if os.access(folder, os.W_OK):
+        return None
+    stat = (folder / DATABASE).stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, has_log(folder)

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import orjson
@@ -19,11 +20,10 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
-from slice_os.stores.local import catalogue, fields
+from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
-from slice_os.stores.local.connections import ReadConnections
 from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
@@ -37,9 +37,9 @@ from slice_os.stores.local.files import (
     read_settings,
     read_state,
 )
-from slice_os.stores.local.products import PRODUCT_ERROR
 from slice_os.stores.local.repair import repair as repair_store
-from slice_os.stores.local.snapshot import Snapshot
+from slice_os.stores.local.scoring import PRODUCT_ERROR
+from slice_os.stores.local.snapshot import ReadConnections, Snapshot
 from slice_os.stores.local.table import PassageTable, read_table
 from slice_os.stores.local.writer import LocalWriter
 from slice_os.stores.protocol import (
@@ -53,6 +53,7 @@ from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 
 SCAN_PASSAGES = 512
+LISTED_DOCUMENTS = 10_000
 
 
 class LocalStore:
@@ -175,50 +176,48 @@ class LocalStore:
                 repair_store(connection, self.folder, self.settings, faults)
         return faults
 
-    def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
-        """Those of the documents that are stored; see `Store.documents`."""
-        found = {}
-        with self._reading() as connection:
-            for doc_id in doc_ids:
-                row = connection.execute(
-                    "SELECT source, fingerprint FROM documents WHERE doc_id = ?", (doc_id,)
-                ).fetchone()
-                if row is not None:
-                    found[doc_id] = StoredDocument(*row)
-        return found
+    def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
+        """Those of the documents that are stored; see `Store.find_documents`."""
+        statement = "SELECT doc_id, source, fingerprint FROM documents WHERE doc_id = ?"
+        return {
+            doc_id: StoredDocument(*rest) for doc_id, *rest in self._select_each(statement, doc_ids)
+        }
 
-    def documents_of(self, *sources: str) -> set[str]:
+    def document_ids(self, *sources: str) -> set[str]:
         """Ids of the documents that came from one of the sources."""
-        with self._reading() as connection:
-            return catalogue.documents_of(connection, sources)
+        statement = "SELECT doc_id FROM documents WHERE source = ?"
+        return {doc_id for (doc_id,) in self._select_each(statement, sources)}
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
         """The signatures under which sources were last read; those never read are missing."""
-        with self._reading() as connection:
-            return catalogue.source_signatures(connection, sources)
+        statement = "SELECT source, signature FROM sources WHERE source = ?"
+        return dict(self._select_each(statement, sources))
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents whose ids come after one, by id, read some at a time."""
-        page: list[DocumentEntry] | None = None
-        while page is None or page:
-            with self._reading() as connection:
-                page = catalogue.documents_after(connection, page[-1].id if page else after)
-            yield from page
+        statement = (
+            "SELECT doc_id, source, (SELECT count(*) FROM passages WHERE document = documents.id) "
+            "FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"
+        )
+        while rows := self._select_each(statement, [after], LISTED_DOCUMENTS):
+            yield from (DocumentEntry(*row) for row in rows)
+            after = rows[-1][0]
 
     def list_sources(self) -> Iterator[SourceEntry]:
         """All sources that have documents, by name."""
+        statement = "SELECT source, count(*) FROM documents GROUP BY source ORDER BY source"
         with self._reading() as connection:
-            found = catalogue.sources(connection)
-        yield from found
+            rows = connection.execute(statement).fetchall()
+        yield from (SourceEntry(*row) for row in rows)
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
-        rows = self._select("SELECT text FROM documents WHERE doc_id = ?", doc_id)
+        rows = self._select_each("SELECT text FROM documents WHERE doc_id = ?", [doc_id])
         return rows[0][0] if rows else None
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
         """The metadata of a document exactly as given, or None if the id is unknown."""
-        rows = self._select("SELECT metadata FROM documents WHERE doc_id = ?", doc_id)
+        rows = self._select_each("SELECT metadata FROM documents WHERE doc_id = ?", [doc_id])
         return orjson.loads(rows[0][0]) if rows else None
 
     def fields(self) -> dict[str, str]:
@@ -263,9 +262,13 @@ class LocalStore:
         """Close the database, as soon as no candidates need it any more."""
         self._connections.close()
 
-    def _select(self, statement: str, value: str) -> list[tuple[str]]:
+    def _select_each(
+        self, statement: str, names: Iterable[str], *others: int
+    ) -> list[tuple[Any, ...]]:
+        """The rows that a statement selects for each name."""
         with self._reading() as connection:
-            return connection.execute(statement, (value,)).fetchall()
+            selected = (connection.execute(statement, (name, *others)) for name in names)
+            return [row for rows in selected for row in rows]
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -5,7 +5,9 @@ So a passage has the same BM25 here as in an OpenSearch index with default optio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import regex
@@ -15,6 +17,16 @@ from slice_os.arrays import FloatArray, IntArray
 K1 = 1.2
 B = 0.75
 COARSE_FROM = 24
+# Deleted with its parts when the terms are stored from scratch.
+PASSAGE_TERMS = """CREATE VIRTUAL TABLE passage_terms USING fts5 (
+    text, tokenize = 'porter ascii tokenchars _'
+)"""
+# Views of where terms stand, and a text whose terms FTS5 stems.
+_OCCURRENCES = (
+    "CREATE VIRTUAL TABLE temp.occurrences USING fts5vocab (main, passage_terms, instance)",
+    PASSAGE_TERMS.replace("passage_terms", "temp.phrase"),
+    "CREATE VIRTUAL TABLE temp.stems USING fts5vocab (temp, phrase, instance)",
+)
 # Lucene's English stop words; all other words are stemmed, here by FTS5.
 STOP_WORDS = frozenset(
     "a an and are as at be but by for if in into is it no not of on or such that the their "  # noqa: SIM905
@@ -41,53 +53,59 @@ def terms(text: str) -> list[str]:
     return [_JOINER.sub("_", word) for word in words if word not in STOP_WORDS]
 
 
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """What BM25 needs to know about all passages.
+def add_terms(connection: sqlite3.Connection, passage: int, found: Sequence[str]) -> None:
+    """Store the terms of a passage."""
+    connection.execute(
+        "INSERT INTO passage_terms (rowid, text) VALUES (?, ?)", (passage, " ".join(found))
+    )
 
-    Attributes:
-        lengths: ``(n_passages,)`` number of terms in each.
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Let `occurrences` read from a connection; not in a transaction, which could undo it."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    for statement in _OCCURRENCES:
+        connection.execute(statement)
+
+
+def occurrences(
+    connection: sqlite3.Connection, phrase: str
+) -> Iterator[tuple[str, int, IntArray, IntArray]]:
+    """The passages that have the terms of a phrase.
+
+    Args:
+        connection: after `prepare`, in a transaction.
+        phrase: any text.
+
+    Yields:
+        Each stemmed term that occurs, how often the phrase has it, the ids of its passages,
+        ascending, and how often each of them has it.
     """
+    text = " ".join(terms(phrase))
+    connection.execute("REPLACE INTO temp.phrase (rowid, text) VALUES (1, ?)", (text,))
+    stems = connection.execute("SELECT term FROM temp.stems ORDER BY offset")
+    for (stem,), times in Counter(stems).items():
+        rows = connection.execute("SELECT doc FROM temp.occurrences WHERE term = ?", (stem,))
+        passages = np.fromiter((row for (row,) in rows), dtype=np.int64)
+        if len(passages):
+            yield stem, times, *np.unique(passages, return_counts=True)
 
-    lengths: IntArray
 
-    def frequencies(self, weights: FloatArray, rows: IntArray) -> FloatArray:
-        """How often a term occurs in passages, computed back from FTS5's ``bm25()``.
+def bm25(frequencies: IntArray, rows: IntArray, lengths: IntArray) -> FloatArray:
+    """BM25 of one term, as Lucene's ``BM25Similarity`` computes it.
 
-        FTS5 offers no other way. Its formula differs from `bm25` in the inverse document
-        frequency, which is almost zero for a term in half of the passages.
+    Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", equation 3.15,
+    without its constant factor k1 + 1, and with lengths as coarse as Lucene stores them.
 
-        Args:
-            weights: ``(n,)`` negated ``bm25()``, of all passages with the term.
-            rows: ``(n,)`` rows of these passages.
-        """
-        total, found = len(self.lengths), len(weights)
-        idf = np.log((total - found + 0.5) / (found + 0.5))
-        shares = weights / ((K1 + 1) * (idf if idf > 0 else 1e-6))
-        norms = K1 * (1 - B + B * self.lengths[rows] / self.lengths.mean())
-        frequencies: FloatArray = np.rint(shares * norms / (1 - shares))
-        return frequencies
-
-    def bm25(self, frequencies: FloatArray, rows: IntArray) -> FloatArray:
-        """BM25 of one term, as Lucene's ``BM25Similarity`` computes it.
-
-        Robertson and Zaragoza (2009), "The Probabilistic Relevance Framework", equation 3.15,
-        without its constant factor k1 + 1, and with lengths as coarse as Lucene stores them.
-
-        Args:
-            frequencies: ``(n,)`` occurrences of the term, in all passages with the term.
-            rows: ``(n,)`` rows of these passages.
-        """
-        found = len(frequencies)
-        idf = np.log1p((self._with_terms - found + 0.5) / (found + 0.5))
-        mean = self.lengths.sum() / self._with_terms
-        norms = K1 * (1 - B + B * coarse(self.lengths[rows]) / mean)
-        scores: FloatArray = (idf * frequencies / (frequencies + norms)).astype(np.float32)
-        return scores
-
-    @property
-    def _with_terms(self) -> int:
-        return int(np.count_nonzero(self.lengths))
+    Args:
+        frequencies: ``(n,)`` occurrences of the term, in all passages with the term.
+        rows: ``(n,)`` rows of these passages.
+        lengths: ``(n_passages,)`` number of terms in each passage.
+    """
+    found, with_terms = len(frequencies), int(np.count_nonzero(lengths))
+    idf = np.log1p((with_terms - found + 0.5) / (found + 0.5))
+    norms = K1 * (1 - B + B * coarse(lengths[rows]) / (lengths.sum() / with_terms))
+    scores: FloatArray = (idf * frequencies / (frequencies + norms)).astype(np.float32)
+    return scores
 
 
 def coarse(lengths: IntArray) -> IntArray:

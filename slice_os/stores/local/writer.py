@@ -20,7 +20,7 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage, joined
 from slice_os.spans.quantisation import dequantise, quantise
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import checked_row, data_checksum, seal
-from slice_os.stores.local.derived import add_labels, add_terms
+from slice_os.stores.local.fields import add_labels
 from slice_os.stores.local.files import (
     COUNTS,
     StoreSettings,
@@ -29,7 +29,7 @@ from slice_os.stores.local.files import (
     errors_explained,
     read_state,
 )
-from slice_os.stores.local.terms import terms
+from slice_os.stores.local.terms import add_terms, terms
 from slice_os.stores.protocol import Rejection
 from slice_os.text.documents import Document
 

@@ -132,7 +132,7 @@ class OpenSearchStore:
         """
         return writing(self.handle, self.settings, part)
 
-    def documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
+    def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored, refreshed or not."""
         keys = [document_key(doc_id) for doc_id in doc_ids]
         records = find_records(self.handle, keys)
@@ -142,7 +142,7 @@ class OpenSearchStore:
         }
 
     @retrying
-    def documents_of(self, *sources: str) -> set[str]:
+    def document_ids(self, *sources: str) -> set[str]:
         """Ids of the documents that came from one of the sources."""
         return {entry.id for entry in catalogue.documents(self.handle, sources)}
 
