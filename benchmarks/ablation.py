@@ -36,7 +36,8 @@ def measure(models: dict[str, str], data: Path, work: Path) -> dict[str, dict[st
     encoders = {name: work / f"{name}-int8" for name in models}
     for name, model in models.items():
         if not encoders[name].is_dir():
-            slice_os("export", model, encoders[name], "--precision", "int8", "--license", "unknown")
+            export = ("model", "export", model, encoders[name])
+            slice_os(*export, "--precision", "int8", "--license", "unknown")
     options = [part for name, path in encoders.items() for part in ("--encoder", f"{name}={path}")]
     context = next((data / "sts-b-context").glob("*.tsv"))
     runs = (
@@ -84,7 +85,7 @@ def main() -> None:
     for seed in range(options.seeds):
         out = options.work / f"seed-{seed}"
         slice_os(
-            *("train", RECIPE, "--data", options.data, "--out", out, "--seed", seed),
+            *("model", "train", RECIPE, "--data", options.data, "--out", out, "--seed", seed),
             *("--model", options.model, "--second-teacher", options.second_teacher),
         )
         models = {stage.name: str(out / "stages" / stage.name) for stage in stages}

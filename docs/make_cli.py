@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from click.testing import CliRunner
 
 from slice_os.cli import cli
+from slice_os.cli.groups import command_paths
 
 HEAD = """\
 # The command line
@@ -27,21 +26,10 @@ line on standard error. Into a pipe, answers are JSON lines; on a terminal they 
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
-    for path in _paths(cli, ()):
+    for path in command_paths(cli, ()):
         title = " ".join(["slice-os", *path])
         parts.append(f"## {title}\n\n```text\n{_help(path)}```\n")
     return "\n".join(parts)
-
-
-def _paths(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """A command and those below it, as they are typed."""
-    yield path
-    if isinstance(command, click.Group):
-        with click.Context(command) as context:
-            for name in command.list_commands(context):
-                below = command.get_command(context, name)
-                assert below is not None
-                yield from _paths(below, (*path, name))
 
 
 def _help(path: tuple[str, ...]) -> str:

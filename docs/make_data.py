@@ -19,8 +19,8 @@ expect. `make docs` writes the page from `slice_os/datasets/catalog.json`.
 Put the files into one data folder, under the paths below, and check it:
 
 ```sh
-slice-os data check DATA            # what is there, what is missing, whether checksums hold
-slice-os data check DATA --json     # the same for programs; --strict makes missing files an error
+slice-os eval data DATA            # what is there, what is missing, whether checksums hold
+slice-os eval data DATA --json     # the same for programs; --strict makes missing files an error
 ```
 
 A checksum is the SHA-256 of a file's content, unpacked if its name ends in `.gz`; how it was

@@ -61,7 +61,7 @@ def export_model(
 
     The folder appears complete or not at all. It holds ``model.onnx``, ``tokenizer.json``, the
     card ``model.json``, ``parity.json``, and ``projection.npy`` for short vectors: the one that
-    `slice-os train` found if the model's folder has it, otherwise the principal directions of
+    `slice-os model train` found if the model's folder has it, otherwise the principal directions of
     the spans of the bundled text.
 
     Args:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         InputError,
         MissingExtraError,
         ModelError,
+        PluginError,
         SliceError,
         StoreError,
     )
@@ -62,6 +63,7 @@ _HOMES = {
     "ModelCard": "encoder.model_folder",
     "ModelError": "errors",
     "OpenSearchStore": "stores.opensearch.store",
+    "PluginError": "errors",
     "Segment": "text.documents",
     "SliceError": "errors",
     "SpanEncoder": "encoder.span_encoder",
@@ -90,6 +92,7 @@ __all__ = [
     "ModelCard",
     "ModelError",
     "OpenSearchStore",
+    "PluginError",
     "Segment",
     "SliceError",
     "SpanEncoder",

@@ -34,6 +34,10 @@ class EncoderMismatchError(StoreError):
     """The vectors of a store were made by another encoder."""
 
 
+class PluginError(SliceError):
+    """A part of an installed package does not load."""
+
+
 class MissingExtraError(SliceError, ImportError):
     """An optional dependency is not installed; the message has the install command."""
 

@@ -19,7 +19,8 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.cli import COMMANDS, main
+from slice_os.cli import main
+from slice_os.cli.commands import PLACES
 
 REPOSITORY = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from slice_os.cli import main; main()"]
@@ -168,7 +169,7 @@ class TestIngest:
         assert run("ingest", "calls", *options).status == 0
         Path("calls/a.txt").unlink()
         run("ingest", "calls", *options, "--checksum", "--prune")
-        listed = run("list", "--store", "s").out.splitlines()
+        listed = run("store", "list", "--store", "s").out.splitlines()
         assert [orjson.loads(line) for line in listed] == [
             {"id": "x/b.txt", "source": "crm/b.txt", "passages": 1}
         ]
@@ -343,7 +344,7 @@ class TestSearching:
         for ask in (["search", "x"], ["mine", "-p", "x"]):
             assert run(*ask, "--store", "s") == Outcome(0, "", "")
             assert run(*ask, "--store", "s", "--text") == Outcome(0, "", "no hits\n")
-        assert orjson.loads(run("info", "--store", "s").out)["documents"] == 0
+        assert orjson.loads(run("store", "info", "--store", "s").out)["documents"] == 0
 
     def test_the_environment_may_name_the_store(
         self, run: Run, store: str, monkeypatch: pytest.MonkeyPatch
@@ -378,9 +379,9 @@ class TestSearching:
             (["search", "--store", "STORE"], 2, "Missing argument 'PHRASE'"),
             (["mine", "--store", "STORE"], 2, "give --phrase or --topics"),
             (["scan", "none", "-p", "x"], 1, "'none': no such file"),
-            (["info", "--store", "none"], 1, "no store here"),
-            (["delete", "x", "--store", "none"], 1, "no store here"),
-            (["delete", "--store", "STORE"], 2, "Missing argument"),
+            (["store", "info", "--store", "none"], 1, "no store here"),
+            (["store", "delete", "x", "--store", "none"], 1, "no store here"),
+            (["store", "delete", "--store", "STORE"], 2, "Missing argument"),
             (["bogus"], 2, "No such command 'bogus'"),
         ],
     )
@@ -392,7 +393,9 @@ class TestSearching:
         assert message in error_line(run(*arguments), status)
 
     def test_documents_and_sources_are_listed(self, run: Run, store: str) -> None:
-        listed = [orjson.loads(line) for line in run("list", "--store", store).out.splitlines()]
+        listed = [
+            orjson.loads(line) for line in run("store", "list", "--store", store).out.splitlines()
+        ]
         assert [entry["id"] for entry in listed] == [
             "de",
             "emoji",
@@ -400,9 +403,9 @@ class TestSearching:
             "long",
             *(f"same {n}" for n in range(7)),
         ]
-        shown = run("list", "--store", store, "--sources", "--text")
+        shown = run("store", "list", "--store", store, "--sources", "--text")
         assert shown.out.split() == ["name", "documents", "11"]
-        assert run("list", "--store", store, "--sources", "--json").out == (
+        assert run("store", "list", "--store", store, "--sources", "--json").out == (
             '{"name":"","documents":11}\n'
         )
 
@@ -421,14 +424,18 @@ class TestSearching:
 def test_deleting_counts_what_was_there(run: Run, encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "s", encoder) as corpus:
         corpus.add([Document("a", "one"), Document("b", "two")])
-    assert run("delete", "a", "x", "--store", "s") == Outcome(1, "", "1 of 2 documents deleted\n")
-    assert run("delete", "b", "--store", "s") == Outcome(0, "", "1 of 1 documents deleted\n")
-    assert orjson.loads(run("info", "--store", "s").out)["documents"] == 0
+    assert run("store", "delete", "a", "x", "--store", "s") == Outcome(
+        1, "", "1 of 2 documents deleted\n"
+    )
+    assert run("store", "delete", "b", "--store", "s") == Outcome(
+        0, "", "1 of 1 documents deleted\n"
+    )
+    assert orjson.loads(run("store", "info", "--store", "s").out)["documents"] == 0
 
 
 class TestHelp:
     # `eval` imports every harness to list them.
-    @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS if name != "eval")])
+    @pytest.mark.parametrize("command", [[], *([name] for name in PLACES if name != "eval")])
     def test_needs_no_heavy_imports(self, command: list[str]) -> None:
         code = (
             "import sys\nfrom slice_os.cli import main\n"
@@ -450,6 +457,31 @@ class TestHelp:
 
     def test_is_shown_if_no_command_is_given(self, run: Run) -> None:
         assert run() == run("--help") == run("-h")
+
+    def test_fits_on_a_screen(self, run: Run) -> None:
+        lines = run("--help").out.splitlines()
+        assert len(lines) < 24  # and the prompt
+        assert max(map(len, lines)) < 80
+
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [
+            ("serch", "`slice-os search`"),
+            ("delete", "`slice-os store delete` or `slice-os index delete`"),
+            ("query", "`slice-os index query`"),
+            ("store inof", "`slice-os store info`"),
+            ("topics lnt", "`slice-os topics lint`"),
+        ],
+    )
+    def test_a_mistyped_command_is_answered_with_the_nearest(
+        self, run: Run, typed: str, meant: str
+    ) -> None:
+        line = error_line(run(*typed.split()), 2)
+        assert line == f"No such command {typed.split()[-1]!r}. Did you mean {meant}?"
+
+    def test_an_unknown_command_is_answered_with_the_help(self, run: Run) -> None:
+        told = error_line(run("store", "xyzzy"), 2)
+        assert told == "No such command 'xyzzy'. See `slice-os store --help`."
 
 
 class TestTerminal:
@@ -531,7 +563,7 @@ class TestInterruption:
             process.send_signal(sent)
             out, err = process.communicate(timeout=120)
         assert (process.returncode, out, err.strip()) == (status, b"", b"slice-os: stopped")
-        kept = orjson.loads(run("info", "--store", "s").out)["documents"]
+        kept = orjson.loads(run("store", "info", "--store", "s").out)["documents"]
         assert kept > 0
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
         assert finished["documents"] == 400 - kept

@@ -84,7 +84,7 @@ class TestCommand:
         return tmp_path
 
     def test_it_reports_what_is_there_and_what_is_missing(self, folder: Path) -> None:
-        answer = CliRunner().invoke(cli, ["data", "check", str(folder), "--text"])
+        answer = CliRunner().invoke(cli, ["eval", "data", str(folder), "--text"])
         assert answer.output.splitlines() == [
             "right      set/plain.txt",
             "right      set/packed.txt.gz",
@@ -92,7 +92,7 @@ class TestCommand:
             "3 files: 2 right, 1 missing, 0 different",
         ]
         assert answer.exit_code == 0
-        assert CliRunner().invoke(cli, ["data", "check", str(folder), "--strict"]).exit_code == 1
+        assert CliRunner().invoke(cli, ["eval", "data", str(folder), "--strict"]).exit_code == 1
 
     @pytest.mark.parametrize(
         ("content", "reason"),
@@ -101,13 +101,13 @@ class TestCommand:
     )
     def test_other_content_is_an_error(self, folder: Path, content: bytes, reason: str) -> None:
         (folder / "set" / "packed.txt.gz").write_bytes(content)
-        answer = CliRunner().invoke(cli, ["data", "check", str(folder), "--text"])
+        answer = CliRunner().invoke(cli, ["eval", "data", str(folder), "--text"])
         assert answer.exit_code == 1
         assert f"different  set/packed.txt.gz: {reason}" in answer.output
 
     def test_json_is_for_programs(self, folder: Path) -> None:
         (folder / "set" / "plain.txt").write_bytes(b"other")
-        answer = CliRunner().invoke(cli, ["data", "check", str(folder), "--json"])
+        answer = CliRunner().invoke(cli, ["eval", "data", str(folder), "--json"])
         result = json.loads(answer.stdout)
         assert (result["right"], result["missing"], result["different"]) == (1, 1, 1)
         assert result["files"][0] == {

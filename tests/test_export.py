@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from slice_os.cli.export import export as command
+from slice_os.cli.model import export as command
 from slice_os.encoder.model_folder import content_id, read_card
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import MissingExtraError, ModelError

@@ -51,7 +51,7 @@ def answers(folder: Path) -> list[tuple[Any, ...]]:
 
 def verify(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]], str]:
     result = CliRunner().invoke(
-        cli, ["verify", "--store", str(folder), *options], standalone_mode=False
+        cli, ["store", "check", "--store", str(folder), *options], standalone_mode=False
     )
     assert not result.exception
     lines = [orjson.loads(line) for line in result.stdout.splitlines()]
@@ -147,7 +147,7 @@ class TestDamage:
         content = bytearray(database.read_bytes())
         content[4096 * 2 :] = b"\xff" * (len(content) - 4096 * 2)
         database.write_bytes(content)
-        result = CliRunner().invoke(cli, ["verify", "--repair", "--store", str(folder)])
+        result = CliRunner().invoke(cli, ["store", "check", "--repair", "--store", str(folder)])
         assert isinstance(result.exception, StoreError)
         assert "\n" not in str(result.exception)
 

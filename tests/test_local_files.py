@@ -82,7 +82,7 @@ class TestDeleted:
             writer.delete(["doc 3"])
         assert (store.folder / "vectors.i8").stat().st_size == before
         expected = answers(store)
-        result = CliRunner().invoke(cli, ["compact", "--store", str(store.folder)])
+        result = CliRunner().invoke(cli, ["store", "compact", "--store", str(store.folder)])
         assert (result.exit_code, "MB before" in result.stderr) == (0, True)
         assert not (store.folder / "vectors.i8").exists()
         assert (store.folder / "vectors-1.i8").stat().st_size < before
@@ -101,7 +101,9 @@ class TestDeleted:
         assert answers(store)
 
     def test_is_for_folders(self) -> None:
-        result = CliRunner().invoke(cli, ["compact", "--store", "http://localhost:1/calls"])
+        result = CliRunner().invoke(
+            cli, ["store", "compact", "--store", "http://localhost:1/calls"]
+        )
         assert result.exit_code == 2
         assert "_forcemerge" in result.output
 
@@ -291,7 +293,7 @@ class TestReadOnly:
         (store.folder / "store.sqlite-shm").unlink()
         with (
             read_only(store.folder) as mounted,
-            pytest.raises(StoreError, match="did not close it; run `slice-os info`"),
+            pytest.raises(StoreError, match="did not close it; run `slice-os store info`"),
         ):
             LocalStore.open(mounted)
 

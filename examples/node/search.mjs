@@ -1,5 +1,5 @@
-// Sends the requests that `slice-os query` printed, and prints the hits as lines of JSON.
-// Standard input: what `slice-os query` printed. Argument: the server's address.
+// Sends the requests that `slice-os index query` printed, and prints the hits as lines of JSON.
+// Standard input: what `slice-os index query` printed. Argument: the server's address.
 
 import { createHash } from "node:crypto";
 import { json } from "node:stream/consumers";

@@ -3,81 +3,29 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
+from slice_os.cli.commands import TopCommands, discard_output
 from slice_os.errors import SliceError
 from slice_os.version import __version__
 
-# A new command is a file and a line here.
-COMMANDS = {
-    "ingest": "slice_os.cli.ingest:ingest",
-    "search": "slice_os.cli.search:search",
-    "mine": "slice_os.cli.mine:mine",
-    "scan": "slice_os.cli.scan:scan",
-    "topics": "slice_os.cli.topics:topics",
-    "review": "slice_os.cli.review:review",
-    "report": "slice_os.cli.report:report",
-    "cut": "slice_os.cli.cut:cut",
-    "serve": "slice_os.cli.serve:serve",
-    "key": "slice_os.cli.key:key",
-    "mcp": "slice_os.cli.mcp_server:mcp",
-    "list": "slice_os.cli.listing:list_entries",
-    "info": "slice_os.cli.store:info",
-    "delete": "slice_os.cli.store:delete",
-    "compact": "slice_os.cli.compact:compact",
-    "verify": "slice_os.cli.verify:verify",
-    "query": "slice_os.cli.query:query",
-    "index": "slice_os.cli.index:index",
-    "export": "slice_os.cli.export:export",
-    "eval": "slice_os.cli.evaluate:eval",
-    "train": "slice_os.cli.train:train",
-    "data": "slice_os.cli.data:data",
-    "doctor": "slice_os.cli.doctor:doctor",
-}
-
-
-class _Commands(click.Group):
-    """Imports a command only when it runs, so that `--help` is fast."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = pkgutil.resolve_name(COMMANDS[cmd_name])
-        return command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            _discard_output()  # the reader closed the pipe
-            return 0
-
 
 @click.group(
-    cls=_Commands,
+    cls=TopCommands,
     context_settings={"help_option_names": ["-h", "--help"]},
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="slice-os")
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Find every passage that says a phrase in other words.
-
-    Ingest documents into a store, then search or mine it. Every hit has exact character offsets,
-    a similarity that you can threshold, and its BM25 score.
-    """
+    """Find every passage that says a phrase in other words."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -111,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _complain("stopped")
         sys.exit(143 if _Terminated in map(type, (error, error.__context__)) else 130)
     except OSError as error:
-        _discard_output()
+        discard_output()
         _complain(str(error))
         sys.exit(1)
     except UnicodeEncodeError as error:
@@ -124,11 +72,6 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
-
-
-def _discard_output() -> None:
-    """Keep the interpreter from failing again at exit, when it flushes standard output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
-from slice_os.cli.render import echo_json
+from slice_os.cli.groups import CommandGroup
+from slice_os.cli.options import report_option
+from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
     from slice_os.evaluation.harness import Harness, Option, Progress
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
-class _Harnesses(click.Group):
+class _Harnesses(CommandGroup):
     """The commands defined below and one for each harness, imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -101,6 +109,54 @@ def build_context(
         raise click.UsageError("give --text, or --endpoint and --model")
     save_rows(rows, out)
     click.echo(f"{out}: {len(rows):,} rows; {len(loaded) - len(rows):,} skipped")
+
+
+@evaluate.command("data")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--strict", is_flag=True, help="Missing files are errors, too.")
+@report_option
+def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
+    """Check the data sets in FOLDER: what is there, what is missing, and all checksums.
+
+    docs/data.md lists the data sets, where to get them, and the file names they go to. Exit
+    status 1 if a file has other content than expected.
+    """
+    from slice_os.datasets.catalog import State, check
+
+    found = list(check(folder))
+    as_json = wants_json(as_json)
+    click.echo(_files_json(folder, found) if as_json else _describe_files(found))
+    faults = {State.DIFFERENT, State.MISSING} if strict else {State.DIFFERENT}
+    if any(one.state in faults for one in found):
+        raise click.exceptions.Exit(1)
+
+
+def _describe_files(found: Sequence[Checked]) -> str:
+    """The result as a line for each file, and totals."""
+    lines = []
+    for one in found:
+        line = f"{one.state.value:9}  {one.path}"
+        if one.state.value == "different":
+            has = f"sha256 {one.found[:12]}…" if one.found else "cannot be unpacked"
+            line += f": {has}, expected {one.expected[:12]}…"
+        lines.append(line)
+    return "\n".join([*lines, _totals(found)])
+
+
+def _totals(found: Sequence[Checked]) -> str:
+    counts = Counter(one.state.value for one in found)
+    parts = [f"{counts[name]} {name}" for name in ("right", "missing", "different")]
+    return f"{len(found)} files: {', '.join(parts)}"
+
+
+def _files_json(folder: Path, found: Sequence[Checked]) -> str:
+    counts = Counter(one.state.value for one in found)
+    result = {
+        "folder": str(folder),
+        **{name: counts[name] for name in ("right", "missing", "different")},
+        "files": [asdict(one) for one in found],
+    }
+    return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()
 
 
 def _command(harness: Harness) -> click.Command:
@@ -284,5 +340,3 @@ evaluate.add_command(
         ],
     )
 )
-
-eval = evaluate  # noqa: A001  the name on the command line

@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 threshold_option = click.option(
     "--threshold",
     type=COSINE,
-    help="Lowest cosine of a hit; by default the model's own (see `slice-os info`).",
+    help="Lowest cosine of a hit; by default the model's own (see `slice-os store info`).",
 )
 verify_option = click.option(
     "--verify/--no-verify",

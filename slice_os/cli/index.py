@@ -1,4 +1,4 @@
-"""`slice-os index`: the versions of an index in OpenSearch."""
+"""`slice-os index`: an index in OpenSearch, its versions and its requests."""
 
 from __future__ import annotations
 
@@ -10,19 +10,29 @@ import click
 import orjson
 
 from slice_os.cli import plan
-from slice_os.cli.options import chosen_index, connect, index_options, store_option
+from slice_os.cli.groups import CommandGroup
+from slice_os.cli.options import (
+    chosen_encoder,
+    chosen_index,
+    connect,
+    encoder_options,
+    index_options,
+    parse_filters,
+    store_option,
+    where_option,
+)
 from slice_os.cli.render import echo_json, printable, styled
+from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
     from slice_os.encoder.model_folder import ModelCard
-    from slice_os.stores.opensearch.loading.repair import Fault
     from slice_os.stores.opensearch.versions.manage import IndexVersion
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def index() -> None:
-    """Manage the versions of an index in OpenSearch; STORE names their alias."""
+    """Plan, migrate and query an index in OpenSearch; STORE names the alias of its versions."""
 
 
 index.add_command(plan.plan)
@@ -41,50 +51,6 @@ def info(store: str) -> None:
         return
     for version in there:
         click.echo(describe(version))
-
-
-@index.command()
-@store_option
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Delete passages without a document, and documents that lack passages.",
-)
-def verify(store: str, repair: bool) -> int:
-    """Check that every document has all its passages; STORE may also name one version.
-
-    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 if there are
-    faults, unless --repair fixes them all. An ingest in progress can look like a fault. --repair
-    deletes documents that lack passages; the next ingest of their source stores them again.
-    """
-    from slice_os.stores.opensearch.loading.loading import leased
-    from slice_os.stores.opensearch.loading.repair import find_faults
-    from slice_os.stores.opensearch.loading.repair import repair as delete_surplus
-    from slice_os.stores.opensearch.search.lookup import require_index
-    from slice_os.stores.opensearch.versions import manage
-
-    named = connect(store)
-    found = named.named(require_index(named).name)
-    faults = list(find_faults(found))
-    for fault in faults:
-        if sys.stdout.isatty():
-            click.echo(printable(describe_fault(fault)))
-        else:
-            echo_json(orjson.dumps(asdict(fault)))
-    if not faults:
-        click.echo(f"{found.name}: every document has its passages", err=True)
-        return 0
-    if not repair:
-        click.echo(f"{found.name}: {len(faults)} faults; use --repair to fix them", err=True)
-        return 1
-    with leased(found):
-        faults = list(find_faults(found))
-        lacking = manage.forget(found, faults)
-        surplus = delete_surplus(found)
-    click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
-    if lacking:
-        click.echo(f"deleted, ingest them again: {printable(', '.join(lacking))}", err=True)
-    return 1 if lacking else 0
 
 
 @index.command()
@@ -160,6 +126,67 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
         click.echo(f"deleted {', '.join(before)}", err=True)
 
 
+@index.command()
+@click.argument("phrases", nargs=-1, required=True, metavar="PHRASE...")
+@store_option
+@click.option(
+    "-k",
+    "--num-candidates",
+    type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
+    default=NUM_CANDIDATES,
+    show_default=True,
+    help="Passages that each search returns, by vector and by BM25.",
+)
+@where_option
+@click.option(
+    "--msearch",
+    "lines_only",
+    is_flag=True,
+    help="Print lines for _msearch that return text and nearest indexed spans, as for curl.",
+)
+@encoder_options
+def query(
+    phrases: tuple[str, ...],
+    store: str,
+    num_candidates: int,
+    filters: tuple[str, ...],
+    lines_only: bool,
+    model: str | None,
+    providers: tuple[str, ...],
+    threads: int | None,
+) -> None:
+    """Print the requests that find PHRASE in OpenSearch, for applications in any language.
+
+    Prints a JSON object with the vectors and the request bodies: a multi-search for candidates, a
+    search that scores them and returns spans, and the hybrid query if OpenSearch has the
+    neural-search plugin. docs/another-language.md explains how to send them.
+    """
+    from slice_os.corpus import Corpus
+    from slice_os.search.run import make_query
+    from slice_os.stores.opensearch.search.query_export import export_query, search_lines
+    from slice_os.stores.opensearch.store import OpenSearchStore
+
+    where = parse_filters(filters)
+    alias = connect(store)
+    remote = OpenSearchStore(alias.client, alias.name, alias.location)
+    encoder = Corpus(remote, chosen_encoder(model, providers, threads)).encoder
+    remote.check_encoder(encoder.card)
+    wanted = remote.filtered(make_query(encoder, phrases, where))
+    if lines_only:
+        for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
+            echo_json(orjson.dumps(line))
+        return
+    exported = export_query(
+        wanted,
+        alias.name,
+        remote.settings,
+        num_candidates,
+        remote.script_engine(wanted),
+        remote.can_fuse(),
+    )
+    echo_json(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))
+
+
 def as_json(version: IndexVersion) -> dict[str, Any]:
     """A version as plain values."""
     encoder = version.settings.encoder
@@ -206,14 +233,6 @@ def describe(version: IndexVersion) -> str:
     ]
     head = styled(version.index, bold=True) + state
     return "\n".join([head, *map(printable, lines)])
-
-
-def describe_fault(fault: Fault) -> str:
-    """A fault as a sentence."""
-    return (
-        f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
-        f"{len(fault.surplus)} too many"
-    )
 
 
 def _tell_swap(alias: str, chosen: IndexVersion, before: list[str]) -> None:

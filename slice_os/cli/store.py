@@ -1,22 +1,41 @@
-"""`slice-os info` and `slice-os delete`."""
+"""`slice-os store`: what a store holds, and its care."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING
 
 import click
 import orjson
 
-from slice_os.cli.options import store_option
-from slice_os.cli.render import echo_json, printable
+from slice_os.cli.groups import CommandGroup
+from slice_os.cli.options import connect, output_option, store_option
+from slice_os.cli.render import echo_json, printable, styled, wants_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slice_os.stores.local.faults import Fault
+    from slice_os.stores.opensearch.loading.repair import Fault as PassageFault
+    from slice_os.stores.protocol import DocumentEntry, SourceEntry
+
+WIDTH_ROWS = 1_000
+LONGEST_CELL = 60
 
 
-@click.command()
+@click.group(cls=CommandGroup)
+def store() -> None:
+    """Describe, list, delete, compact or check what is stored."""
+
+
+@store.command()
 @store_option
 def info(store: str) -> None:
-    """Show the contents of a store, and the encoder it was made with."""
+    """Describe a store: its contents, size and encoder."""
     from slice_os.corpus import Corpus
 
     with Corpus(store) as corpus:
@@ -32,11 +51,37 @@ def info(store: str) -> None:
         click.echo(f"{name.replace('_', ' '):<22} {shown}")
 
 
-@click.command()
+@store.command("list")
+@store_option
+@click.option(
+    "--documents/--sources",
+    "wants_documents",
+    default=True,
+    help="List the documents, or the sources they came from.  [default: documents]",
+)
+@output_option
+def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> None:
+    """List the documents in a store, or their sources.
+
+    A terminal shows a table; a pipe, or --json, gets one line of JSON each. Documents without a
+    source were added by a program.
+    """
+    from slice_os.corpus import Corpus
+
+    with Corpus(store) as corpus:
+        entries = corpus.documents() if wants_documents else corpus.sources()
+        if wants_json(as_json):
+            for entry in entries:
+                echo_json(orjson.dumps(asdict(entry)))
+        else:
+            _show_table(entries)
+
+
+@store.command()
 @click.argument("doc_ids", nargs=-1, required=True, metavar="DOC_ID...")
 @store_option
 def delete(doc_ids: tuple[str, ...], store: str) -> int:
-    """Delete documents from a store by id.
+    """Delete documents by id.
 
     The exit status is 1 if one of them was not found.
     """
@@ -46,3 +91,161 @@ def delete(doc_ids: tuple[str, ...], store: str) -> int:
         deleted = corpus.delete(doc_ids)
     click.echo(f"{deleted} of {len(doc_ids)} documents deleted", err=True)
     return 0 if deleted == len(doc_ids) else 1
+
+
+@store.command()
+@store_option
+def compact(store: str) -> None:
+    """Free the space of deleted and replaced documents.
+
+    Their texts are overwritten as soon as they are deleted. Their vectors, and their terms in the
+    BM25 index, stay until the store is compacted; an ingest does so when a quarter of the
+    vectors are dead. Searches can go on. The disk needs room for a second copy of what stays.
+
+    Only for a store in a folder: OpenSearch removes deleted documents when it merges segments.
+    """
+    from slice_os.stores.local import LocalStore
+    from slice_os.stores.local.files import folder_size
+
+    folder = _folder(store)
+    if folder is None:
+        raise click.UsageError(
+            "compact is for a store in a folder; OpenSearch removes deleted documents when it "
+            "merges segments (POST /INDEX/_forcemerge?only_expunge_deletes=true)"
+        )
+    opened = LocalStore.open(folder)
+    try:
+        before = opened.info().size_bytes
+        opened.compact()
+    finally:
+        opened.close()
+    after = folder_size(folder)
+    click.echo(f"{store}: {before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after", err=True)
+
+
+@store.command()
+@store_option
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Delete damaged documents, and rebuild the rest from the others.",
+)
+def check(store: str, repair: bool) -> int:
+    """Check that a store is as it was written.
+
+    In a folder, every file is compared with its checksums and counts. In OpenSearch, every
+    document must have all its passages; STORE may also name one version of an index, and an
+    ingest in progress can look like a fault.
+
+    Each fault is a line of JSON, or of text on a terminal. The exit status is 1 if there are
+    faults, unless --repair fixes them all without losing a document. The next ingest of their
+    sources stores the documents that --repair deletes again.
+    """
+    folder = _folder(store)
+    return _check_index(store, repair) if folder is None else _check_folder(store, folder, repair)
+
+
+def _folder(store: str) -> Path | None:
+    """The folder of a local store; None for other stores."""
+    from slice_os.stores.registry import find_backend
+
+    return find_backend(store).folder(store)
+
+
+def _check_folder(store: str, folder: Path, repair: bool) -> int:
+    from slice_os.stores.local import LocalStore
+
+    opened = LocalStore.open(folder)
+    try:
+        faults = opened.verify(repair=repair)
+    finally:
+        opened.close()
+    _show_faults(faults)
+    if not faults:
+        click.echo(f"{store}: everything is as it was written", err=True)
+        return 0
+    if not repair:
+        return _advise_repair(store, len(faults))
+    click.echo(f"{store}: {len(faults)} faults repaired", err=True)
+    return _tell_deleted(sorted({fault.document for fault in faults if fault.document is not None}))
+
+
+def _check_index(store: str, repair: bool) -> int:
+    from slice_os.stores.opensearch.loading.loading import leased
+    from slice_os.stores.opensearch.loading.repair import find_faults
+    from slice_os.stores.opensearch.loading.repair import repair as delete_surplus
+    from slice_os.stores.opensearch.search.lookup import require_index
+    from slice_os.stores.opensearch.versions import manage
+
+    named = connect(store)
+    found = named.named(require_index(named).name)
+    faults = list(find_faults(found))
+    _show_faults(faults)
+    if not faults:
+        click.echo(f"{found.name}: every document has its passages", err=True)
+        return 0
+    if not repair:
+        return _advise_repair(found.name, len(faults))
+    with leased(found):
+        lacking = manage.forget(found, list(find_faults(found)))
+        surplus = delete_surplus(found)
+    click.echo(f"{found.name}: {surplus} passages without a document deleted", err=True)
+    return _tell_deleted(lacking)
+
+
+def _advise_repair(store: str, count: int) -> int:
+    click.echo(f"{store}: {count} faults; use --repair to fix them", err=True)
+    return 1
+
+
+def _tell_deleted(documents: Sequence[str]) -> int:
+    """Name the documents that a repair deleted; the exit status."""
+    if documents:
+        click.echo(f"deleted, ingest them again: {printable(', '.join(documents))}", err=True)
+    return 1 if documents else 0
+
+
+def _show_faults(faults: Iterable[Fault | PassageFault]) -> None:
+    for fault in faults:
+        if sys.stdout.isatty():
+            click.echo(printable(_sentence(fault)))
+        else:
+            echo_json(orjson.dumps(asdict(fault)))
+
+
+def _sentence(fault: Fault | PassageFault) -> str:
+    from slice_os.stores.local.faults import Fault
+
+    if isinstance(fault, Fault):
+        document = f" (document {fault.document})" if fault.document is not None else ""
+        return f"{fault.where}: {fault.problem}{document}"
+    return (
+        f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
+        f"{len(fault.surplus)} too many"
+    )
+
+
+def _show_table(entries: Iterable[DocumentEntry | SourceEntry]) -> None:
+    """Columns as wide as the first rows need."""
+    remaining = (asdict(entry) for entry in entries)
+    first = list(islice(remaining, WIDTH_ROWS))
+    if not first:
+        click.echo("nothing is stored", err=True)
+        return
+    names = list(first[0])
+    rows = [[_cell(row[name]) for name in names] for row in first]
+    widths = [min(LONGEST_CELL, max(map(len, column))) for column in zip(names, *rows, strict=True)]
+    click.echo(styled(_line(names, widths), bold=True))
+    for row in rows:
+        click.echo(_line(row, widths))
+    for entry in remaining:
+        click.echo(_line([_cell(entry[name]) for name in names], widths))
+
+
+def _cell(value: str | int) -> str:
+    return printable(value) if isinstance(value, str) else f"{value:,}"
+
+
+def _line(cells: Iterable[str], widths: Iterable[int]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+    return "  ".join(padded).rstrip()

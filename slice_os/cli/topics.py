@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
     chosen_encoder,
     encoder_options,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MOST_EXAMPLES = 3
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def topics() -> None:
     """Check, compare and improve topics: TOML files of phrases and examples.
 

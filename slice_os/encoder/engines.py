@@ -51,7 +51,7 @@ class OnnxRuntimeEngine:
     dynamically quantised model independent of what else is encoded.
 
     Args:
-        model_file: an ONNX file that ``slice-os export`` made.
+        model_file: an ONNX file that ``slice-os model export`` made.
         providers: execution providers, first choice first, with or without the suffix
             ``ExecutionProvider``; CPU if None.
         threads: CPU threads to use; all usable cores if None.

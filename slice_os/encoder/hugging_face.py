@@ -46,7 +46,7 @@ class LoadedModel:
 
     @property
     def projection(self) -> FloatArray | None:
-        """The projection that ``slice-os train`` found; None if the folder has none.
+        """The projection that ``slice-os model train`` found; None if the folder has none.
 
         Raises:
             ModelError: if the file holds something else.

@@ -160,7 +160,7 @@ def model_folder(model: str | Path | None = None) -> Path:
     bundled = ", ".join(path.name for path in _bundled())
     raise ModelError(
         f"no model at {str(model)!r}: give a folder with {CARD_FILE} "
-        f"(made by `slice-os export MODEL OUT`) or a bundled name ({bundled})"
+        f"(made by `slice-os model export MODEL OUT`) or a bundled name ({bundled})"
     )
 
 

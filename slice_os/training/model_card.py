@@ -24,7 +24,7 @@ def model_card(
         f"# {config.name}",
         "",
         "Token vectors whose mean over any consecutive words is the vector of that phrase: mean",
-        "pooling over a span's word pieces, cosine similarity. Made by `slice-os train`.",
+        "pooling over a span's word pieces, cosine similarity. Made by `slice-os model train`.",
         "",
         "## Data",
         "",

@@ -20,7 +20,7 @@ class TrainingSummary:
     """How a run ended.
 
     Attributes:
-        folder: the Hugging Face folder that ``slice-os export`` takes.
+        folder: the Hugging Face folder that ``slice-os model export`` takes.
         seconds: from the last start of the run to its end.
         before: dev metrics of the recipe's model; zeros without dev data.
         after: dev metrics of the result.

@@ -349,7 +349,7 @@ def test_no_secret_is_stored(
     location = opensearch_url.replace("://", "://me@") + f"/{index_name}"
     status, output, errors = call_cli(capsys, "ingest", lines, "--store", location)
     assert status == 1
-    info = call_cli(capsys, "info", "--store", location)
+    info = call_cli(capsys, "store", "info", "--store", location)
     told = [output, errors, *map(str, info)]
     told += [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()]
     state = opensearch.cluster.state(metric="metadata", index=f"{index_name}*")
@@ -366,7 +366,7 @@ def test_no_secret_is_stored(
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminals of this kind")
 def test_a_terminal_prompts_for_the_password(double: Double, tmp_path: Path) -> None:
     location = with_user(double.url)
-    status, shown = type_into(["info", "--store", location], f"{SECRET}\n", tmp_path)
+    status, shown = type_into(["store", "info", "--store", location], f"{SECRET}\n", tmp_path)
     assert os.waitstatus_to_exitcode(status) == 1
     assert "Password of me at http://127.0.0.1" in shown
     assert "no index here" in shown

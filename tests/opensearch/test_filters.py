@@ -206,7 +206,9 @@ def test_the_command_line_filters_and_exports(
     status, out, err = call_cli(capsys, "search", "order", *place)
     assert (status, out) == (0, "")
     assert "no passage has name 'ZURICH'; the nearest is 'Zürich'\n" in err
-    status, out, _ = call_cli(capsys, "query", "order", *place[:2], "--filter", "name=AIRLINE")
+    status, out, _ = call_cli(
+        capsys, "index", "query", "order", *place[:2], "--filter", "name=AIRLINE"
+    )
     assert status == 0
     (clause,) = orjson.loads(out)["candidates"]["lines"][3]["query"]["bool"]["filter"]
     assert set(clause["terms"]["metadata.name"]) == {"airline", "Airline"}

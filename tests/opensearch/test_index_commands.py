@@ -156,24 +156,24 @@ def test_verify_finds_and_repairs(
 ) -> None:
     file = write_dialogues(tmp_path / "calls.jsonl", COUNT)
     run("ingest", file, "--store", store)
-    assert run("index", "verify", "--store", store).status == 0
+    assert run("store", "check", "--store", store).status == 0
     doc_id = dialogues(1)[0].id
     orphan = opensearch.get(index=index_name, id=passage_key(doc_id, 0))["_source"]
     opensearch.delete(index=index_name, id=passage_key(doc_id, 0), refresh=True)
     orphan |= {"doc_id": "orphan", "tokens": "", "spans": []}
     opensearch.index(index=index_name, id=passage_key("orphan", 0), body=orphan, refresh=True)
-    faulty = run("index", "verify", "--store", store)
+    faulty = run("store", "check", "--store", store)
     assert faulty.status == 1
     faults = [json.loads(line) for line in faulty.out.splitlines()]
     assert {(fault["doc_id"], fault["expected"]) for fault in faults} >= {("orphan", 0)}
     assert {fault["doc_id"] for fault in faults} == {"orphan", doc_id}
-    repaired = run("index", "verify", "--repair", "--store", store)
+    repaired = run("store", "check", "--repair", "--store", store)
     assert repaired.status == 1
     assert doc_id in repaired.err
-    assert run("index", "verify", "--store", store).status == 0
+    assert run("store", "check", "--store", store).status == 0
     again = run("ingest", file, "--store", store).json()
     assert (again["documents"], again["documents_unchanged"]) == (1, COUNT - 1)
-    assert run("index", "verify", "--store", store).status == 0
+    assert run("store", "check", "--store", store).status == 0
 
 
 def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEncoder) -> None:
@@ -199,7 +199,7 @@ def test_reindex_and_swap(run: Run, calls: Corpus, store: str, encoder: SpanEnco
     assert states == [("000002", False), ("000003", True)]
     assert (versions[1]["policy"], versions[1]["truncate_dim"]) == ("cover:0.9", 384)
     assert mined(store, encoder) == before
-    assert run("index", "verify", "--store", store).status == 0
+    assert run("store", "check", "--store", store).status == 0
 
     back = run("index", "swap", versions[0]["index"], "--store", store)
     assert back.status == 0
@@ -214,7 +214,7 @@ def test_reindexed_vectors_are_those_of_an_ingest(
     run: Run, calls: Corpus, store: str, index_name: str, opensearch: OpenSearch
 ) -> None:
     run("index", "reindex", "--store", store)
-    lines = run("query", *PHRASES, "--store", store, "--msearch").out.splitlines()
+    lines = run("index", "query", *PHRASES, "--store", store, "--msearch").out.splitlines()
     answers = []
     for version in ("000001", "000002"):
         body = [json.loads(line) for line in lines]
@@ -299,7 +299,13 @@ def test_a_version_is_no_alias(run: Run, kept: str) -> None:
     assert done.err.endswith(f"name its alias, such as {kept.rpartition('/')[2]}\n")
 
 
-@pytest.mark.parametrize("command", ["info", "verify", "reindex", "swap", "delete"])
+def test_checking_nothing(run: Run, store: str) -> None:
+    missing = run("store", "check", "--store", store)
+    assert missing.status == 1
+    assert "no index here" in missing.err
+
+
+@pytest.mark.parametrize("command", ["info", "reindex", "swap", "delete"])
 def test_commands_on_nothing(run: Run, store: str, tmp_path: Path, command: str) -> None:
     missing = run("index", command, "--store", store)
     assert missing.status == 1

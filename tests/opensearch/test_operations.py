@@ -102,26 +102,26 @@ def test_roles_allow_what_the_commands_do_and_no_more(
         write_lines(path, raw_dialogues(8, first=2))
         assert call_cli(capsys, "ingest", path, "--store", location)[0] == 0
         first = raw_dialogues(1, first=2)[0]["id"]
-        assert call_cli(capsys, "delete", first, "--store", location)[0] == 0
+        assert call_cli(capsys, "store", "delete", first, "--store", location)[0] == 0
 
     def read() -> None:
         with Corpus(location, encoder) as calls:
             calls.search(PHRASES)
             calls.mine(PHRASES, threshold=0.5)
             calls.mine(PHRASES, threshold=0.5, exhaustive=False)
-        for command in (["info"], ["query", PHRASES[0]]):
+        for command in (["store", "info"], ["index", "query", PHRASES[0]]):
             assert call_cli(capsys, *command, "--store", location)[0] == 0
 
     def manage() -> None:
         for command in (
-            ["info"],
-            ["verify"],
-            ["reindex", "--swap"],
-            ["swap", "calls-000001"],
-            ["delete", "calls-000002", "--yes"],
-            ["delete", "--yes"],
+            ["index", "info"],
+            ["store", "check"],
+            ["index", "reindex", "--swap"],
+            ["index", "swap", "calls-000001"],
+            ["index", "delete", "calls-000002", "--yes"],
+            ["index", "delete", "--yes"],
         ):
-            assert call_cli(capsys, "index", *command, "--store", location)[0] == 0
+            assert call_cli(capsys, *command, "--store", location)[0] == 0
 
     reader, writer, manager = (permissions(json.loads(role)) for role in fences("json"))
     for work, role, others in (

@@ -1,4 +1,4 @@
-"""`slice-os query`, and how docs/another-language.md says to use it in an application."""
+"""`slice-os index query`, and how docs/another-language.md says to use it in an application."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def calls(location: str, encoder: SpanEncoder) -> Iterator[Corpus]:
 @pytest.fixture
 def query(location: str) -> Callable[..., str]:
     def query(*arguments: str) -> str:
-        done = CliRunner().invoke(cli, ["query", *arguments, "--store", location])
+        done = CliRunner().invoke(cli, ["index", "query", *arguments, "--store", location])
         assert done.exit_code == 0, done.output
         return done.stdout
 
@@ -149,7 +149,7 @@ def test_the_example_with_curl_runs(location: str) -> None:
 
 
 def test_folders_have_no_requests(tmp_path: Path) -> None:
-    done = CliRunner().invoke(cli, ["query", PHRASE, "--store", str(tmp_path)])
+    done = CliRunner().invoke(cli, ["index", "query", PHRASE, "--store", str(tmp_path)])
     assert done.exit_code == 2
     assert "OpenSearch" in done.output
 

@@ -113,7 +113,7 @@ def test_four_workers_of_which_two_are_killed_equal_one(
         assert sorted(map(str, ours_mined)) == sorted(map(str, fresh_mined))
     assert_as_if_in_one_go(opensearch, index_name, f"{index_name}-fresh")
     assert live_settings(opensearch, index) == (None, "1")
-    status, _, errors = run_cli("index", "verify", "--store", location, cwd=tmp_path)
+    status, _, errors = run_cli("store", "check", "--store", location, cwd=tmp_path)
     assert (status, "every document has its passages" in errors) == (0, True)
 
 

@@ -128,7 +128,7 @@ def operations(records: Path) -> list[Operation]:
             ("mine --candidates", ("mine", *PHRASES, "--threshold", "0.5", "--candidates")),
         )
     ]
-    others = [Operation(name, (name,)) for name in ("list", "info", "verify")]
+    others = [Operation(name, ("store", name)) for name in ("list", "info", "check")]
     return [Operation("ingest", ("ingest", str(records), "--source", "calls")), *asked, *others]
 
 

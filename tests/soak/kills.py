@@ -129,9 +129,9 @@ class Bench:
         """What the command line is given."""
         store = ["--store", self.location(work)]
         if operation == "delete":
-            return ["delete", *list(self.old)[::2], *store]
+            return ["store", "delete", *list(self.old)[::2], *store]
         if operation == "compact":
-            return ["compact", *store]
+            return ["store", "compact", *store]
         prune = ["--prune"] if operation == "prune" else []
         return ["ingest", "sources", *store, "--source", "calls", *prune]
 

@@ -124,11 +124,11 @@ class Load:
 
     def delete_by_command(self) -> None:
         gone = self.some(self.stored, 3)
-        self.command("delete", *gone, "--store", "s")
+        self.command("store", "delete", *gone, "--store", "s")
         self.forget(gone)
 
     def compact_by_command(self) -> None:
-        self.command("compact", "--store", "s")
+        self.command("store", "compact", "--store", "s")
 
     def command(self, *arguments: str, stdin: str = os.devnull) -> None:
         """Run a command; it must succeed."""

@@ -84,7 +84,7 @@ def test_the_command_estimates_and_trains(recipe, data, tmp_path):
     from slice_os.cli import cli
 
     runner = CliRunner()
-    arguments = ["train", str(recipe(2)), "--data", str(data)]
+    arguments = ["model", "train", str(recipe(2)), "--data", str(data)]
     dry = runner.invoke(cli, [*arguments, "--dry-run", "--text"], catch_exceptions=False)
     assert "first: 2 steps of" in dry.output
     assert "texts: 20 records, 0 dropped with an evaluation sentence" in dry.output

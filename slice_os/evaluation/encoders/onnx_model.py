@@ -40,7 +40,7 @@ def load_onnx_folder(folder: Path, threads: int | None = None) -> TokenModel:
     if vectors.ndim != 3 or vectors.shape[:2] != probe.shape:
         raise ModelError(
             f"{folder / MODEL_FILE}: its first output is no token vectors; export the model "
-            "without pooling, as `slice-os export` does"
+            "without pooling, as `slice-os model export` does"
         )
     name = folder.resolve().name
     card = ModelCard(

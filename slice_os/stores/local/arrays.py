@@ -94,7 +94,7 @@ class ArrayFile:
         if have < rows * self.row_bytes:
             raise StoreError(
                 f"{self.path}: has {have} bytes instead of {rows * self.row_bytes}; the store is "
-                f"damaged, run `slice-os verify --repair --store {self.path.parent}`"
+                f"damaged, run `slice-os store check --repair --store {self.path.parent}`"
             )
 
 

@@ -180,7 +180,7 @@ def reading_mode(folder: Path) -> str:
     if not (folder / f"{DATABASE}-shm").exists():
         raise StoreError(
             f"{folder}: cannot be written, and its last writer did not close it; run "
-            "`slice-os info` once where it can be written"
+            "`slice-os store info` once where it can be written"
         )
     return "ro"
 
@@ -236,7 +236,8 @@ def read_state(connection: sqlite3.Connection, folder: Path) -> StoreState:
 def damage(folder: Path, what: str) -> StoreError:
     """The error that says what of a store is damaged, and what to do."""
     return StoreError(
-        f"{folder}: {what}; the store is damaged, run `slice-os verify --repair --store {folder}`"
+        f"{folder}: {what}; the store is damaged, "
+        f"run `slice-os store check --repair --store {folder}`"
     )
 
 

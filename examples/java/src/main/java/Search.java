@@ -21,9 +21,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Sends the requests that {@code slice-os query} printed, and prints the hits as lines of JSON.
+ * Sends the requests that {@code slice-os index query} printed, and prints the hits as lines of JSON.
  *
- * <p>Standard input: what {@code slice-os query} printed. Argument: the server's address.
+ * <p>Standard input: what {@code slice-os index query} printed. Argument: the server's address.
  */
 public final class Search {
 

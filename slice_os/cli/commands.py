@@ -1,0 +1,126 @@
+"""The tree of commands: grouped by purpose, imported when they run, open to other packages."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from slice_os.cli.groups import CommandGroup
+
+PLUGINS = "slice_os.commands"
+
+# A new command is a file and a line here.
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Fill": {
+        "ingest": (
+            "slice_os.cli.ingest:ingest",
+            "Read files, folders or standard input into a store.",
+        ),
+    },
+    "Find": {
+        "search": ("slice_os.cli.search:search", "Rank the passages that say a phrase."),
+        "mine": ("slice_os.cli.mine:mine", "List every span in a store that says a phrase."),
+        "scan": ("slice_os.cli.scan:scan", "List every such span in files, without a store."),
+    },
+    "Decide": {
+        "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),
+        "review": ("slice_os.cli.review:review", "Label hits of topics as right or wrong."),
+        "report": ("slice_os.cli.report:report", "Show hits in context on one HTML page."),
+        "cut": ("slice_os.cli.cut:cut", "Choose a cut-off for a target precision."),
+    },
+    "Serve": {
+        "serve": ("slice_os.cli.serve:serve", "Serve stores over HTTP, with a search page."),
+        "key": ("slice_os.cli.key:key", "Make an API key for the service."),
+        "mcp": ("slice_os.cli.mcp_server:mcp", "Let a language model search stores."),
+    },
+    "Maintain": {
+        "store": (
+            "slice_os.cli.store:store",
+            "Describe, list, delete, compact or check what is stored.",
+        ),
+        "index": ("slice_os.cli.index:index", "Plan, migrate and query an index in OpenSearch."),
+        "doctor": ("slice_os.cli.doctor:doctor", "Check what works here, and how fast."),
+    },
+    "Build": {
+        "model": ("slice_os.cli.model:model", "Export or train an encoder."),
+        "eval": ("slice_os.cli.evaluate:evaluate", "Measure encoders, also on your own data."),
+    },
+}
+PLACES = {name: place for group in COMMANDS.values() for name, (place, _) in group.items()}
+
+
+class TopCommands(CommandGroup):
+    """The commands of `COMMANDS` and of installed packages, each imported when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Our commands, in the order of the help."""
+        return list(PLACES)
+
+    def names(self, ctx: click.Context) -> list[str]:
+        """Our names, and those of other packages."""
+        from slice_os.plugins import plugins
+
+        return [*PLACES, *(one.name for one in plugins(PLUGINS))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command; ours before one of another package.
+
+        Raises:
+            PluginError: if a command of another package does not load.
+        """
+        if cmd_name in PLACES:
+            command: click.Command = pkgutil.resolve_name(PLACES[cmd_name])
+            return command
+        from slice_os.plugins import plugins
+
+        found = (one for one in plugins(PLUGINS) if one.name == cmd_name)
+        return next((one.load(click.Command) for one in found), None)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Headings, commands and what they do, in three columns."""
+        formatter.write_paragraph()
+        formatter.write_dl([*_ours(), *_installed()])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, and the options on one line."""
+        self.format_commands(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("-h, --help after any command explains it. --version: what this is.")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a reader that closes the pipe ends it without an error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            discard_output()
+            return 0
+
+
+def discard_output() -> None:
+    """Keep the interpreter from failing again at exit, when it flushes standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _ours() -> Iterator[tuple[str, str]]:
+    """A row for each of our commands; the first of a group has the heading."""
+    for heading, commands in COMMANDS.items():
+        for name, (_, told) in commands.items():
+            yield f"{heading:<9} {name}", told
+            heading = ""
+
+
+def _installed() -> Iterator[tuple[str, str]]:
+    """A row for each command of another package, which is not imported."""
+    from slice_os.plugins import plugins
+
+    heading, taken = "Plugins", dict.fromkeys(PLACES, "slice-os")
+    for one in plugins(PLUGINS):
+        owner = taken.setdefault(one.name, one.package)
+        told = one.summary if owner == one.package else f"Not used: {owner} has this command."
+        yield f"{heading:<9} {one.name}", f"{told} ({one.package})"
+        heading = ""
