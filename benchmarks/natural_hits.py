@@ -25,8 +25,8 @@ from typing import Any
 from hit_borders import contracts, lines, spoken
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
-from slice_os.stores.result_page import PageRequest
 
 SEED = 4
 SHOWN = 10
@@ -62,7 +62,7 @@ def found(
         corpus.add(documents(kind, data))
         for phrase in phrases:
             asked = make_query(encoder, phrase, word_vectors=True)
-            yield phrase, tuple(search(corpus.store, asked, PageRequest(DEEP)))
+            yield phrase, tuple(search(corpus.store, asked, SearchOptions(top_k=DEEP)))
 
 
 def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str, Any]]:

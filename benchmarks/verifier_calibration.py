@@ -37,8 +37,8 @@ from slice_os.encoder.calibration import fit_calibration
 from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.stats import ranks
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
-from slice_os.stores.result_page import PageRequest
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.training.contrasts.builder import known_verbs
@@ -119,7 +119,7 @@ def placed_hits(
             if query is None or gold is None:
                 continue
             asked = make_query(encoder, query, word_vectors=True)
-            for hit in search(corpus.store, asked, PageRequest(TOP_K, fusion="cosine")):
+            for hit in search(corpus.store, asked, SearchOptions(top_k=TOP_K, fusion="cosine")):
                 span = DocumentSpan(hit.doc_id, hit.start, hit.end)
                 yield hit, bool(halves_overlap(span, {gold.doc_id: [(gold.start, gold.end)]}))
 

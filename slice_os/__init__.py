@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from slice_os.hits.files import write_hits
     from slice_os.hits.hit import Context, Hit, Hits
+    from slice_os.query.options import HitOptions, MineOptions, SearchOptions
     from slice_os.search.scan import scan
     from slice_os.stores.local import LocalStore
     from slice_os.stores.opensearch.schema.settings import IndexOptions
@@ -55,15 +56,18 @@ _HOMES = {
     "EncoderMismatchError": "errors",
     "EngineError": "errors",
     "Hit": "hits.hit",
+    "HitOptions": "query.options",
     "Hits": "hits.hit",
     "IndexOptions": "stores.opensearch.schema.settings",
     "InputError": "errors",
     "LocalStore": "stores.local",
+    "MineOptions": "query.options",
     "MissingExtraError": "errors",
     "ModelCard": "encoder.model_folder",
     "ModelError": "errors",
     "OpenSearchStore": "stores.opensearch.store",
     "PluginError": "errors",
+    "SearchOptions": "query.options",
     "Segment": "text.documents",
     "SliceError": "errors",
     "SpanEncoder": "encoder.span_encoder",
@@ -84,15 +88,18 @@ __all__ = [
     "EncoderMismatchError",
     "EngineError",
     "Hit",
+    "HitOptions",
     "Hits",
     "IndexOptions",
     "InputError",
     "LocalStore",
+    "MineOptions",
     "MissingExtraError",
     "ModelCard",
     "ModelError",
     "OpenSearchStore",
     "PluginError",
+    "SearchOptions",
     "Segment",
     "SliceError",
     "SpanEncoder",

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -15,36 +16,36 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit, Hits
-from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import (
-    DEFAULT_FUSION,
-    NUM_CANDIDATES,
+    DEFAULT_MINING,
+    DEFAULT_SEARCH,
     SERVER,
-    SPAN,
-    check_threshold,
+    HitOptions,
+    MineKeywords,
+    MineOptions,
+    SearchKeywords,
+    SearchOptions,
     load_fusion,
 )
 from slice_os.query.query import Query
-from slice_os.search.fill_page import FilledPage, FoundHits
-from slice_os.search.refinement import Refinement, refinement
+from slice_os.search.refinement import Refinement, arranged, prepare
 from slice_os.search.run import (
+    FoundHits,
     all_hits,
     best_hits,
-    check_page,
     fused,
-    make_query,
     page_hits,
+    passage_requests,
 )
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.registry import find_backend
-from slice_os.stores.result_page import PageRequest
 from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
-
+    from typing_extensions import Unpack
 
 BATCH_HITS = 64
 
@@ -66,7 +67,7 @@ class AsyncCorpus:
             the name of the index.
         encoder: an encoder, or the model to load; None for the one the store was made with.
         client: your own asyncio client, which stays open when the corpus closes.
-        verifier: checks hits; None for the bundled one.
+        verifier: reads hits, or the name of one that does; None for the bundled one.
 
     Raises:
         MissingExtraError: if aiohttp is not installed, for an index.
@@ -79,7 +80,7 @@ class AsyncCorpus:
         encoder: SpanEncoder | str | Path | None = None,
         *,
         client: AsyncOpenSearch | None = None,
-        verifier: Verifier | None = None,
+        verifier: Verifier | str | None = None,
     ) -> None:
         store = str(store)
         self._encoder = encoder
@@ -101,84 +102,32 @@ class AsyncCorpus:
     async def search(
         self,
         phrases: str | Sequence[str],
-        *,
-        counter_phrases: Sequence[str] = (),
-        top_k: int = 10,
-        offset: int = 0,
-        threshold: float | None = None,
-        where: Filter | None = None,
-        fusion: str = DEFAULT_FUSION,
-        num_candidates: int = NUM_CANDIDATES,
-        per_passage: int = 1,
-        verify: bool | None = None,
-        min_probability: float | None = None,
-        order: str | None = None,
-        unit: str = SPAN,
-        collapse: bool = False,
+        options: SearchOptions = DEFAULT_SEARCH,
+        **changes: Unpack[SearchKeywords],
     ) -> Hits:
         """The best hits for any of the phrases; see `Corpus.search`."""
+        options = replace(options, **changes)
         if self._local is not None:
-            return await asyncio.to_thread(
-                self._local.search,
-                phrases,
-                counter_phrases=counter_phrases,
-                top_k=top_k,
-                offset=offset,
-                threshold=threshold,
-                where=where,
-                fusion=fusion,
-                num_candidates=num_candidates,
-                per_passage=per_passage,
-                verify=verify,
-                min_probability=min_probability,
-                order=order,
-                unit=unit,
-                collapse=collapse,
-            )
-        wanted = PageRequest(top_k, offset, threshold, fusion, num_candidates, per_passage)
-        check_page(wanted, exhaustive=False)
-        refine = await self._refinement(verify, min_probability, order)
-        store, query = await self._query(phrases, where, unit, refine, counter_phrases)
-        hits = await _scored(store, query, refine.scored_page(wanted), collapse)
-        return await asyncio.to_thread(refine.page, hits, wanted)
+            return await asyncio.to_thread(self._local.search, phrases, options)
+        store, query, refine = await self._prepared(phrases, options)
+        hits = await _search(store, query, refine.to_score(options))
+        return await asyncio.to_thread(refine.best, hits, options)
 
     async def mine(
         self,
         phrases: str | Sequence[str],
-        *,
-        counter_phrases: Sequence[str] = (),
-        threshold: float | None = None,
-        where: Filter | None = None,
-        exhaustive: bool = True,
-        verify: bool | None = None,
-        min_probability: float | None = None,
-        unit: str = SPAN,
+        options: MineOptions = DEFAULT_MINING,
+        **changes: Unpack[MineKeywords],
     ) -> AsyncGenerator[Hit, None]:
-        """Every hit at or above the threshold, one by one; see `Corpus.mine`."""
-        if threshold is not None:
-            check_threshold(threshold)
+        """The hits of `Corpus.mine`, one by one, as `Corpus.iter_mine` yields them."""
+        options = replace(options, **changes)
         if self._local is not None:
-            mined = self._local.iter_mine(
-                phrases,
-                counter_phrases=counter_phrases,
-                threshold=threshold,
-                where=where,
-                exhaustive=exhaustive,
-                verify=verify,
-                min_probability=min_probability,
-                unit=unit,
-            )
-            async with aclosing(_from_thread(mined)) as hits:
-                async for hit in hits:
-                    yield hit
-            return
-        refine = await self._refinement(verify, min_probability)
-        store, query = await self._query(phrases, where, unit, refine, counter_phrases)
-        least = refine.threshold(threshold, store.index.settings.encoder.threshold)
-        async with aclosing(store.scan(query, least, exhaustive)) as pages:
-            async for candidates in pages:
-                for hit in await asyncio.to_thread(_hits, candidates, query, least, refine):
-                    yield hit
+            found = _from_thread(self._local.iter_mine(phrases, options))
+        else:
+            found = self._mined(phrases, options)
+        async with aclosing(found) as hits:
+            async for hit in hits:
+                yield hit
 
     async def close(self) -> None:
         """Close the store, or the client if the corpus opened it."""
@@ -198,33 +147,30 @@ class AsyncCorpus:
     ) -> None:
         await self.close()
 
-    async def _query(
-        self,
-        phrases: str | Sequence[str],
-        where: Filter | None,
-        unit: str,
-        refine: Refinement,
-        counter_phrases: Sequence[str],
-    ) -> tuple[AsyncOpenSearchStore, Query]:
-        store, encoder = await self._open()
-        query = await asyncio.to_thread(
-            make_query,
-            encoder,
-            phrases,
-            parse_where(where),
-            unit,
-            refine.verifies,
-            counter_phrases,
-        )
-        return store, query
+    async def _mined(
+        self, phrases: str | Sequence[str], options: MineOptions
+    ) -> AsyncGenerator[Hit, None]:
+        store, query, refine = await self._prepared(phrases, options)
+        least = refine.threshold(store.index.settings.encoder.threshold)
+        gathers = options.order is not None or options.collapse
+        gathered: list[Hit] = []
+        async with aclosing(store.scan(query, least, options.exhaustive)) as pages:
+            async for candidates in pages:
+                hits = await asyncio.to_thread(_hits, candidates, query, least, refine)
+                if gathers:
+                    gathered += hits
+                    continue
+                for hit in hits:
+                    yield hit
+        for hit in await asyncio.to_thread(arranged, gathered, options):
+            yield hit
 
-    async def _refinement(
-        self, verify: bool | None, min_probability: float | None, order: str | None = None
-    ) -> Refinement:
-        _, encoder = await self._open()
-        return await asyncio.to_thread(
-            refinement, encoder, self._verifier, verify, min_probability, order
-        )
+    async def _prepared(
+        self, phrases: str | Sequence[str], options: HitOptions
+    ) -> tuple[AsyncOpenSearchStore, Query, Refinement]:
+        store, encoder = await self._open()
+        query, refine = await asyncio.to_thread(prepare, encoder, phrases, options, self._verifier)
+        return store, query, refine
 
     async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
         """The index and its encoder, opened on first use."""
@@ -257,28 +203,29 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
             await loop.run_in_executor(thread, hits.close)
 
 
-async def _scored(
-    store: AsyncOpenSearchStore, query: Query, wanted: PageRequest, collapse: bool
-) -> Hits:
-    """A page of hits by score."""
-    attempt = FilledPage.of(wanted, query, collapse, exhaustive=False)
-    if attempt is None:
-        return (await _found(store, query, wanted)).hits
-    while (page := attempt.page(await _found(store, query, attempt.request))) is None:
-        attempt = attempt.more()
-    return page
+async def _search(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> Hits:
+    """The best hits by score, as `slice_os.search.run.search` finds them."""
+    options.check_reach()
+    requests = passage_requests(query, options, exhaustive=False)
+    request = next(requests)
+    try:
+        while True:
+            request = requests.send(await _found(store, query, request))
+    except StopIteration as end:
+        hits: Hits = end.value
+        return hits
 
 
-async def _found(store: AsyncOpenSearchStore, query: Query, wanted: PageRequest) -> FoundHits:
-    """The hits in a page of passages."""
-    if (page := await store.page(query, wanted)) is not None:
-        return await asyncio.to_thread(page_hits, page, query, wanted)
-    if wanted.fusion == SERVER:
-        candidates, scores = await store.rank_fused(query, wanted.num_candidates)
+async def _found(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> FoundHits:
+    """The hits in the best passages."""
+    if (page := await store.page(query, options)) is not None:
+        return await asyncio.to_thread(page_hits, page, query, options)
+    if options.fusion == SERVER:
+        candidates, scores = await store.rank_fused(query, options.num_candidates)
     else:
-        candidates = await store.rank(query, wanted.num_candidates)
-        scores = fused(candidates, load_fusion(wanted.fusion))
-    return await asyncio.to_thread(best_hits, candidates, scores, query, wanted)
+        candidates = await store.rank(query, options.num_candidates)
+        scores = fused(candidates, load_fusion(options.fusion))
+    return await asyncio.to_thread(best_hits, candidates, scores, query, options)
 
 
 def _hits(

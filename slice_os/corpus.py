@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from slice_os.encoder.model_folder import bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import InputError, StoreError
+from slice_os.errors import InputError, SliceError, StoreError
+from slice_os.hits.hit import Hit, Hits
 from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
@@ -17,12 +22,31 @@ from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
+from slice_os.query.options import (
+    DEFAULT_MINING,
+    DEFAULT_SEARCH,
+    HitOptions,
+    MineKeywords,
+    MineOptions,
+    SearchKeywords,
+    SearchOptions,
+)
+from slice_os.query.query import Query
 from slice_os.search.notebook_bars import counted, ingest_bar
-from slice_os.searchable import Searchable
+from slice_os.search.notebook_html import corpus_html
+from slice_os.search.refinement import Refinement, prepare, refinement
+from slice_os.search.run import mine, search
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.backend import NewStore
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.protocol import Rejection, Store
+from slice_os.stores.protocol import (
+    DocumentEntry,
+    FieldValue,
+    Rejection,
+    SourceEntry,
+    Store,
+    StoreInfo,
+)
 from slice_os.stores.registry import (
     Location,
     create_store,
@@ -31,14 +55,17 @@ from slice_os.stores.registry import (
     store_exists,
 )
 from slice_os.stores.work_share import WorkShare
-from slice_os.text.documents import Document, checked_documents
+from slice_os.text.documents import Document, Metadata, checked_documents
 from slice_os.threads import one_blas_thread
 from slice_os.verifier.claims import Verifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
 
-class Corpus(Searchable):
+class Corpus:
     """Documents that can be searched for paraphrases.
 
     Examples:
@@ -55,7 +82,7 @@ class Corpus(Searchable):
             the bundled default for a new store.
         max_pieces: word pieces that a passage of a new store holds at most, 8 to 1,024.
         index: options for a new index in OpenSearch.
-        verifier: checks hits; None for the bundled one.
+        verifier: reads hits, or the name of one that does; None for the bundled one.
 
     Raises:
         InputError: if ``max_pieces`` is out of range.
@@ -68,7 +95,7 @@ class Corpus(Searchable):
         encoder: SpanEncoder | str | Path | None = None,
         max_pieces: int | None = None,
         index: IndexOptions | None = None,
-        verifier: Verifier | None = None,
+        verifier: Verifier | str | None = None,
     ) -> None:
         if max_pieces is not None and not 8 <= max_pieces <= 1024:
             raise InputError(f"passages hold 8 to 1,024 word pieces, not {max_pieces}")
@@ -109,6 +136,75 @@ class Corpus(Searchable):
                 f"not {self._max_pieces}; omit that option, or ingest into a new store"
             )
         return store
+
+    def search(
+        self,
+        phrases: str | Sequence[str],
+        options: SearchOptions = DEFAULT_SEARCH,
+        **changes: Unpack[SearchKeywords],
+    ) -> Hits:
+        """The best hits for any of the phrases: of each passage its best span, or several.
+
+        Args:
+            phrases: one origin phrase, or several that mean the same.
+            options: which hits.
+            changes: fields of `SearchOptions`, such as ``threshold`` and ``where``, for this
+                search alone.
+
+        Raises:
+            InputError: on no phrase, a value that an option cannot have, hits beyond the
+                candidates, or a filter on an unknown field.
+        """
+        options = replace(options, **changes)
+        query, refine = self._prepared(phrases, options)
+        return refine.best(search(self.store, query, refine.to_score(options)), options)
+
+    def mine(
+        self,
+        phrases: str | Sequence[str],
+        options: MineOptions = DEFAULT_MINING,
+        **changes: Unpack[MineKeywords],
+    ) -> Hits:
+        """Every span of every document at or above the threshold, without overlaps.
+
+        Args:
+            phrases: origin phrases; each is mined on its own.
+            options: which hits.
+            changes: fields of `MineOptions`, such as ``threshold`` and ``where``, for this run
+                alone.
+        """
+        options = replace(options, **changes)
+        query, refine = self._prepared(phrases, options)
+        least = refine.threshold(self.encoder.card.threshold)
+        mined = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
+        exhaustive = options.exhaustive or self.store.exhaustive
+        items = tuple(refine.all(counted(mined, "hits")))
+        return Hits(items, least, exhaustive, options.min_probability)
+
+    def iter_mine(
+        self,
+        phrases: str | Sequence[str],
+        options: MineOptions = DEFAULT_MINING,
+        **changes: Unpack[MineKeywords],
+    ) -> Generator[Hit, None, None]:
+        """The hits of `mine` one by one, for more than fit into memory.
+
+        An order, or ``collapse``, needs all of them before the first one.
+        """
+        options = replace(options, **changes)
+        query, refine = self._prepared(phrases, options)
+        least = refine.threshold(self.encoder.card.threshold)
+        mined = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
+        yield from refine.all(mined)
+
+    def refinement(self, verify: bool | None = None) -> Refinement:
+        """The steps that verify hits of this store; see `HitOptions` for ``verify``."""
+        return refinement(self.encoder, HitOptions(verify=verify), self._verifier)
+
+    def _prepared(
+        self, phrases: str | Sequence[str], options: HitOptions
+    ) -> tuple[Query, Refinement]:
+        return prepare(self.encoder, phrases, options, self._verifier)
 
     @one_blas_thread()
     def add(
@@ -227,6 +323,87 @@ class Corpus(Searchable):
         """The file for unusable records, unless another one is given."""
         return (self._folder or Path()) / DEAD_LETTERS
 
+    def info(self) -> StoreInfo:
+        """Counts of the store, and its encoder."""
+        return self.store.info()
+
+    def text(self, doc_id: str) -> str:
+        """The text of a document, exactly as given; the offsets of hits count its code points.
+
+        Raises:
+            InputError: if the id is unknown.
+        """
+        text = self.store.document_text(doc_id)
+        if text is None:
+            raise self._unknown(doc_id)
+        return text
+
+    def metadata(self, doc_id: str) -> Metadata:
+        """The metadata of a document.
+
+        Raises:
+            InputError: if the id is unknown.
+        """
+        metadata = self.store.document_metadata(doc_id)
+        if metadata is None:
+            raise self._unknown(doc_id)
+        return metadata
+
+    def documents(self, after: str = "") -> Iterator[DocumentEntry]:
+        """The documents in the store, by id; only those whose ids come after ``after``."""
+        return self.store.list_documents(after)
+
+    def sources(self) -> Iterator[SourceEntry]:
+        """The sources that the documents came from, by name."""
+        return self.store.list_sources()
+
+    def fields(self) -> dict[str, str]:
+        """The metadata fields that filters can name, each ``text`` or ``number``."""
+        return self.store.fields()
+
+    def field_values(self, field: str, limit: int = 100) -> list[FieldValue]:
+        """The most frequent values of a metadata field, each with its number of documents.
+
+        Raises:
+            InputError: if no passage has such a field.
+        """
+        return self.store.field_values(field, limit)
+
+    def __len__(self) -> int:
+        return self.info().documents
+
+    def __contains__(self, doc_id: object) -> bool:
+        return isinstance(doc_id, str) and bool(self.store.find_documents([doc_id]))
+
+    def __iter__(self) -> Iterator[str]:
+        return (entry.id for entry in self.documents())
+
+    def __bool__(self) -> bool:
+        return True  # even without documents, and without asking a server for their number
+
+    def __repr__(self) -> str:
+        # Addresses must not have a password, but may.
+        shown = re.sub(r"//([^:/@]*):.*@", r"//\1:…@", self._location)
+        return f"{type(self).__name__}({shown!r})"
+
+    def _repr_html_(self) -> str:
+        """The counts of the store, for notebooks; its name alone if it cannot be opened."""
+        try:
+            return corpus_html(repr(self), self.info())
+        except SliceError as error:
+            return f"<code>{escape(repr(self))}</code><br>{escape(str(error))}"
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the store, if the corpus opened it."""
         store = self.__dict__.pop("store", None)
@@ -244,6 +421,9 @@ class Corpus(Searchable):
         if isinstance(self._source, (str, Path)):
             return str(self._source)
         return self._source.info().location
+
+    def _unknown(self, doc_id: str) -> InputError:
+        return InputError(f"{self._location}: no document {doc_id!r}")
 
     def _exists(self) -> bool:
         return not isinstance(self._source, (str, Path)) or store_exists(self._source)

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from slice_os import LocalStore, StoreError
 from slice_os.cli import cli
 from slice_os.hits.hit import Hit
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
-from slice_os.stores.result_page import PageRequest
 
 from .soak import damage
 from .test_local_store import CARD, documents, fill, part_of, query
@@ -43,7 +43,7 @@ def flip(file: Path, place: int) -> None:
 
 def answers(folder: Path) -> list[tuple[Any, ...]]:
     store = LocalStore.open(folder)
-    found: list[Hit] = [*search(store, query("number"), PageRequest(50))]
+    found: list[Hit] = [*search(store, query("number"), SearchOptions(top_k=50))]
     found += mine(store, query("number"), threshold=0.3)
     store.close()
     return [(hit.doc_id, hit.start, hit.end, hit.text, hit.cosine, hit.bm25) for hit in found]

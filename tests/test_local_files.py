@@ -17,10 +17,10 @@ from click.testing import CliRunner
 
 from slice_os import Document, LocalStore, StoreError
 from slice_os.cli import cli
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.stores.local import compaction
 from slice_os.stores.local import store as local
-from slice_os.stores.result_page import PageRequest
 
 from .test_local_store import CARD, child, documents, fill, line, part_of, query
 
@@ -42,7 +42,7 @@ def contents(folder: Path) -> bytes:
 
 def answers(store: LocalStore) -> list[tuple[str, int, int, str, float]]:
     hits = [
-        *search(store, query("number"), PageRequest(50)),
+        *search(store, query("number"), SearchOptions(top_k=50)),
         *mine(store, query("here"), threshold=0.3),
     ]
     return [(hit.doc_id, hit.start, hit.end, hit.text, hit.cosine) for hit in hits]

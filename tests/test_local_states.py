@@ -12,10 +12,10 @@ import pytest
 
 from slice_os import Document, LocalStore, StoreError
 from slice_os.hits.hit import Hit
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.local import store as local
-from slice_os.stores.result_page import PageRequest
 
 from .test_local_store import CARD, brute_force, documents, fill, part_of, query
 
@@ -37,7 +37,7 @@ class TestOneState:
     def test_of_a_search(self, store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
         fill(store, documents(20))
         asked = query("number")
-        before = found(list(search(store, asked, PageRequest(20))))
+        before = found(list(search(store, asked, SearchOptions(top_k=20))))
         assert len(before) == 20
         rank = store.rank
 
@@ -47,9 +47,9 @@ class TestOneState:
             return candidates
 
         monkeypatch.setattr(store, "rank", rank_and_replace)
-        assert found(list(search(store, asked, PageRequest(20)))) == before
+        assert found(list(search(store, asked, SearchOptions(top_k=20)))) == before
         monkeypatch.undo()
-        after = found(list(search(store, asked, PageRequest(20))))
+        after = found(list(search(store, asked, SearchOptions(top_k=20))))
         assert after
         assert all("replaced" in text for *_, text in after)
 

@@ -3,45 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.cli.options import COSINE, PROBABILITY, REPORT, HitFile
+from slice_os.cli.options import (
+    COSINE,
+    PROBABILITY,
+    REPORT,
+    HitFile,
+    parse_filters,
+    where_option,
+)
 from slice_os.cli.render import echo_json, wants_json
-from slice_os.query.options import SPAN, UNITS
+from slice_os.query.options import (
+    BY_SCORE,
+    DEFAULT_FUSION,
+    FUSION_NAMES,
+    MAX_CANDIDATES,
+    NUM_CANDIDATES,
+    ORDERS,
+    REFINED,
+    SPAN,
+    UNITS,
+    HitOptions,
+    SearchOptions,
+)
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-threshold_option = click.option(
-    "--threshold",
-    type=COSINE,
-    help="Lowest cosine of a hit; by default the model's own (see `slice-os store info`).",
-)
-verify_option = click.option(
-    "--verify/--no-verify",
-    default=None,
-    help="Let the verifier read each hit for its probability; by default if it knows the model.",
-)
-min_probability_option = click.option(
-    "--min-probability",
-    type=PROBABILITY,
-    help="Lowest probability of a hit; the threshold is then low unless you give one.",
-)
-unit_option = click.option(
-    "--unit",
-    type=click.Choice(UNITS),
-    default=SPAN,
-    show_default=True,
-    help="How wide hits are: the span, or the clause, sentence or turn around it.",
-)
-collapse_option = click.option(
-    "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
-)
+_FLAGS: dict[str, Callable[[Command], Command]] = {
+    "counter_phrases": click.option(
+        "--not",
+        "counter_phrases",
+        multiple=True,
+        metavar="PHRASE",
+        help="Leave out hits that are nearer to this phrase; repeatable.",
+    ),
+    "threshold": click.option(
+        "--threshold",
+        type=COSINE,
+        help="Lowest cosine of a hit; by default the model's own (see `slice-os store info`).",
+    ),
+    "verify": click.option(
+        "--verify/--no-verify",
+        default=None,
+        help="Let a verifier read each hit for its probability; by default if it knows the model.",
+    ),
+    "verifier": click.option(
+        "--verifier",
+        metavar="NAME",
+        help="Verifier to use, such as wording or cross-encoder:FOLDER.",
+    ),
+    "min_probability": click.option(
+        "--min-probability",
+        type=PROBABILITY,
+        help="Lowest probability of a hit; the threshold is then low unless you give one.",
+    ),
+    "order": click.option(
+        "--order",
+        type=click.Choice(ORDERS),
+        help="Show all hits at the end in this order, not one by one as their documents come.",
+    ),
+    "where": where_option,
+    "exhaustive": click.option(
+        "--candidates",
+        "exhaustive",
+        is_flag=True,
+        callback=lambda _context, _option, candidates: not candidates,
+        help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
+    ),
+    "unit": click.option(
+        "--unit",
+        type=click.Choice(UNITS),
+        default=SPAN,
+        show_default=True,
+        help="How wide hits are: the span, or the clause, sentence or turn around it.",
+    ),
+    "collapse": click.option(
+        "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
+    ),
+}
+_SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
+    "top_k": click.option(
+        "-k",
+        "--top-k",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="Most hits to return.",
+    ),
+    "offset": click.option(
+        "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
+    ),
+    "threshold": click.option("--threshold", type=COSINE, help="Lowest cosine of a hit."),
+    "min_probability": click.option(
+        "--min-probability",
+        type=PROBABILITY,
+        help=f"Lowest probability of a hit, among the best {REFINED} by score, or --top-k if more.",
+    ),
+    "order": click.option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default=BY_SCORE,
+        show_default=True,
+        help=f"Order of the best {REFINED} hits by score.",
+    ),
+    "fusion": click.option(
+        "--fusion",
+        type=click.Choice(FUSION_NAMES),
+        default=DEFAULT_FUSION,
+        show_default=True,
+        help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
+    ),
+    "num_candidates": click.option(
+        "--num-candidates",
+        type=click.IntRange(1, MAX_CANDIDATES),
+        default=NUM_CANDIDATES,
+        show_default=True,
+        help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
+    ),
+    "per_passage": click.option(
+        "--per-passage",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Most hits of a passage; more than one with --fusion convex or cosine.",
+    ),
+}
+
 file_option = click.option(
     "-o",
     "--output",
@@ -52,13 +148,24 @@ file_option = click.option(
 )
 
 
-counter_phrases_option = click.option(
-    "--not",
-    "counter_phrases",
-    multiple=True,
-    metavar="PHRASE",
-    help="Leave out hits that are nearer to this phrase; repeatable.",
-)
+def flags_of(kind: type[HitOptions]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A flag for every field of some options, which the command gets as the value ``options``."""
+    flags = {**_SEARCH_FLAGS, **_FLAGS, **_SEARCH_FLAGS} if kind is SearchOptions else _FLAGS
+    names = {field.name for field in fields(kind)}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(*, filters: tuple[str, ...] = (), **given: Any) -> Any:
+            if "where" in names:
+                given["where"] = parse_filters(filters)
+            options = kind(**{name: given.pop(name) for name in names})
+            return command(options=options, **given)
+
+        for name in reversed([name for name in flags if name in names]):
+            run = flags[name](run)
+        return run
+
+    return decorate
 
 
 def phrases_option(required: bool = True) -> Callable[[Command], Command]:

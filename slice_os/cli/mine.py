@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.hit_options import (
-    collapse_option,
-    counter_phrases_option,
-    file_option,
-    give,
-    min_probability_option,
-    phrases_option,
-    threshold_option,
-    unit_option,
-    verify_option,
-)
+from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     REPORT,
     chosen_encoder,
     encoder_options,
     output_option,
-    parse_filters,
     store_option,
-    where_option,
 )
 from slice_os.cli.topic_options import (
     mined_topics,
@@ -36,34 +22,15 @@ from slice_os.cli.topic_options import (
     topic_run_options,
     topics_option,
 )
-from slice_os.query.options import ORDERS
-
-if TYPE_CHECKING:
-    from slice_os.hits.hit import Hit
+from slice_os.query.options import MineOptions
 
 
 @click.command()
 @phrases_option(required=False)
 @topics_option()
 @store_option
-@counter_phrases_option
-@threshold_option
-@verify_option
-@min_probability_option
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    help="Show all hits at the end in this order, not one by one as their documents come.",
-)
-@where_option
-@click.option(
-    "--candidates",
-    is_flag=True,
-    help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
-)
+@flags_of(MineOptions)
 @topic_run_options
-@unit_option
-@collapse_option
 @file_option
 @output_option
 @encoder_options
@@ -71,20 +38,12 @@ def mine(
     phrases: tuple[str, ...],
     topic_paths: tuple[str, ...],
     store: str,
-    counter_phrases: tuple[str, ...],
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
-    order: str | None,
-    filters: tuple[str, ...],
-    candidates: bool,
+    options: MineOptions,
     exclusive: bool,
     only_new: bool,
     state: str | None,
     counts: str | None,
     date_field: str,
-    unit: str,
-    collapse: bool,
     output: Path | None,
     as_json: bool | None,
     model: str | None,
@@ -98,50 +57,49 @@ def mine(
     threshold, and hits of one topic never overlap.
     """
     from slice_os.corpus import Corpus
-    from slice_os.hits.collapse import collapse as collapsed
     from slice_os.hits.report.near_misses import with_near_misses
-    from slice_os.search.refinement import ordered
+    from slice_os.search.refinement import arranged
 
-    if bool(phrases) == bool(topic_paths):
-        raise click.UsageError("give --phrase or --topics")
-    if topic_paths and (threshold is not None or min_probability is not None):
-        given = "--threshold" if min_probability is None else "--min-probability"
-        raise click.UsageError(f"{given}: with --topics, the files of the topics have it")
-    if topic_paths and counter_phrases:
-        raise click.UsageError("--not: with --topics, the files of the topics have it")
+    _check(options, phrases, topic_paths)
     if phrases and (exclusive or only_new or state or counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
-    where = parse_filters(filters)
-    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
+    threshold = options.threshold
+    encoder = chosen_encoder(model, providers, threads)
+    with Corpus(store, encoder, verifier=options.verifier) as corpus:
         if topic_paths:
-            hits: Iterable[Hit] = mined_topics(
-                corpus, topic_paths, where, not candidates, exclusive, unit, verify
-            )
+            hits = mined_topics(corpus, topic_paths, options, exclusive)
             hits = new_hits(hits, corpus, state) if only_new or state else hits
         else:
-            mined = partial(
-                corpus.iter_mine,
-                phrases,
-                counter_phrases=counter_phrases,
-                where=where,
-                exhaustive=not candidates,
-                verify=verify,
-                min_probability=min_probability,
-                unit=unit,
-            )
-            if _has_near_misses(output, min_probability):
+            as_they_come = replace(options, order=None, collapse=False)
+            if _has_near_misses(output, options):
                 threshold = corpus.encoder.card.threshold if threshold is None else threshold
-                hits = with_near_misses(lambda least: mined(threshold=least), threshold)
+                hits = with_near_misses(
+                    lambda least: corpus.iter_mine(phrases, as_they_come, threshold=least),
+                    threshold,
+                )
             else:
-                hits = mined(threshold=threshold)
+                hits = corpus.iter_mine(phrases, as_they_come)
         if counts:
             show_counts(hits, counts, date_field, as_json)
         else:
-            hits = collapsed(hits) if collapse else hits
-            hits = ordered(hits, order) if order else hits
-            give(hits, output, as_json, threshold=threshold)
+            give(arranged(hits, options), output, as_json, threshold=threshold)
 
 
-def _has_near_misses(output: Path | None, min_probability: float | None) -> bool:
-    """Whether hits a little below the threshold are to be shown, too."""
-    return output is not None and output.suffix.lower() == REPORT and min_probability is None
+def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:
+    """Refuse phrases beside topics, and options that the files of topics have."""
+    if bool(phrases) == bool(topic_paths):
+        raise click.UsageError("give --phrase or --topics")
+    given = {
+        "--threshold": options.threshold is not None,
+        "--min-probability": options.min_probability is not None,
+        "--not": bool(options.counter_phrases),
+    }
+    for flag, is_given in given.items():
+        if topic_paths and is_given:
+            raise click.UsageError(f"{flag}: with --topics, the files of the topics have it")
+
+
+def _has_near_misses(output: Path | None, options: MineOptions) -> bool:
+    """Whether hits a little below the threshold are shown, too."""
+    report = output is not None and output.suffix.lower() == REPORT
+    return report and options.min_probability is None

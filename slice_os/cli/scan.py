@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from slice_os.cli.hit_options import (
-    collapse_option,
-    counter_phrases_option,
-    file_option,
-    give,
-    min_probability_option,
-    phrases_option,
-    threshold_option,
-    unit_option,
-    verify_option,
-)
+from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     FORMATS_HELP,
     encoder_options,
@@ -27,6 +17,7 @@ from slice_os.cli.options import (
     output_option,
 )
 from slice_os.cli.reading_options import reading_options
+from slice_os.query.options import HitOptions
 
 if TYPE_CHECKING:
     from slice_os.ingest.readers import ReadOptions
@@ -36,28 +27,18 @@ if TYPE_CHECKING:
 @click.command(epilog=FORMATS_HELP)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @phrases_option()
-@counter_phrases_option
-@threshold_option
-@verify_option
-@min_probability_option
+@flags_of(HitOptions)
 @reading_options
 @format_option
-@unit_option
-@collapse_option
 @file_option
 @output_option
 @encoder_options
 def scan(
     paths: tuple[str, ...],
     phrases: tuple[str, ...],
-    counter_phrases: tuple[str, ...],
-    threshold: float | None,
-    verify: bool | None,
-    min_probability: float | None,
+    options: HitOptions,
     reading: ReadOptions,
     format_name: str | None,
-    unit: str,
-    collapse: bool,
     output: Path | None,
     as_json: bool | None,
     model: str | None,
@@ -70,7 +51,6 @@ def scan(
     status is 1.
     """
     from slice_os.cli.render import complaint, printable
-    from slice_os.hits.collapse import collapse as collapsed
     from slice_os.ingest.readers import BadRecord, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
@@ -92,17 +72,8 @@ def scan(
                 else:
                     yield record
 
-    hits = scan_documents(
-        documents(),
-        phrases,
-        counter_phrases=counter_phrases,
-        threshold=threshold,
-        encoder=encoder,
-        verify=verify,
-        min_probability=min_probability,
-        unit=unit,
-    )
-    give(collapsed(hits) if collapse else hits, output, as_json)
+    hits = scan_documents(documents(), phrases, options, encoder=encoder)
+    give(hits, output, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0

@@ -14,7 +14,7 @@ from slice_os.cli.render import echo_json, printable, wants_json
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.hits.hit import Hit
-    from slice_os.query.filters import Condition
+    from slice_os.query.options import MineOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -79,11 +79,8 @@ def topic_run_options(command: Command) -> Command:
 def mined_topics(
     corpus: Corpus,
     paths: Sequence[str],
-    where: Sequence[Condition],
-    exhaustive: bool,
+    options: MineOptions,
     exclusive: bool,
-    unit: str,
-    verify: bool | None,
 ) -> Iterator[Hit]:
     """The hits of the topics in files and folders."""
     from slice_os.topics.files import read_topics
@@ -93,11 +90,11 @@ def mined_topics(
     return mine_topics(
         corpus,
         topics,
-        where=where,
-        exhaustive=exhaustive,
+        where=options.where,
+        exhaustive=options.exhaustive,
         exclusive=exclusive,
-        unit=unit,
-        verify=verify,
+        unit=options.unit,
+        verify=options.verify,
     )
 
 

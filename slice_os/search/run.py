@@ -1,35 +1,53 @@
-"""Searching and mining, for every kind of store: phrases in, hits out."""
+"""Searching and mining a store of any kind: phrases in, hits out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from numbers import Integral
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.hits.collapse import collapse
 from slice_os.hits.hit import Hit, Hits
-from slice_os.query.fusion import Fusion, Linear, convex
+from slice_os.query.fusion import Fusion, convex
 from slice_os.query.options import (
+    DEFAULT_SEARCH,
     FUSIONS,
     MAX_CANDIDATES,
     SERVER,
     SPAN,
+    SearchOptions,
     check_threshold,
     check_unit,
+    linear_fusion,
     load_fusion,
 )
 from slice_os.query.query import Phrases, Query, Where
-from slice_os.search.fill_page import FilledPage, FoundHits
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.protocol import FusingStore, PagingStore, Store
-from slice_os.stores.result_page import Page, PageRequest, ScoredPassage, best_columns
+from slice_os.stores.result_page import Page, ScoredPassage, best_columns
 
-FIRST_PAGE = PageRequest()
+# Where hits can be lost, so many times more passages than hits are searched for.
+_MORE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHits:
+    """The hits in the best passages of a search.
+
+    Attributes:
+        hits: by falling score.
+        passages: number of these passages.
+        least: score of the last of them; no hit of another passage has a higher one.
+    """
+
+    hits: Hits
+    passages: int
+    least: float
 
 
 def make_query(
@@ -72,48 +90,26 @@ def make_query(
     )
 
 
-def search(
-    store: Store, query: Query, wanted: PageRequest = FIRST_PAGE, collapse: bool = False
-) -> Hits:
-    """The best hits for any of the phrases.
+def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) -> Hits:
+    """The best hits for any of the phrases, by score; nothing is verified.
 
-    Phrases are alternatives: a passage counts with the phrase that scores best in it, and has
+    Phrases are alternatives: each passage is scored for the phrase that scores best in it, and has
     hits of this one only. Hits with equal scores are ordered by the score of their passage, and
     then by its position in the store, so that pages never repeat a hit.
 
-    Args:
-        store: where to search.
-        query: what to look for.
-        wanted: the page.
-        collapse: show hits in the same words as one; see `slice_os.hits.collapse.collapse`.
-
     Raises:
-        InputError: on an unknown fusion, or one by rank for several hits of a passage, on a
-            negative top_k or offset, or a page beyond the candidates.
+        InputError: if the options reach beyond the candidates of an index.
     """
-    check_page(wanted, store.exhaustive)
-    attempt = FilledPage.of(wanted, query, collapse, store.exhaustive)
-    if attempt is None:
-        return _found(store, query, wanted).hits
-    while (page := attempt.page(_found(store, query, attempt.request))) is None:
-        attempt = attempt.more()
-    return page
-
-
-def _found(store: Store, query: Query, wanted: PageRequest) -> FoundHits:
-    """The hits in a page of passages."""
-    if isinstance(store, PagingStore) and (page := store.page(query, wanted)) is not None:
-        return page_hits(page, query, wanted)
-    if wanted.fusion != SERVER:
-        candidates = store.rank(query, wanted.num_candidates)
-        scores = fused(candidates, load_fusion(wanted.fusion))
-    elif isinstance(store, FusingStore):
-        candidates, scores = store.rank_fused(query, wanted.num_candidates)
-    else:
-        raise InputError(
-            f"fusion '{SERVER}' needs a store in OpenSearch; use one of {', '.join(FUSIONS)}"
-        )
-    return best_hits(candidates, scores, query, wanted, exhaustive=store.exhaustive)
+    if not store.exhaustive:
+        options.check_reach()
+    requests = passage_requests(query, options, store.exhaustive)
+    request = next(requests)
+    try:
+        while True:
+            request = requests.send(_found(store, query, request))
+    except StopIteration as end:
+        hits: Hits = end.value
+        return hits
 
 
 def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
@@ -136,44 +132,52 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
         yield from all_hits(candidates, query, threshold)
 
 
-def check_page(wanted: PageRequest, exhaustive: bool) -> None:
-    """Refuse pages that do not exist, or that would not fit the pages before.
+def passage_requests(
+    query: Query, options: SearchOptions, exhaustive: bool
+) -> Generator[SearchOptions, FoundHits, Hits]:
+    """Search for passages until the requested hits are complete, and no better ones can follow.
 
     Args:
-        wanted: the page.
-        exhaustive: whether the store always scores every passage.
+        query: what to look for.
+        options: the hits that are requested.
+        exhaustive: whether the store scores every passage, however many are requested.
 
-    Raises:
-        InputError: saying which values work.
+    Yields:
+        The passages to search for next; send the hits in them.
+
+    Returns:
+        The hits.
     """
-    for name in ("top_k", "offset", "num_candidates", "per_passage"):
-        number: object = getattr(wanted, name)
-        if not isinstance(number, Integral):
-            raise InputError(f"{name} {number!r}: give a whole number")
-    if wanted.threshold is not None:
-        check_threshold(wanted.threshold)
-    if wanted.top_k < 0 or wanted.offset < 0:
-        raise InputError("top_k and offset must not be negative")
-    if wanted.per_passage < 1:
-        raise InputError(f"per_passage {wanted.per_passage}: give 1 or more")
-    if wanted.per_passage > 1 and _linear(wanted.fusion) is None:
-        able = ", ".join(name for name in FUSIONS if _linear(name))
+    loses_hits = options.collapse or query.counters is not None
+    if not loses_hits and options.per_passage == 1:
+        return (yield options).hits
+    most = max(MAX_CANDIDATES if exhaustive else options.num_candidates, options.end)
+    size = min((_MORE if loses_hits else 1) * options.end, most)
+    while True:
+        found = yield replace(options, top_k=size, offset=0)
+        complete = found.passages < size or size >= most
+        sure: list[Hit] = [hit for hit in found.hits if complete or hit.score >= found.least]
+        different = collapse(sure) if options.collapse else sure
+        if complete or len(different) >= options.end:
+            shown = different[options.offset : options.end]
+            return replace(found.hits, items=tuple(shown))
+        size = min(_MORE * size, most)
+
+
+def _found(store: Store, query: Query, options: SearchOptions) -> FoundHits:
+    """The hits in the best passages."""
+    if isinstance(store, PagingStore) and (page := store.page(query, options)) is not None:
+        return page_hits(page, query, options)
+    if options.fusion != SERVER:
+        candidates = store.rank(query, options.num_candidates)
+        scores = fused(candidates, load_fusion(options.fusion))
+    elif isinstance(store, FusingStore):
+        candidates, scores = store.rank_fused(query, options.num_candidates)
+    else:
         raise InputError(
-            f"per_passage {wanted.per_passage}: fusion '{wanted.fusion}' ranks passages, not "
-            f"hits; use one of {able}"
+            f"fusion '{SERVER}' needs a store in OpenSearch; use one of {', '.join(FUSIONS)}"
         )
-    if wanted.fusion != SERVER:
-        load_fusion(wanted.fusion)
-    if exhaustive:
-        return
-    if not 1 <= wanted.num_candidates <= MAX_CANDIDATES:
-        raise InputError(f"num_candidates {wanted.num_candidates}: give 1 to {MAX_CANDIDATES:,}")
-    if wanted.end > wanted.num_candidates:
-        raise InputError(
-            f"hits {wanted.offset + 1} to {wanted.end} are beyond the {wanted.num_candidates} "
-            f"candidates: use num_candidates {wanted.end} or more for all pages, or mine by "
-            "threshold"
-        )
+    return best_hits(candidates, scores, query, options, exhaustive=store.exhaustive)
 
 
 def fused(candidates: ScoredCandidates, fuse: Fusion) -> FloatArray:
@@ -186,19 +190,19 @@ def best_hits(
     candidates: ScoredCandidates,
     scores: FloatArray,
     query: Query,
-    wanted: PageRequest,
+    options: SearchOptions,
     exhaustive: bool = False,
 ) -> FoundHits:
-    """The hits of one page of the candidates with the highest scores; see `search`.
+    """The hits in the candidates with the highest scores.
 
     Args:
-        candidates: what a store proposes.
+        candidates: passages that a store proposes.
         scores: ``(n_phrases, n_passages)``.
         query: what to look for.
-        wanted: the page.
+        options: how many passages, from which on.
         exhaustive: whether the candidates are all passages.
     """
-    best = best_columns(scores, candidates.cosines, wanted)
+    best = best_columns(scores, candidates.cosines, options)
     loaded = candidates.load([candidates.keys[column] for _, column in best])
     passages = tuple(
         ScoredPassage(
@@ -210,14 +214,14 @@ def best_hits(
         for row, column in best
         if candidates.keys[column] in loaded
     )
-    found = page_hits(Page(passages, exhaustive), query, wanted)
-    # Those that were deleted meanwhile do not mean that there are no more.
+    found = page_hits(Page(passages, exhaustive), query, options)
+    # Passages that were deleted meanwhile do not mean that there are no more.
     return replace(found, passages=len(best))
 
 
-def page_hits(page: Page, query: Query, wanted: PageRequest) -> FoundHits:
-    """As `best_hits`, of a page that a store scored by itself."""
-    fusion = _linear(wanted.fusion)
+def page_hits(page: Page, query: Query, options: SearchOptions) -> FoundHits:
+    """The hits in passages that a store scored itself."""
+    fusion = linear_fusion(options.fusion)
     hits: list[Hit] = []
     for found in page.passages:
         hits += HitBuilder(found.passage, query).hits(
@@ -225,20 +229,14 @@ def page_hits(page: Page, query: Query, wanted: PageRequest) -> FoundHits:
             bm25=found.bm25,
             score=found.score,
             cosine_weight=fusion.cosine if fusion else 0.0,
-            threshold=-1.0 if wanted.threshold is None else wanted.threshold,
-            limit=wanted.per_passage,
+            threshold=-1.0 if options.threshold is None else options.threshold,
+            limit=options.per_passage,
         )
     hits.sort(key=lambda hit: -hit.score)
     least = page.passages[-1].score if page.passages else -np.inf
     return FoundHits(
-        Hits(tuple(hits), wanted.threshold, page.exhaustive), len(page.passages), least
+        Hits(tuple(hits), options.threshold, page.exhaustive), len(page.passages), least
     )
-
-
-def _linear(fusion: str) -> Linear | None:
-    """A fusion that gives each hit of a passage its own score; None for one that does not."""
-    found = None if fusion == SERVER else load_fusion(fusion)
-    return found if isinstance(found, Linear) else None
 
 
 def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> Iterator[Hit]:

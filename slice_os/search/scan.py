@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
-from slice_os.query.options import SPAN, check_threshold
+from slice_os.query.options import DEFAULT_SCAN, HitKeywords, HitOptions
 from slice_os.query.query import Query
 from slice_os.search.hit_builder import HitBuilder
-from slice_os.search.refinement import refinement
-from slice_os.search.run import make_query
+from slice_os.search.refinement import arranged, prepare
 from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document
-from slice_os.verifier.claims import Verifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def scan(
     documents: Iterable[Document],
     phrases: str | Sequence[str],
+    options: HitOptions = DEFAULT_SCAN,
     *,
-    counter_phrases: Sequence[str] = (),
-    threshold: float | None = None,
     encoder: SpanEncoder | None = None,
-    verify: bool | None = None,
-    min_probability: float | None = None,
-    verifier: Verifier | None = None,
-    unit: str = SPAN,
+    **changes: Unpack[HitKeywords],
 ) -> Iterator[Hit]:
     """Every hit in a stream of documents, as soon as it is found; nothing is stored.
 
@@ -38,26 +36,20 @@ def scan(
     Args:
         documents: read one by one; memory does not grow with their number.
         phrases: origin phrases; each is searched for on its own.
-        counter_phrases: hits whose words are nearer to one of these are left out; see
-            `Corpus.search`.
-        threshold: least cosine of a hit; None for the model's own, or for 0.45 if the probability
-            decides.
+        options: which spans are hits.
         encoder: None for the bundled default.
-        verify: whether the verifier reads the hits; None to do so if it knows this model.
-        min_probability: least probability of a hit; None for any.
-        verifier: None for the bundled one.
-        unit: how wide hits are; see `Corpus.search`.
+        changes: fields of `HitOptions`, such as ``threshold``, for this scan alone.
 
     Yields:
-        Hits by document, passage, phrase and position; hits of one phrase never overlap.
+        Hits by document, passage, phrase and position; hits of one phrase never overlap. An
+        order, or ``collapse``, needs all of them first.
     """
     encoder = encoder or SpanEncoder()
-    refine = refinement(encoder, verifier, verify, min_probability)
-    query = make_query(encoder, phrases, (), unit, refine.verifies, counter_phrases)
-    least = refine.threshold(threshold, encoder.card.threshold)
-    check_threshold(least)
-    for part in encode_documents(documents, encoder):
-        yield from refine.each(part_hits(part, query, least))
+    query, refine = prepare(encoder, phrases, replace(options, **changes))
+    least = refine.threshold(encoder.card.threshold)
+    parts = encode_documents(documents, encoder)
+    hits = (hit for part in parts for hit in refine.each(part_hits(part, query, least)))
+    yield from arranged(hits, refine.options)
 
 
 def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:

@@ -10,10 +10,11 @@ from typing import Protocol, runtime_checkable
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
+from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.result_page import Page, PageRequest
+from slice_os.stores.result_page import Page
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document, Metadata
 
@@ -270,6 +271,6 @@ class FusingStore(Protocol):
 class PagingStore(Protocol):
     """A store that can score, fuse and place spans by itself."""
 
-    def page(self, query: Query, wanted: PageRequest) -> Page | None:
+    def page(self, query: Query, wanted: SearchOptions) -> Page | None:
         """One page of a search; None if this search has to go through `Store.rank`."""
         ...

@@ -1,4 +1,4 @@
-"""Pages of a search: what is requested, and what a store that scores by itself returns."""
+"""The best passages of a search, scored by a store."""
 
 from __future__ import annotations
 
@@ -7,34 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.query.options import DEFAULT_FUSION, NUM_CANDIDATES
+from slice_os.query.options import SearchOptions
 from slice_os.stores.candidates import StoredPassage
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """Which hits of a search are requested.
-
-    Attributes:
-        top_k: number of hits.
-        offset: hits to skip.
-        threshold: least cosine of a hit; None for any.
-        fusion: how cosine and BM25 make a score; see `slice_os.query.options.FUSION_NAMES`.
-        num_candidates: passages that an index proposes by vector, and as many by BM25.
-        per_passage: most hits of a passage.
-    """
-
-    top_k: int = 10
-    offset: int = 0
-    threshold: float | None = None
-    fusion: str = DEFAULT_FUSION
-    num_candidates: int = NUM_CANDIDATES
-    per_passage: int = 1
-
-    @property
-    def end(self) -> int:
-        """Hits up to the end of the page."""
-        return self.offset + self.top_k
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +42,7 @@ class Page:
 
 
 def best_columns(
-    scores: FloatArray, cosines: FloatArray, wanted: PageRequest
+    scores: FloatArray, cosines: FloatArray, wanted: SearchOptions
 ) -> list[tuple[int, int]]:
     """Row and column of the best score of each passage on a page.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
+from slice_os.query.options import HitOptions
 from slice_os.search.refinement import refinement
 from slice_os.search.scan import scan
 from slice_os.text.documents import Document
@@ -75,7 +76,7 @@ def run_examples(
     Raises:
         InputError: as `mine_topics`.
     """
-    refine = refinement(encoder, verify=verify)
+    refine = refinement(encoder, HitOptions(verify=verify))
     for rule in make_rules(topics, encoder):
         topic = replace(rule.topic, where=())
         examples = [(text, True) for text in topic.must_match]

@@ -14,6 +14,7 @@ import numpy as np
 from slice_os.arrays import Float64Array, FloatArray, IntArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.query.options import HitOptions
 from slice_os.search.refinement import Refinement, refinement
 from slice_os.text.words import find_words
 from slice_os.topics.labels import Label
@@ -98,7 +99,9 @@ def learn(
     ]
     wordings = [*topic.phrases, *(labels[row].text for row in added)]
     phrases = [wordings[column] for column in nearest]
-    odds = _log_odds(labels, phrases, cosines, encoder, refinement(encoder, verify=verify))
+    odds = _log_odds(
+        labels, phrases, cosines, encoder, refinement(encoder, HitOptions(verify=verify))
+    )
     offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
     wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
     by_probability = topic.min_probability is not None

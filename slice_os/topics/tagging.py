@@ -8,6 +8,7 @@ from dataclasses import replace
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
+from slice_os.query.options import HitOptions
 from slice_os.search.refinement import refinement
 from slice_os.search.run import make_query
 from slice_os.search.scan import part_hits
@@ -42,7 +43,7 @@ class TopicTagger:
     ) -> None:
         self._encoder = encoder
         self._rules = make_rules(topics, encoder)
-        self._refine = refinement(encoder, verify=verify)
+        self._refine = refinement(encoder, HitOptions(verify=verify))
         self._query = make_query(encoder, wordings(topics), word_vectors=self._refine.verifies)
         self._cosines = span_cosines(self._rules, encoder)
         self._least = least_cosine(self._rules, encoder, self._refine)

@@ -16,10 +16,9 @@ from opensearchpy import OpenSearch, exceptions
 from slice_os import AsyncCorpus, Corpus, Hits, SpanEncoder, StoreError
 from slice_os.query.filters import parse_where
 from slice_os.query.fusion import BM25_WEIGHT
-from slice_os.query.options import NUM_CANDIDATES
+from slice_os.query.options import NUM_CANDIDATES, SearchOptions
 from slice_os.search.run import best_hits, make_query
 from slice_os.stores.opensearch.search import hybrid
-from slice_os.stores.result_page import PageRequest
 
 from .texts import index_of
 
@@ -135,7 +134,7 @@ def test_the_scores_are_the_servers(calls: Corpus) -> None:
         [-np.inf, -np.inf, 1.0],
     ]
     assert np.isneginf(scores[:, 3:]).all()
-    found = best_hits(candidates, scores, query, PageRequest())
+    found = best_hits(candidates, scores, query, SearchOptions())
     assert found.passages == 3
     assert [hit.score for hit in found.hits] == pytest.approx([1.0, 0.9, 0.2])
     assert [hit.phrase for hit in found.hits] == [PHRASES[1], PHRASES[0], PHRASES[0]]

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from slice_os import Document, LocalStore, SliceError
+from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
-from slice_os.stores.result_page import PageRequest
 from tests.soak.report import tell
 from tests.test_local_store import CARD, part_of, query
 
@@ -85,7 +85,7 @@ def questions(folder: Path) -> dict[str, Callable[[], Any]]:
 
     asked = query("number", "money order")
     return {
-        "search": opened(lambda store: hits(iter(search(store, asked, PageRequest(30))))),
+        "search": opened(lambda store: hits(iter(search(store, asked, SearchOptions(top_k=30))))),
         "mine": opened(lambda store: hits(mine(store, asked, threshold=0.2))),
         "texts": opened(lambda store: [store.document_text(f"doc {n}") for n in range(DOCUMENTS)]),
     }

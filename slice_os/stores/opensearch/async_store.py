@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from slice_os.arrays import FloatArray
+from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import Index
@@ -13,7 +14,7 @@ from slice_os.stores.opensearch.search.drivers import AsyncDriver
 from slice_os.stores.opensearch.search.flows import SearchFlows, resolve
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.handle import no_index
-from slice_os.stores.result_page import Page, PageRequest
+from slice_os.stores.result_page import Page
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -51,7 +52,7 @@ class AsyncOpenSearchStore:
             raise no_index(location)
         return cls(driver, index)
 
-    async def page(self, query: Query, wanted: PageRequest) -> Page | None:
+    async def page(self, query: Query, wanted: SearchOptions) -> Page | None:
         """One page of a search; see `PagingStore`."""
         return await self._driver.run(self._server.page(query, wanted))
 

@@ -11,6 +11,7 @@ from opensearchpy import OpenSearch
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import ScoredCandidates
@@ -36,7 +37,7 @@ from slice_os.stores.protocol import (
     StoredDocument,
     StoreInfo,
 )
-from slice_os.stores.result_page import Page, PageRequest
+from slice_os.stores.result_page import Page
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import LAYOUT
@@ -191,7 +192,7 @@ class OpenSearchStore:
         """The most frequent values of a field; see `Store.field_values`."""
         return fields.values_of(self.handle, field, limit)
 
-    def page(self, query: Query, wanted: PageRequest) -> Page | None:
+    def page(self, query: Query, wanted: SearchOptions) -> Page | None:
         """One page of a search, scored by the server; None if the server cannot."""
         return self._driver.run(self._server.page(query, wanted))
 

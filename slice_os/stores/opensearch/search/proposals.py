@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from slice_os.query.options import SearchOptions
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 from slice_os.stores.opensearch.search.responses import id_of
 from slice_os.stores.opensearch.search.scripting import Weights
 from slice_os.stores.opensearch.search.search_bodies import Answer
-from slice_os.stores.result_page import PageRequest
 
 # By how much the exact cosine may lie above and below that of the nearest indexed span. The vector
 # of that span is cut to bytes and to some dimensions; the best span need not be indexed.
@@ -77,7 +77,7 @@ class Proposals:
         """All of them, without duplicates."""
         return list(dict.fromkeys([*self.cosines, *self.bm25, *self.others]))
 
-    def worth_scoring(self, weights: Weights, wanted: PageRequest, above: float) -> list[str]:
+    def worth_scoring(self, weights: Weights, wanted: SearchOptions, above: float) -> list[str]:
         """Those that may be on a page.
 
         Args:

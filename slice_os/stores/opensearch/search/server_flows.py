@@ -15,7 +15,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.fusion import Linear
-from slice_os.query.options import SERVER, load_fusion
+from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.search import (
@@ -43,7 +43,7 @@ from slice_os.stores.opensearch.search.server_responses import (
     ServerScores,
 )
 from slice_os.stores.opensearch.search.server_scan import ServerScan
-from slice_os.stores.result_page import Page, PageRequest, ScoredPassage, best_columns
+from slice_os.stores.result_page import Page, ScoredPassage, best_columns
 
 # Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
 # scored, as many as have that many token vectors, and the graph is explored further for them.
@@ -71,7 +71,7 @@ class ServerFlows:
         self._engine: ScriptEngine | None = None
         self._size = IndexSize(0, 0.0, 1)
 
-    def page(self, query: Query, wanted: PageRequest) -> Flow[Page | None]:
+    def page(self, query: Query, wanted: SearchOptions) -> Flow[Page | None]:
         """One page of a search; None if the server does not score."""
         query = yield from self._flows.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
@@ -126,7 +126,7 @@ class ServerFlows:
                 refusal,
             )
 
-    def _page(self, query: Query, wanted: PageRequest, engine: ScriptEngine) -> Flow[Page]:
+    def _page(self, query: Query, wanted: SearchOptions, engine: ScriptEngine) -> Flow[Page]:
         if wanted.fusion == SERVER:
             return (yield from self._page_fused_there(query, wanted, engine))
         fusion = load_fusion(wanted.fusion)
@@ -183,7 +183,7 @@ class ServerFlows:
     def _best_hits(
         self,
         query: Query,
-        wanted: PageRequest,
+        wanted: SearchOptions,
         engine: ScriptEngine,
         proposals: Sequence[Proposals] | None,
         fusion: Linear,
@@ -217,7 +217,7 @@ class ServerFlows:
         return merged if fusion.bm25 else (yield from self._with_bm25(query, merged))
 
     def _page_fused_there(
-        self, query: Query, wanted: PageRequest, engine: ScriptEngine
+        self, query: Query, wanted: SearchOptions, engine: ScriptEngine
     ) -> Flow[Page]:
         """A page by the server's ``hybrid`` query."""
         hybrid.require((yield ListPlugins()), self._flows.location)
@@ -267,7 +267,7 @@ class ServerFlows:
     def _fetch(
         self,
         query: Query,
-        wanted: PageRequest,
+        wanted: SearchOptions,
         engine: ScriptEngine,
         found: ServerScores,
         fused: FloatArray,

@@ -10,12 +10,13 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
+from slice_os.query.options import SearchOptions
 from slice_os.stores.opensearch.schema.records import passage_key, stored_passage
 from slice_os.stores.opensearch.search.scripting import Weights
 from slice_os.stores.opensearch.search.search_bodies import Answer
 from slice_os.stores.opensearch.search.server_bodies import SPAN
 from slice_os.stores.opensearch.server.connection import reason_of
-from slice_os.stores.result_page import PageRequest, ScoredPassage
+from slice_os.stores.result_page import ScoredPassage
 
 TOO_MANY_REQUESTS = 429
 # Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
@@ -157,7 +158,7 @@ def ranked_hits(answer: Answer, row: int, weights: Weights) -> dict[str, RankedH
     return found
 
 
-def merged(found: Sequence[Mapping[str, RankedHit]], wanted: PageRequest) -> dict[str, RankedHit]:
+def merged(found: Sequence[Mapping[str, RankedHit]], wanted: SearchOptions) -> dict[str, RankedHit]:
     """One page of the hits of several phrases, by passage id.
 
     A passage counts with the phrase that scores best in it; equal scores are in stored order.
