@@ -1,6 +1,6 @@
-"""Writes docs/data.md from the catalog of data sets.
+"""Write docs/data.md and docs/datasets.md from the catalog of data sets.
 
-`make docs` runs it in the root of the repository; a test keeps the page equal to the catalog.
+`make docs` runs it in the root of the repository; a test keeps the pages equal to the catalog.
 """
 
 from __future__ import annotations
@@ -9,32 +9,30 @@ from pathlib import Path
 
 from slice_os.datasets.catalog import Dataset, catalog
 
-HEAD = """\
+GUIDE = """\
 # Data sets
 
 No data set is part of the product. This page lists every set that a recipe, a harness or a
-benchmark names: where to get it, which version, its license, and the file names that commands
-expect. `make docs` writes the page from `slice_os/datasets/catalog.json`.
-
-Put the files into one data folder, under the paths below, and check it:
+benchmark names; [Files of data sets](datasets.md) has their versions, paths and checksums. Put
+the files into one data folder, under those paths, and check it:
 
 ```sh
 slice-os eval data DATA            # what is there, what is missing, whether checksums hold
 slice-os eval data DATA --json     # the same for programs; --strict makes missing files an error
 ```
 
-A checksum is the SHA-256 of a file's content, unpacked if its name ends in `.gz`; how it was
-packed does not matter. (The results in [evaluation.md](evaluation.md) name checksums of files as
-they were on disk, packed.)
-
-"Derived" says how a file is made from the published ones; other files are as published, some of
-them gzipped. Three sets are used in part: their figures in these docs belong to that part. With
-the complete set, commands work as well and figures differ.
-
 Read the license of a set before you use it. Sets marked "evaluation only" or "research only" must
 not go into a model that is shipped. Texts whose home page names no license stay with their
 authors.
 
+Three sets are used in part: their figures in these docs belong to that part. With the complete
+set, commands work as well and figures differ.
+
+| data set | for | license |
+|---|---|---|
+"""
+
+MORE = """\
 ## Evaluation sentences
 
 Recipes name a file of hashes, and no record that contains one of these sentences is trained on.
@@ -56,29 +54,37 @@ python recipes/evaluation_hashes.py DATA           # compares the list with the 
 python recipes/evaluation_hashes.py DATA --write   # regenerates it; needs the three sets in full
 ```
 
-## Overview
-
-| data set | for | license |
-|---|---|---|
-"""
-
-TAIL = """\
 ## Models and vectors
 
 Weights are not data, and no command checks them. Recipes start from
 `sentence-transformers/all-MiniLM-L6-v2` (Apache-2.0) and learn from `BAAI/bge-small-en-v1.5` (MIT)
-as well, both on Hugging Face; [training.md](training.md) says how to get them without a hub. The
-quoted GloVe figures use `glove.840B.300d.txt` from <https://nlp.stanford.edu/projects/glove/>.
+as well, both on Hugging Face; [Train an encoder](training.md) says how to get them without a hub.
+The quoted GloVe figures use `glove.840B.300d.txt` from <https://nlp.stanford.edu/projects/glove/>.
+"""
+
+FILES = """\
+# Files of data sets
+
+Where to get each set that [Data sets](data.md) lists, which version, and the file names that
+commands expect. `make docs` writes this page from `slice_os/datasets/catalog.json`.
+
+A checksum is the SHA-256 of a file's content, unpacked if its name ends in `.gz`; how it was
+packed does not matter. (Results of [evaluations](evaluation.md) name checksums of files as they
+were on disk, packed.) "Derived" says how a file is made from the published ones; other files are
+as published, some of them gzipped.
 """
 
 
-def page() -> str:
-    """The whole page."""
+def pages() -> dict[str, str]:
+    """Return the text of both pages by file name."""
     rows = [
-        f"| [{one.title}](#{one.name}) | {', '.join(one.use)} | {one.license} |"
+        f"| [{one.title}](datasets.md#{one.name}) | {', '.join(one.use)} | {one.license} |"
         for one in catalog()
     ]
-    return "\n".join([HEAD + "\n".join(rows), "", *map(_section, catalog()), TAIL])
+    return {
+        "data.md": "\n".join([GUIDE + "\n".join(rows), "", MORE]),
+        "datasets.md": "\n".join([FILES, *map(_section, catalog())]).rstrip() + "\n",
+    }
 
 
 def _section(dataset: Dataset) -> str:
@@ -102,4 +108,5 @@ def _section(dataset: Dataset) -> str:
 
 
 if __name__ == "__main__":
-    Path("docs/data.md").write_text(page(), encoding="utf-8")
+    for name, text in pages().items():
+        Path("docs", name).write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/operations.md: what `slice-os index plan` says, and how true it is.
+"""Writes the tables of docs/sizing.md: what `slice-os index plan` says, and how true it is.
 
 `make docs` runs this script in the root of the repository; a test checks that the page is current.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from slice_os.cli.plan import hours, size
 from slice_os.stores.opensearch.versions.planning import GIB, plan_index
 
-PAGE = Path("docs/operations.md")
+PAGE = Path("docs/sizing.md")
 TOKENS = (10**6, 10**7, 10**8, 10**9, 10**10)
 RESULTS = Path("benchmarks/results/index_plan.json")
 _TABLE = re.compile(r"<!-- (sizing|checked) -->\n.*?<!-- end -->", re.DOTALL)

@@ -164,7 +164,7 @@ def test_the_first_lines_of_code_find_what_the_page_says(page: Path, tmp_path: P
 
 
 def test_whole_texts_have_the_topics_that_the_page_says(tmp_path: Path) -> None:
-    page = REPOSITORY / "docs" / "topics.md"
+    page = REPOSITORY / "docs" / "utterances.md"
     printed = run([sys.executable, "-c", fences(page, "python")[-1]], tmp_path)
     (promised,) = fences(page, "text")
     number = re.compile(r"\b0\.\d\d\b")
@@ -206,10 +206,10 @@ def test_the_tutorial_runs(folder: Path) -> None:
 def test_the_examples_of_frameworks_answer(folder: Path) -> None:
     for name in ("langchain_core", "haystack", "llama_index.core", "spacy"):
         pytest.importorskip(name, reason=f"{name} is not installed; `make test` installs it")
-    page = REPOSITORY / "docs" / "frameworks.md"
+    page, vectors = (REPOSITORY / "docs" / name for name in ("frameworks.md", "vectors.md"))
     (ingest,) = (line for line in "".join(fences(page, "sh")).splitlines() if "ingest" in line)
     run(ingest, folder)
-    programs = fences(page, "python")
+    programs = fences(page, "python") + fences(vectors, "python")
     # spaCy knows the component once slice-os is installed with its entry point.
     known = "import slice_os.integrations.spacy_spans\n"
     answers = [
@@ -254,6 +254,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 def test_the_files_that_pages_name_exist() -> None:
     folders = "slice_os|ingest|export|docs|tests|benchmarks"
-    for page in (REPOSITORY / "docs").glob("*.md"):
+    for page in (REPOSITORY / "docs").rglob("*.md"):
         for name in re.findall(rf"`((?:{folders})/[\w/.-]+)`", page.read_text("utf-8")):
             assert (REPOSITORY / name).exists(), f"{page.name}: {name}"

@@ -67,7 +67,7 @@ def test_other_numbers_are_refused(tokens: str) -> None:
 
 def test_the_tables_of_the_page_are_current() -> None:
     fill = runpy.run_path(str(REPOSITORY / "docs" / "make_sizing.py"))["fill"]
-    page = (REPOSITORY / "docs" / "operations.md").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "sizing.md").read_text("utf-8")
     assert page == fill(page, RESULTS), "run docs/make_sizing.py"
 
 

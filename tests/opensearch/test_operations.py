@@ -1,4 +1,4 @@
-"""What docs/operations.md says about roles and snapshots holds on a real node."""
+"""What the docs say about sizing, rights and operating an index holds on a real node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from .support import call_cli, write_lines
 from .support import dialogues as raw_dialogues
 from .texts import dialogues
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS / name for name in ("sizing.md", "access.md", "operations.md")]
 ADDRESS = "http://localhost:9200"
 PHRASES = ["please change my seat", "I need my boarding pass"]
 
@@ -55,8 +56,9 @@ def node(opensearch_runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def fences(language: str) -> list[str]:
-    """The blocks of the page in a language."""
-    blocks = MarkdownIt("commonmark").parse(PAGE.read_text("utf-8"))
+    """The blocks of the pages in a language."""
+    parser = MarkdownIt("commonmark")
+    blocks = [block for page in PAGES for block in parser.parse(page.read_text("utf-8"))]
     return [block.content for block in blocks if block.type == "fence" and block.info == language]
 
 

@@ -27,7 +27,8 @@ PHRASE = "I want to cancel my booking"
 
 
 def blocks(language: str) -> list[str]:
-    pages = [(DOCS / name).read_text("utf-8") for name in ("opensearch.md", "another-language.md")]
+    names = ("opensearch.md", "another-language.md", "token-vectors.md")
+    pages = [(DOCS / name).read_text("utf-8") for name in names]
     return re.findall(rf"^```{language}\n(.*?)^```$", "\n".join(pages), re.M | re.S)
 
 
@@ -55,7 +56,7 @@ def query(location: str) -> Callable[..., str]:
 
 @pytest.fixture(scope="module")
 def documented() -> dict[str, Any]:
-    """The functions in docs/another-language.md."""
+    """The functions in docs/another-language.md and docs/token-vectors.md."""
     program: dict[str, Any] = {}
     for block in blocks("python"):
         if block.startswith(("import hashlib", "import math")):
