@@ -1,8 +1,8 @@
 """Write the tables of figures in docs/ from the results saved in benchmarks/results/eval.
 
 `make docs` runs this script in the root of the repository; a test checks that the pages match the
-results. On a page in docs/evaluation/ or docs/notebook/, a table stands between `<!-- NAME.json -->`
-and `<!-- end -->`:
+results. In docs/evaluation/ and docs/notebook/, a table stands between `<!-- NAME.json -->` and
+`<!-- end -->`:
 
 - `<!-- NAME.json: COLUMN, … -->` keeps these columns, each with its interval if it has one;
 - `<!-- NAME.json: COLUMN, … | KEY=VALUE -->` also keeps only the rows with that value.
