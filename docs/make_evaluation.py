@@ -91,7 +91,7 @@ HEADLINES = (
         "contrasts-held-out-2",
         "accuracy",
         "accuracy",
-        {"score": "alignment", "kind": "all"},
+        {"score": "wording:agreement", "kind": "all"},
     ),
     Headline(
         "Do two phrases mean the same in their sentence? PiC",
