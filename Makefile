@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --constraint requirements.lock
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock
+# Workers take files from one another at the end; each has one thread.
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal --durations 30
 
 .PHONY: help
 help: ## List the targets
@@ -13,11 +15,15 @@ demo: demo.slice ## Ingest the demo documents into demo.slice and search them
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh demo/searches.sh
 
 .PHONY: test
-test: $(VENV)/.dev ## Run the whole test suite; ARGS='-k spans' for a part of it
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.dev ## Run the tests but for the release lane, in parallel; ARGS='-k spans' for a part
+	$(BIN)/python -m pytest $(PARALLEL) -m "not release" $(ARGS)
+
+.PHONY: test-all
+test-all: $(VENV)/.all ## Add torch (8 GB), and run every test, the release lane included
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 .PHONY: coverage
-coverage: $(VENV)/.dev ## Run the test suite, and list the lines that it does not reach; ARGS as for test
+coverage: $(VENV)/.all ## Run the test suite, and list the lines that it does not reach; ARGS as for test
 	$(BIN)/python -m pytest --cov --cov-report=term-missing $(ARGS)
 
 .PHONY: soak
@@ -57,6 +63,10 @@ docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and buil
 build: $(VENV)/.base ## Build the wheel and the source archive into dist/
 	$(BIN)/hatchling build
 
+.PHONY: release
+release: $(VENV)/.all ## Build wheel, source archive, SBOM and checksums into dist/, twice, and compare
+	$(BIN)/python scripts/release.py
+
 .PHONY: plugin
 plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target/releases/; needs a JDK and Maven
 	@home="$$($(BIN)/python -c 'from tests.opensearch.runtime import find_jdk; print(find_jdk())')" && \
@@ -66,7 +76,7 @@ plugin: $(VENV)/.base ## Build and test the OpenSearch plugin into plugin/target
 .PHONY: lock
 lock: ## Update the pins to what pyproject.toml allows; needs uv
 	@{ echo "# Pins for the Makefile and CI; pyproject.toml has the ranges. Made by \`make lock\`."; \
-	  uv pip compile --quiet --universal --upgrade --python-version 3.10 --all-extras --group dev \
+	  uv pip compile --quiet --universal --upgrade --python-version 3.10 --all-extras --group dev --group torch --group release \
 	    --no-annotate --no-header pyproject.toml; } > requirements.lock.new
 	@mv requirements.lock.new requirements.lock
 
@@ -97,6 +107,12 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@echo "Adding to $(VENV) what tests and checks need, such as torch: a few minutes and 8 GB the first time"
-	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,eval,export,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing,train]' --group dev
+	@echo "Adding to $(VENV) what tests and checks need, but for torch: a minute or two and 1.5 GB the first time"
+	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,eval,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing]' --group dev
+	@touch $@
+
+# torch brings CUDA's libraries. Where it is not installed, the tests that need it are skipped.
+$(VENV)/.all: $(VENV)/.dev
+	@echo "Adding torch to $(VENV): a few minutes and 7 GB the first time"
+	@$(INSTALL) --no-build-isolation --editable '.[export,train]' --group torch --group release
 	@touch $@

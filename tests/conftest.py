@@ -1,11 +1,27 @@
-"""Shared by the tests: the bundled encoder."""
+"""Shared by the tests: one thread in each worker, the bundled encoder, lanes, CPU time of a test."""
 
 from __future__ import annotations
 
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+# Workers side by side must not each take all cores; read when torch and NumPy are loaded.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from slice_os import SpanEncoder
+
+DEMO = Path(__file__).parents[1] / "demo"
+MOST_CPU_SECONDS = 5.0
 
 # A busy machine must not fail a test.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -14,5 +30,69 @@ settings.load_profile("unhurried")
 
 @pytest.fixture(scope="session")
 def encoder() -> SpanEncoder:
-    """The bundled model on two threads."""
-    return SpanEncoder(threads=2)
+    """The bundled model; on two threads, if no other worker needs them."""
+    return SpanEncoder(threads=1 if "PYTEST_XDIST_WORKER" in os.environ else 2)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A temporary folder that all workers of this run have in common."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def demo_store(shared_folder: Path) -> Path:
+    """A store of the demo documents, made once for all workers; copy it before changing it."""
+    made = shared_folder / "demo.slice"
+    with FileLock(shared_folder / "demo.lock"):
+        if not made.exists():
+            partial = shared_folder / "partial.slice"
+            sources = [DEMO / "contracts", DEMO / "dialogues.jsonl"]
+            command = [sys.executable, "-m", "slice_os.cli", "ingest", *sources]
+            subprocess.run([*command, "--store", partial], check=True, capture_output=True)
+            partial.rename(made)
+    return made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a node or a browser by the fixtures that it uses."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & {"opensearch_runtime", "opensearch_url"}:
+            item.add_marker(pytest.mark.node)
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note the CPU time of a test and its processes; in CI, much of it fails one that is not slow."""
+    before = cpu_seconds()
+    yield
+    used = cpu_seconds() - before
+    item.user_properties.append(("cpu", used))
+    if used > MOST_CPU_SECONDS and not item.get_closest_marker("slow") and os.environ.get("CI"):
+        pytest.fail(
+            f"took {used:.1f} s of CPU time, the most is {MOST_CPU_SECONDS:.0f}: make it smaller, "
+            "or mark it slow",
+            pytrace=False,
+        )
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and of its children that have ended."""
+    spent = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in spent)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the tests that took most CPU time."""
+    spent = [
+        (dict(report.user_properties).get("cpu", 0.0), report.nodeid)
+        for report in terminalreporter.getreports("passed")
+        if report.when == "call"
+    ]
+    terminalreporter.section(f"most CPU time of {sum(used for used, _ in spent):.0f} s in all")
+    for used, name in sorted(spent, reverse=True)[:30]:
+        terminalreporter.line(f"{used:7.2f}s {name}")

@@ -545,7 +545,7 @@ class TestInterruption:
         self, run: Run, tmp_path: Path, sent: signal.Signals, status: int
     ) -> None:
         record = b'{"text": "%s"}\n' % (b"the goods are delivered on the agreed date, " * 30)
-        (tmp_path / "a.jsonl").write_bytes(record * 400)
+        (tmp_path / "a.jsonl").write_bytes(record * 40)
         ingest = ["ingest", "a.jsonl", "--store", "s", "--threads", "1"]
         with subprocess.Popen(
             [*COMMAND, *ingest],
@@ -566,4 +566,4 @@ class TestInterruption:
         kept = orjson.loads(run("store", "info", "--store", "s").out)["documents"]
         assert kept > 0
         finished = orjson.loads(run("ingest", "a.jsonl", "--store", "s").out)
-        assert finished["documents"] == 400 - kept
+        assert finished["documents"] == 40 - kept

@@ -84,7 +84,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["curl.sh", "node", "go", "java"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "curl.sh",
+        "node",
+        pytest.param("go", marks=pytest.mark.release),
+        pytest.param("java", marks=pytest.mark.release),
+    ],
+)
 def test_an_example_finds_what_the_service_finds(
     service: Server, store: Path, folder: Path, name: str, encoder: SpanEncoder
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_command_waits_for_its_server(command: str, server: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize(
     ("profiles", "expected"),
     [
@@ -170,6 +171,7 @@ def test_dockerignore_lets_through_what_the_image_copies() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.timeout(1_800)  # it downloads what the image has
 def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
     """Its two pip steps, in fresh environments, on the files that the image gets."""

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -93,10 +94,11 @@ def test_the_example_hit_is_real() -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the demo documents, where the examples run in turn."""
+def folder(tmp_path_factory: pytest.TempPathFactory, demo_store: Path) -> Path:
+    """A folder with the demo documents and a store of them, where the examples run in turn."""
     folder = tmp_path_factory.mktemp("readme")
     (folder / "demo").symlink_to(REPOSITORY / "demo")
+    shutil.copytree(demo_store, folder / "demo.slice")
     return folder
 
 
@@ -230,6 +232,7 @@ def test_the_examples_of_frameworks_answer(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="mkdocs is not installed; `make test` installs it")
     pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed")

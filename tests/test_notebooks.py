@@ -48,6 +48,7 @@ def test_a_notebook_is_kept_small_and_with_its_answers(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(
     path: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

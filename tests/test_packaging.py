@@ -200,6 +200,7 @@ def site_packages(environment: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_base_install_is_small_and_adds_one_name(environment: Path) -> None:
     folder = site_packages(environment)
     names = {path.name for path in folder.iterdir()}
@@ -213,6 +214,7 @@ def test_the_base_install_is_small_and_adds_one_name(environment: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None:
     binaries = environment / "bin"
 

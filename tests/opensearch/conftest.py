@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from opensearchpy import OpenSearch
 
 from slice_os.stores.opensearch.loading import bulk, lease
@@ -61,20 +63,34 @@ def plugins(report: Report) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def opensearch_url(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, shared_folder: Path
 ) -> Iterator[str]:
     """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here.
 
-    The one started here also has our own plugin, if it can be built.
+    The one started here also has our own plugin, if it can be built. All workers share it: the
+    first that needs it starts it, and stops it when no other worker uses it any more.
     """
     if url := os.environ.get("OPENSEARCH_URL"):
         yield url
         return
     runtime: Runtime = request.getfixturevalue("opensearch_runtime")
-    home = tmp_path_factory.mktemp("opensearch")
-    with Node(runtime, home, plugins=request.getfixturevalue("plugins")) as node:
-        yield node.url
-    shutil.rmtree(home)
+    plugins: list[Path] = request.getfixturevalue("plugins")
+    home, address = shared_folder / "node", shared_folder / "node.txt"
+    lock = FileLock(shared_folder / "node.lock")
+    with ExitStack() as started, (shared_folder / "node.users").open("a") as users:
+        with lock:
+            fcntl.flock(users, fcntl.LOCK_SH)
+            starts = not address.exists()
+            if starts:
+                node = started.enter_context(Node(runtime, home, plugins=plugins))
+                address.write_text(node.url)
+        yield address.read_text()
+        if starts:
+            with lock:
+                fcntl.flock(users, fcntl.LOCK_EX)  # waits for the others
+                address.unlink()
+                started.close()
+                shutil.rmtree(home)
 
 
 @pytest.fixture

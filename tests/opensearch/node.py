@@ -26,7 +26,7 @@ from typing import Any
 
 from .runtime import Runtime, find_plugin, find_runtime
 
-HEAP = os.environ.get("SLICE_OS_OPENSEARCH_HEAP", "2g")
+HEAP = os.environ.get("SLICE_OS_OPENSEARCH_HEAP", "1g")
 MANAGER = "node-1"
 START_SECONDS = 180
 STOP_SECONDS = 60

@@ -84,7 +84,7 @@ def java_path(folder: Path) -> Path:
     return home / "bin"
 
 
-@pytest.fixture(params=["node", "java"])
+@pytest.fixture(params=["node", pytest.param("java", marks=pytest.mark.release)])
 def program(request: pytest.FixtureRequest, location: str, folder: Path) -> Program:
     """Exports a query and searches with it, by the command of the documentation."""
     runtime: Path = request.getfixturevalue(f"{request.param}_path")

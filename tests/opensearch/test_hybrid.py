@@ -22,6 +22,8 @@ from slice_os.stores.opensearch.search import hybrid
 
 from .texts import index_of
 
+pytestmark = pytest.mark.version
+
 PHRASES = ["please change my seat", "I need my boarding pass"]
 
 

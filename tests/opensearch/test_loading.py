@@ -29,6 +29,8 @@ from .support import (
     write_lines,
 )
 
+pytestmark = pytest.mark.version
+
 CONTRACTS = sorted((DEMO / "contracts").glob("*.txt"))[:1]
 PHRASES = (
     "either party may end this agreement at any time",

@@ -33,6 +33,8 @@ from .node import Node
 from .runtime import Runtime
 from .texts import dialogues, index_of
 
+pytestmark = pytest.mark.version
+
 COUNT = 30
 PHRASES = ["please change my seat", "I need my boarding pass"]
 FUSIONS = ["convex", "cosine", "rrf"]

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pytest
 from opensearchpy import OpenSearch, RequestError
 
+pytestmark = pytest.mark.version
+
 DIMENSION = 20  # not a multiple of 8
 LONGEST = 20
 INDEX: dict[str, Any] = {
