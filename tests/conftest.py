@@ -1,4 +1,4 @@
-"""Shared by the tests: one thread in each worker, the bundled encoder, lanes, CPU time of a test."""
+"""Shared by the tests: threads, the bundled encoder, a demo store, lanes, CPU time of tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note the CPU time of a test and its processes; in CI, much of it fails one that is not slow."""
+    """Note the CPU time of a test; in CI, one that takes much of it must be marked slow."""
     before = cpu_seconds()
     yield
     used = cpu_seconds() - before

@@ -62,9 +62,7 @@ def plugins(report: Report) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def opensearch_url(
-    request: pytest.FixtureRequest, shared_folder: Path
-) -> Iterator[str]:
+def opensearch_url(request: pytest.FixtureRequest, shared_folder: Path) -> Iterator[str]:
     """The address of a node with the k-NN plugin: ``OPENSEARCH_URL``, or one started here.
 
     The one started here also has our own plugin, if it can be built. All workers share it: the
