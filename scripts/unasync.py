@@ -36,7 +36,7 @@ def blocking(source: str) -> str:
         source = re.sub(pattern, replacement, source)
     fixes = ["check", "--fix-only", "--unsafe-fixes", "--select", "I,C4,UP"]
     for command in (fixes, ["format"]):
-        source = subprocess.run(  # noqa: S603
+        source = subprocess.run(
             [*_RUFF, *command, *_NAMED], input=source, capture_output=True, text=True, check=True
         ).stdout
     return _HEADER + source
