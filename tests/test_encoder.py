@@ -163,7 +163,7 @@ class TestAsSentenceTransformers:
         assert len(hits) > 3
         vectors = encoder.encode_spans(text, [(hit.start, hit.end) for hit in hits])
         phrases = encoder.encode([hit.phrase for hit in hits])
-        # The largest error that the README gives is 0.0012.
+        # The largest error that docs/performance.md gives is 0.0012.
         np.testing.assert_allclose(
             np.diag(encoder.similarity(vectors, phrases)), [hit.cosine for hit in hits], atol=0.003
         )

@@ -58,7 +58,7 @@ def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bo
     """Plan an index in OpenSearch: shards, nodes, memory, disk and time.
 
     It needs no server. The figures hold for the bundled model and the default index options;
-    docs/operations.md says how they were measured, and how near they come.
+    docs/sizing.md says how they were measured, and how near they come.
     """
     from slice_os.stores.opensearch.versions.planning import plan_index
 

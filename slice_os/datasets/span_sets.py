@@ -14,7 +14,7 @@ Span: TypeAlias = tuple[int, int]
 SPAN_SETS = DataSource(
     'a JSON object a line {"text", "queries": [{"query", "spans": [[start, end], ...]}]}, '
     "or CUAD, ContractNLI, QMSum, restaurant8k or SQuAD as published",
-    "docs/evaluation.md#span-retrieval",
+    "docs/evaluation/span-retrieval.md",
 )
 
 

@@ -26,7 +26,7 @@ REFINED = 50
 LOW_THRESHOLD = 0.45
 # Least score of the topic of a whole text: the mean of two thresholds, each chosen on the training
 # parts of other sets; .253 for Banking77 and .266 for CLINC150, "with regression, nearest topic"
-# without labels in docs/evaluation.md.
+# without labels in docs/evaluation/topics.md.
 UTTERANCE_THRESHOLD = 0.259
 
 # A new fusion is a function and a line here.

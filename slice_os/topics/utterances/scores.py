@@ -11,7 +11,8 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.spans import PhraseVectors
 
-# Chosen on the training parts of Banking77 and Bitext's support intents; see docs/evaluation.md.
+# Chosen on the training parts of Banking77 and Bitext's support intents, as
+# docs/notebook/2026-11-topics.md tells.
 NEIGHBOURS, NORMALISED, SHARPNESS = 5, 0.5, 10.0
 WHOLE, MARGIN = 0.7, 0.3
 REGRESSED, RIDGE = 0.2, 0.1

@@ -65,7 +65,7 @@ def dense(
         size: number of passages.
         depth: how many passages the graph is explored for, if more. If many spans are alike, as in
             dialogues, exploring for `size` passages only misses many of the best ones; see
-            "Measurements" in docs/opensearch.md.
+            docs/notebook/2026-11-opensearch-search.md.
     """
     clause: Body = {"vector": _vector(vector, settings), "k": max(size, depth)}
     return PLACES | {"size": size, "query": _nested(clause, where)}
@@ -81,7 +81,7 @@ def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: flo
     """A page of passages with an indexed span at or above a score; ids only, in stored order.
 
     Radial search follows the graph only while it meets spans of about that score, so it misses
-    whole regions in which they are rare; see "Mining" in docs/opensearch.md.
+    whole regions in which they are rare: docs/notebook/2026-11-opensearch-search.md, "Mining".
     """
     clause: Body = {"vector": _vector(vector, settings), "min_score": least}
     query = _nested(clause, where)
