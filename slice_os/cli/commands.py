@@ -30,13 +30,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Decide": {
         "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),
         "review": ("slice_os.cli.review:review", "Label hits of topics as right or wrong."),
-        "report": ("slice_os.cli.report:report", "Show hits in context on one HTML page."),
-        "cut": ("slice_os.cli.cut:cut", "Choose a cut-off for a target precision."),
+        "report": ("slice_os.cli.hit_files:report", "Show hits in context on one HTML page."),
+        "cut": ("slice_os.cli.hit_files:cut", "Choose a cut-off for a target precision."),
     },
     "Serve": {
         "serve": ("slice_os.cli.serve:serve", "Serve stores over HTTP, with a search page."),
-        "key": ("slice_os.cli.key:key", "Make an API key for the service."),
-        "mcp": ("slice_os.cli.mcp_server:mcp", "Let a language model search stores."),
+        "key": ("slice_os.cli.serve:key", "Make an API key for the service."),
+        "mcp": ("slice_os.cli.serve:mcp", "Let a language model search stores."),
     },
     "Maintain": {
         "store": (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import report_option
+from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
-    from slice_os.evaluation.harness import Harness, Option, Progress
+    from slice_os.evaluation.harness import Harness, Option
 
 _file = click.Path(dir_okay=False, path_type=Path)
 
@@ -103,8 +102,8 @@ def build_context(
     if text is not None and endpoint is None and model is None:
         rows = list(builder.place_in_text(loaded, read_passages(text), seed))
     elif text is None and endpoint is not None and model is not None:
-        with _bar() as progress:
-            rows = list(builder.generate(loaded, ChatEndpoint(endpoint, model), seed, progress))
+        with closing(StepBar(leave=False)) as bar:
+            rows = list(builder.generate(loaded, ChatEndpoint(endpoint, model), seed, bar.update))
     else:
         raise click.UsageError("give --text, or --endpoint and --model")
     save_rows(rows, out)
@@ -177,14 +176,14 @@ def _command(harness: Harness) -> click.Command:
     ) -> None:
         from slice_os.evaluation import evaluate
 
-        with _bar() as progress:
+        with closing(StepBar(leave=False)) as bar:
             evaluation = evaluate(
                 harness.name,
                 data,
                 encoders,
                 cache=None if no_cache else _vector_cache(cache, cache_limit),
                 threads=threads,
-                progress=progress,
+                progress=bar.update,
                 **options,
             )
         if out is not None:
@@ -285,26 +284,6 @@ def _vector_cache(folder: Path | None, gigabytes: float) -> VectorCache:
     from slice_os.evaluation.encoders.vector_cache import GIGABYTE, VectorCache, default_cache
 
     return VectorCache(folder or default_cache(), int(gigabytes * GIGABYTE))
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    """A progress bar on standard error if that is a terminal, else nothing."""
-    from tqdm import tqdm
-
-    on_terminal = sys.stderr.isatty()
-    with tqdm(disable=not on_terminal, dynamic_ncols=True, leave=False) as bar:
-
-        def progress(label: str, done: int, total: int) -> None:
-            if bar.disable:
-                return
-            if bar.desc != f"{label}: ":
-                bar.reset(total)
-                bar.set_description(label, refresh=False)
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield progress
 
 
 def cache_command(cache: Path | None, cache_limit: float, empty: bool) -> None:

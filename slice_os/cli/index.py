@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ from slice_os.cli.options import (
     store_option,
     where_option,
 )
+from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, printable, styled
 from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
@@ -83,8 +86,6 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     Options that are not given stay unchanged. Searches use the old version until the swap; an
     ingest has to wait. An interrupted run starts again from the beginning.
     """
-    from tqdm import tqdm
-
     from slice_os.stores.opensearch.search.lookup import require_index
     from slice_os.stores.opensearch.versions import manage
     from slice_os.stores.opensearch.versions.reindexing import reindex as make
@@ -93,14 +94,8 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     alias = connect(store)
     source = require_index(alias)
     projection = _projection(source.settings.encoder, model) if "truncate_dim" in changes else None
-    on_terminal = sys.stderr.isatty()
-    with tqdm(unit=" passages", disable=not on_terminal, dynamic_ncols=True) as bar:
-
-        def show(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        target = make(alias, changes, projection=projection, on_passage=show)
+    with closing(StepBar(unit=" passages")) as bar:
+        target = make(alias, changes, projection=projection, on_passage=partial(bar.update, ""))
     click.echo(f"made {target.name} from {source.name}", err=True)
     if swap:
         _tell_swap(alias.name, *manage.swap(alias, target.name))

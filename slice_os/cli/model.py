@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import closing
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import COSINE, report_option
+from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
@@ -138,17 +140,16 @@ def train(
         config = replace(
             config, second_teacher=replace(config.second_teacher, model=second_teacher)
         )
-    as_json = not sys.stdout.isatty() if as_json is None else as_json
-    if dry_run:
-        with _Bar() as bar:
-            expected = estimate(config, data, bar.update)
-        click.echo(_json(expected) if as_json else describe_estimate(expected))
-        return
-    if out is None:
-        raise click.UsageError("give --out, or --dry-run")
-    with _Bar() as bar:
-        summary = carry_out(config, data, out, tensorboard=tensorboard, progress=bar.update)
-    click.echo(_json(summary) if as_json else describe(summary))
+    with closing(StepBar()) as bar:
+        progress = partial(_show, bar)
+        if dry_run:
+            expected = estimate(config, data, progress)
+            click.echo(_json(expected) if wants_json(as_json) else describe_estimate(expected))
+            return
+        if out is None:
+            raise click.UsageError("give --out, or --dry-run")
+        summary = carry_out(config, data, out, tensorboard=tensorboard, progress=progress)
+    click.echo(_json(summary) if wants_json(as_json) else describe(summary))
 
 
 def describe_parity(report: ParityReport, out: str) -> str:
@@ -203,36 +204,6 @@ def _json(result: Estimate | TrainingSummary) -> str:
     return orjson.dumps(asdict(result), default=str, option=orjson.OPT_INDENT_2).decode()
 
 
-class _Bar:
-    """A progress bar for each part of a run, on standard error if that is a terminal."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._part = ""
-
-    def update(self, tick: Tick) -> None:
-        from tqdm import tqdm
-
-        if tick.part != self._part:
-            self._close()
-            self._part = tick.part
-            self._bar = tqdm(
-                total=tick.total,
-                desc=tick.part,
-                initial=max(0, tick.done - 1),
-                disable=not sys.stderr.isatty(),
-                dynamic_ncols=True,
-            )
-        if tick.loss is not None:
-            self._bar.set_postfix_str(f"loss {tick.loss:.3f}", refresh=False)
-        self._bar.update(tick.done - self._bar.n)
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._close()
+def _show(bar: StepBar, tick: Tick) -> None:
+    note = "" if tick.loss is None else f"loss {tick.loss:.3f}"
+    bar.update(tick.part, tick.done, tick.total, note)

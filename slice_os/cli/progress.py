@@ -1,11 +1,11 @@
-"""Shows an ingest on standard error: a progress bar, and records that cannot be used."""
+"""Progress bars on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,7 @@ SHOWN_BAD_RECORDS = 20
 
 
 class ProgressBar:
-    """A bar on standard error if that is a terminal; otherwise nothing.
+    """The bar of an ingest, and the records that it cannot use.
 
     Args:
         paths: what will be read, to know its size.
@@ -72,6 +72,44 @@ class ProgressBar:
         trace: TracebackType | None,
     ) -> None:
         self._bar.close()
+
+
+class StepBar:
+    """A bar for each step of a run.
+
+    Args:
+        style: of every bar, passed to tqdm.
+    """
+
+    def __init__(self, **style: Any) -> None:
+        self._style = style
+        self._label: str | None = None
+        self._bar: Any = None
+
+    def update(self, label: str, done: int, total: int, note: str = "") -> None:
+        """Show how far a step is; one with another label begins a new bar."""
+        if label != self._label:
+            from tqdm import tqdm
+
+            self.close()
+            self._label = label
+            self._bar = tqdm(
+                total=total,
+                desc=label or None,
+                initial=max(0, done - 1),
+                disable=not sys.stderr.isatty(),
+                dynamic_ncols=True,
+                **self._style,
+            )
+        if note:
+            self._bar.set_postfix_str(note, refresh=False)
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        """End the bar of the last step."""
+        if self._bar is not None:
+            self._bar.close()
 
 
 def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:

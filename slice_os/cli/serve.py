@@ -1,13 +1,22 @@
-"""`slice-os serve`."""
+"""`slice-os serve`, `slice-os key` and `slice-os mcp`: stores for others to search."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from slice_os.cli.store_names import name_option, named_stores
 from slice_os.errors import MissingExtraError
+
+name_option = click.option(
+    "--name",
+    "named",
+    multiple=True,
+    metavar="NAME=STORE",
+    help="A store, and the name that requests use; repeatable. Without one, a STORE has the "
+    "name of its folder or index.",
+)
 
 
 @click.command()
@@ -69,7 +78,7 @@ def serve(
         if error.name not in ("fastapi", "uvicorn", "prometheus_client"):
             raise
         raise MissingExtraError("The service", "serve") from None
-    served = named_stores(stores, named)
+    served = _named_stores(stores, named)
     if demo:
         served = {NAME: str(_demo_store()), **served}
         home = demo_folder()
@@ -92,6 +101,86 @@ def serve(
             click.launch(address)
 
     run_service(settings, started)
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(["read", "write", "curate", "metrics"]),
+    help="What the key allows: read (search, mine, show), write (documents), curate (topics and "
+    "labels), metrics; repeatable.  [default: read]",
+)
+@click.option(
+    "--keys",
+    default="keys.jsonl",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File that the key's hash is added to; `slice-os serve --keys` reads it.",
+)
+def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
+    """Make an API key for NAME, and print it; only its hash is kept.
+
+    To take a key back, delete its line from the file and restart the service.
+    """
+    from slice_os.service.asgi.keys import new_key
+
+    click.echo(new_key(keys, name, scopes or ("read",)))
+
+
+@click.command()
+@click.option(
+    "--store",
+    "stores",
+    multiple=True,
+    envvar="SLICE_OS_STORE",
+    metavar="STORE",
+    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch; repeatable (or set "
+    "SLICE_OS_STORE).",
+)
+@name_option
+def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
+    """Let a language model search stores: an MCP server on standard input and output.
+
+    Its tools are search, mine, scan, document and stores. None of them changes anything.
+    """
+    locations = _named_stores(stores, named)
+    if not locations:
+        raise click.UsageError("give a --store")
+    from slice_os.corpus import Corpus
+    from slice_os.integrations.mcp_tools import Tools, mcp_server
+
+    with ExitStack() as stack:
+        corpora = {
+            name: stack.enter_context(Corpus(location)) for name, location in locations.items()
+        }
+        tools = Tools(corpora)
+        tools.stores()  # what is wrong with a store is said before anything is asked
+        mcp_server(tools).run("stdio")
+
+
+def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:
+    """The locations by name.
+
+    Args:
+        stores: locations, which are called as their folder or index.
+        named: names and locations, as in ``calls=data/calls.slice``.
+
+    Raises:
+        click.UsageError: if a name is missing, or given twice.
+    """
+    pairs = [(store.rstrip("/").rpartition("/")[2], store) for store in stores]
+    for text in named:
+        name, separator, store = text.partition("=")
+        if not (name and separator and store):
+            raise click.UsageError(f"--name {text!r}: give NAME=STORE")
+        pairs.append((name, store))
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise click.UsageError(f"two stores are called {twice!r}; use --name to tell them apart")
+    return dict(pairs)
 
 
 def _demo_store() -> Path:
