@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,17 @@ from slice_os.client import answers, records
 from slice_os.client.answers import MinedLines, Phrases, Progress
 from slice_os.client.exchange import Service, load_httpx, result
 from slice_os.hits.hit import Hit, Hits
+from slice_os.query.options import (
+    DEFAULT_MINING,
+    DEFAULT_SCAN,
+    DEFAULT_SEARCH,
+    HitKeywords,
+    HitOptions,
+    MineKeywords,
+    MineOptions,
+    SearchKeywords,
+    SearchOptions,
+)
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
 from slice_os.topics.tallies import Tally
@@ -63,35 +75,61 @@ class AsyncClient:
         self._owned = http is None
         self._http: httpx.AsyncClient = http or self._httpx.AsyncClient(timeout=timeout)
 
-    async def search(self, phrases: Phrases, **options: Unpack[records.SearchOptions]) -> Hits:
+    async def search(
+        self,
+        phrases: Phrases,
+        options: SearchOptions = DEFAULT_SEARCH,
+        *,
+        store: str | None = None,
+        **changes: Unpack[SearchKeywords],
+    ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        body = {"store": None, **options, "phrases": phrases}
+        body = {**replace(options, **changes).given(), "store": store, "phrases": phrases}
         return await self._ask("POST", "search", read=answers.hits, body=body)
 
     async def mine(
         self,
         phrases: Phrases = (),
+        options: MineOptions = DEFAULT_MINING,
         *,
         topics: Sequence[str] = (),
+        store: str | None = None,
+        limit: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[records.MineOptions],
+        **changes: Unpack[MineKeywords],
     ) -> Hits:
-        """Every hit of phrases, or of topics; see `Corpus.mine`."""
+        """Every hit of phrases, or of topics; see `Corpus.mine`.
+
+        Args:
+            phrases: origin phrases; each is mined on its own.
+            options: which hits; topics take ``where``, ``verify`` and ``unit``.
+            topics: names of topics, instead of phrases.
+            store: its name; None for the usual one.
+            limit: most hits; None for all of them.
+            progress: called with the number of hits so far.
+            changes: fields of `MineOptions`, for this call alone.
+        """
         lines = MinedLines(progress)
-        hits = [hit async for hit in self._mined(lines, phrases, topics, options)]
-        return Hits(tuple(hits), options.get("threshold"), lines.exhaustive())
+        options = replace(options, **changes)
+        body = {**options.given(), "store": store, "limit": limit}
+        hits = [hit async for hit in self._mined(lines, phrases, topics, body)]
+        return Hits(tuple(hits), options.threshold, lines.exhaustive())
 
     async def iter_mine(
         self,
         phrases: Phrases = (),
+        options: MineOptions = DEFAULT_MINING,
         *,
         topics: Sequence[str] = (),
+        store: str | None = None,
+        limit: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[records.MineOptions],
+        **changes: Unpack[MineKeywords],
     ) -> AsyncGenerator[Hit, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
         lines = MinedLines(progress)
-        async with aclosing(self._mined(lines, phrases, topics, options)) as hits:
+        body = {**replace(options, **changes).given(), "store": store, "limit": limit}
+        async with aclosing(self._mined(lines, phrases, topics, body)) as hits:
             async for hit in hits:
                 yield hit
         lines.exhaustive()
@@ -100,10 +138,15 @@ class AsyncClient:
         self,
         documents: Iterable[Document],
         phrases: Phrases,
-        **options: Unpack[records.HitOptions],
+        options: HitOptions = DEFAULT_SCAN,
+        **changes: Unpack[HitKeywords],
     ) -> Hits:
         """Every hit in documents that are not stored; see `slice_os.scan`."""
-        body = {**options, "documents": answers.rows(documents), "phrases": phrases}
+        body = {
+            **replace(options, **changes).given(),
+            "documents": answers.rows(documents),
+            "phrases": phrases,
+        }
         return await self._ask("POST", "scan", read=answers.hits, body=body)
 
     async def tag(
@@ -162,13 +205,16 @@ class AsyncClient:
         self,
         doc_id: str,
         phrases: Phrases = (),
+        options: HitOptions = DEFAULT_SCAN,
         *,
         topics: Sequence[str] = (),
-        **options: Unpack[records.StoreOptions],
+        store: str | None = None,
+        **changes: Unpack[HitKeywords],
     ) -> records.Highlights:
         """A document with all hits of phrases, or of topics, in it."""
         path = ("documents", doc_id, "highlights")
-        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+        given = replace(options, **changes).given()
+        body = {**given, "store": store, **answers.wanted(phrases, topics)}
         return await self._ask("POST", *path, read=answers.highlights, body=body)
 
     async def topics(self) -> list[records.TopicTable]:

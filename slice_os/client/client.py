@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +15,17 @@ from slice_os.client import answers, records
 from slice_os.client.answers import MinedLines, Phrases, Progress
 from slice_os.client.exchange import Service, load_httpx, result
 from slice_os.hits.hit import Hit, Hits
+from slice_os.query.options import (
+    DEFAULT_MINING,
+    DEFAULT_SCAN,
+    DEFAULT_SEARCH,
+    HitKeywords,
+    HitOptions,
+    MineKeywords,
+    MineOptions,
+    SearchKeywords,
+    SearchOptions,
+)
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
 from slice_os.topics.tallies import Tally
@@ -62,35 +74,61 @@ class Client:
         self._owned = http is None
         self._http: httpx.Client = http or self._httpx.Client(timeout=timeout)
 
-    def search(self, phrases: Phrases, **options: Unpack[records.SearchOptions]) -> Hits:
+    def search(
+        self,
+        phrases: Phrases,
+        options: SearchOptions = DEFAULT_SEARCH,
+        *,
+        store: str | None = None,
+        **changes: Unpack[SearchKeywords],
+    ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        body = {"store": None, **options, "phrases": phrases}
+        body = {**replace(options, **changes).given(), "store": store, "phrases": phrases}
         return self._ask("POST", "search", read=answers.hits, body=body)
 
     def mine(
         self,
         phrases: Phrases = (),
+        options: MineOptions = DEFAULT_MINING,
         *,
         topics: Sequence[str] = (),
+        store: str | None = None,
+        limit: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[records.MineOptions],
+        **changes: Unpack[MineKeywords],
     ) -> Hits:
-        """Every hit of phrases, or of topics; see `Corpus.mine`."""
+        """Every hit of phrases, or of topics; see `Corpus.mine`.
+
+        Args:
+            phrases: origin phrases; each is mined on its own.
+            options: which hits; topics take ``where``, ``verify`` and ``unit``.
+            topics: names of topics, instead of phrases.
+            store: its name; None for the usual one.
+            limit: most hits; None for all of them.
+            progress: called with the number of hits so far.
+            changes: fields of `MineOptions`, for this call alone.
+        """
         lines = MinedLines(progress)
-        hits = list(self._mined(lines, phrases, topics, options))
-        return Hits(tuple(hits), options.get("threshold"), lines.exhaustive())
+        options = replace(options, **changes)
+        body = {**options.given(), "store": store, "limit": limit}
+        hits = list(self._mined(lines, phrases, topics, body))
+        return Hits(tuple(hits), options.threshold, lines.exhaustive())
 
     def iter_mine(
         self,
         phrases: Phrases = (),
+        options: MineOptions = DEFAULT_MINING,
         *,
         topics: Sequence[str] = (),
+        store: str | None = None,
+        limit: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[records.MineOptions],
+        **changes: Unpack[MineKeywords],
     ) -> Generator[Hit, None, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
         lines = MinedLines(progress)
-        with closing(self._mined(lines, phrases, topics, options)) as hits:
+        body = {**replace(options, **changes).given(), "store": store, "limit": limit}
+        with closing(self._mined(lines, phrases, topics, body)) as hits:
             yield from hits
         lines.exhaustive()
 
@@ -98,10 +136,15 @@ class Client:
         self,
         documents: Iterable[Document],
         phrases: Phrases,
-        **options: Unpack[records.HitOptions],
+        options: HitOptions = DEFAULT_SCAN,
+        **changes: Unpack[HitKeywords],
     ) -> Hits:
         """Every hit in documents that are not stored; see `slice_os.scan`."""
-        body = {**options, "documents": answers.rows(documents), "phrases": phrases}
+        body = {
+            **replace(options, **changes).given(),
+            "documents": answers.rows(documents),
+            "phrases": phrases,
+        }
         return self._ask("POST", "scan", read=answers.hits, body=body)
 
     def tag(
@@ -157,13 +200,16 @@ class Client:
         self,
         doc_id: str,
         phrases: Phrases = (),
+        options: HitOptions = DEFAULT_SCAN,
         *,
         topics: Sequence[str] = (),
-        **options: Unpack[records.StoreOptions],
+        store: str | None = None,
+        **changes: Unpack[HitKeywords],
     ) -> records.Highlights:
         """A document with all hits of phrases, or of topics, in it."""
         path = ("documents", doc_id, "highlights")
-        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+        given = replace(options, **changes).given()
+        body = {**given, "store": store, **answers.wanted(phrases, topics)}
         return self._ask("POST", *path, read=answers.highlights, body=body)
 
     def topics(self) -> list[records.TopicTable]:

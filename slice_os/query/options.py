@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -146,6 +146,11 @@ class HitOptions:
         if self.order is not None and self.order not in ORDERS:
             raise InputError(f"no order {self.order!r}; there are {', '.join(ORDERS)}")
         check_unit(self.unit)
+
+    def given(self) -> dict[str, Any]:
+        """The fields whose value is not the default one."""
+        named = ((field, getattr(self, field.name)) for field in fields(self))
+        return {field.name: value for field, value in named if value != field.default}
 
 
 @dataclass(frozen=True, kw_only=True)

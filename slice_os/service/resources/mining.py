@@ -11,10 +11,11 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from slice_os.hits.hit import Hit
+from slice_os.query.options import MineOptions
 from slice_os.service.asgi.json_answers import JsonLines, json_line
 from slice_os.service.asgi.problems import error_body, problem_of
-from slice_os.service.resources.bodies import WHOLE, Filters
-from slice_os.service.resources.hits import PhraseHighlights, TopicHighlights, mined
+from slice_os.service.resources.bodies import WHOLE, Filters, StoreName
+from slice_os.service.resources.hits import PhraseBody, TopicHighlights, mined, with_options
 from slice_os.service.services import Services, Shared
 
 router = APIRouter(tags=["search"])
@@ -22,14 +23,19 @@ router = APIRouter(tags=["search"])
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
 
 
-class PhraseMining(PhraseHighlights):
-    """Mining a store for phrases; see `slice_os.Corpus.mine`.
+@with_options(MineOptions)
+class PhraseMining(PhraseBody):
+    """Mining a store for phrases; see `slice_os.MineOptions`.
+
+    An order, or `collapse`, needs all hits before the first one.
 
     Attributes:
+        store: its name; may be missing if one store is served.
         where: conditions on metadata.
         limit: hits after which mining ends; null for all.
     """
 
+    store: StoreName = None
     where: Filters = None
     limit: MostHits = None
 
@@ -56,7 +62,7 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     batches = services.pool.stream(_hits(services, body))
     # An error before the first hit has a status.
     first = await anext(batches, None)
-    return JsonLines(_lines(batches, first, body.limit, request.state.request_id))
+    return JsonLines(_lines(services, body, batches, first, request.state.request_id))
 
 
 def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], Iterator[Hit]]:
@@ -71,11 +77,13 @@ def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], 
 
 
 async def _lines(
+    services: Services,
+    body: PhraseMining | TopicMining,
     batches: AsyncGenerator[list[Hit], None],
     first: list[Hit] | None,
-    limit: int | None,
     request_id: str,
 ) -> AsyncGenerator[bytes, None]:
+    limit = body.limit
     done = 0
     complete = True
     async with aclosing(batches):
@@ -91,4 +99,6 @@ async def _lines(
         except Exception as error:  # the status has been sent
             yield json_line(error_body(problem_of(error), request_id))
             return
-    yield json_line({"summary": {"hits": done, "complete": complete, "exhaustive": True}})
+    exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
+    exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
+    yield json_line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})

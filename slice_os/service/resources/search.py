@@ -3,51 +3,37 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from slice_os.query.options import MAX_CANDIDATES, NUM_CANDIDATES
+from slice_os.query.options import HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Filters, StoreName
+from slice_os.service.resources.bodies import StoreName
 from slice_os.service.resources.documents import DocumentBody, documents_of
-from slice_os.service.resources.hits import HitsAnswer, Wanted
+from slice_os.service.resources.hits import HitsAnswer, PhraseBody, with_options
 from slice_os.service.services import Services, Shared
-from slice_os.service.settings import MOST_HITS, MOST_TEXTS
+from slice_os.service.settings import MOST_TEXTS
 
 router = APIRouter(tags=["search"])
 
 
-class SearchRequest(Wanted):
-    """A search; see `slice_os.Corpus.search`.
+@with_options(SearchOptions)
+class SearchRequest(PhraseBody):
+    """A search; see `slice_os.SearchOptions`.
 
     Attributes:
         store: its name; may be missing if one store is served.
-        top_k: number of hits.
-        offset: hits to skip, for the next page.
-        where: conditions on metadata.
-        fusion: the way in which cosine and BM25 make a score.
-        num_candidates: passages that an index proposes.
-        per_passage: most hits of a passage.
-        order: by score or by probability.
-        collapse: show hits in the same words as one, with their count.
     """
 
     store: StoreName = None
-    top_k: Annotated[int, Field(ge=0, le=MOST_HITS), WHOLE] = 10
-    offset: Annotated[int, Field(ge=0, le=MAX_CANDIDATES), WHOLE] = 0
-    where: Filters = None
-    fusion: Literal["convex", "rrf", "cosine", "server"] = "convex"
-    num_candidates: Annotated[int, Field(ge=1, le=MAX_CANDIDATES), WHOLE] = NUM_CANDIDATES
-    per_passage: Annotated[int, Field(ge=1, le=MOST_HITS), WHOLE] = 1
-    order: Literal["score", "probability"] | None = None
-    collapse: bool = False
 
 
-class ScanRequest(Wanted):
+@with_options(HitOptions)
+class ScanRequest(PhraseBody):
     """Documents that are searched without being stored; see `slice_os.scan`.
 
     Attributes:
@@ -87,8 +73,7 @@ async def scan(services: Shared, body: ScanRequest) -> JsonAnswer:
 
 def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
-    options = body.model_dump(exclude={"store", "phrases"})
-    hits = services.stores.get(body.store).search(body.phrases, **options)
+    hits = services.stores.get(body.store).search(body.phrases, body.options(SearchOptions))
     return {
         "hits": [hit.to_dict() for hit in hits],
         "threshold": hits.threshold,
@@ -99,8 +84,7 @@ def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
 
 
 def _scan(services: Services, body: ScanRequest) -> dict[str, Any]:
-    options = body.model_dump(exclude={"documents", "phrases"})
     encoder = services.encoders.default()
     documents = until_stopped(documents_of(body.documents))
-    hits = scan_documents(documents, body.phrases, encoder=encoder, **options)
+    hits = scan_documents(documents, body.phrases, body.options(HitOptions), encoder=encoder)
     return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}
