@@ -22,7 +22,11 @@ name_option = click.option(
 @click.command()
 @click.argument("stores", nargs=-1, metavar="[STORE]...")
 @name_option
-@click.option("--demo", is_flag=True, help="Serve a store of demo documents, made on first use.")
+@click.option(
+    "--demo",
+    is_flag=True,
+    help="Serve 600 documents of the demo; made at first use, in ten seconds.",
+)
 @click.option(
     "--topics",
     type=click.Path(file_okay=False, path_type=Path),
@@ -69,7 +73,7 @@ def serve(
 
     STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch.
     """
-    from slice_os.service.demo import NAME, demo_folder
+    from slice_os.service.demo import NAME, demo_folder, sample_store
     from slice_os.service.settings import ServiceSettings
 
     try:
@@ -80,7 +84,7 @@ def serve(
         raise MissingExtraError("The service", "serve") from None
     served = _named_stores(stores, named)
     if demo:
-        served = {NAME: str(_demo_store()), **served}
+        served = {NAME: str(sample_store()), **served}
         home = demo_folder()
         topics, labels = topics or home / "topics", labels or home / "labels.jsonl"
     if not served:
@@ -181,12 +185,3 @@ def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, 
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise click.UsageError(f"two stores are called {twice!r}; use --name to tell them apart")
     return dict(pairs)
-
-
-def _demo_store() -> Path:
-    """The store of the demo documents, with a bar while it is made."""
-    from slice_os.cli.progress import ProgressBar
-    from slice_os.service.demo import DEMO_PATHS, demo_store
-
-    with ProgressBar([str(path) for path in DEMO_PATHS], None, "1/1") as bar:
-        return demo_store(bar.update)

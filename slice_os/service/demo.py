@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import model_folder, read_card
+from slice_os.ingest.readers.reader import ReadOptions
+from slice_os.ingest.reading import read
+from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import SummaryCallback
+from slice_os.text.documents import Document
 
 NAME = "demo"
+SAMPLE_STEP = 3
 _DOCUMENTS = Path(__file__).parents[1] / "demo"
 DEMO_PATHS = (_DOCUMENTS / "contracts", _DOCUMENTS / "dialogues.jsonl")
 
@@ -28,16 +37,37 @@ def demo_folder() -> Path:
 
 
 def demo_store(progress: SummaryCallback | None = None) -> Path:
-    """The store of the demo documents; it is made when it is first needed.
+    """The store of all demo documents; it is made when it is first needed, in less than a minute.
 
     A run that was interrupted is resumed. Another model has a store of its own.
 
     Args:
         progress: called while documents are stored.
     """
-    card = read_card(model_folder(None))
-    folder = demo_folder() / card.encoder_id
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder = _store_folder()
     with Corpus(folder) as corpus:
         corpus.ingest(DEMO_PATHS, source=NAME, progress=progress)
     return folder
+
+
+def sample_store() -> Path:
+    """A store of every third demo document; the first call makes it in less than ten seconds."""
+    folder = _store_folder("-sample")
+    if not folder.exists():
+        with TemporaryDirectory(dir=folder.parent) as partial:
+            with Corpus(Path(partial) / NAME) as corpus:
+                corpus.add(islice(_documents(), 1, None, SAMPLE_STEP))
+            with suppress(OSError):  # another process has just made it
+                (Path(partial) / NAME).rename(folder)
+    return folder
+
+
+def _store_folder(suffix: str = "") -> Path:
+    card = read_card(model_folder(None))
+    demo_folder().mkdir(parents=True, exist_ok=True)
+    return demo_folder() / f"{card.encoder_id}{suffix}"
+
+
+def _documents() -> Iterator[Document]:
+    for source in find_sources(DEMO_PATHS):
+        yield from (one for one in read(source, ReadOptions()) if isinstance(one, Document))
