@@ -42,6 +42,7 @@ PLACES = {
         "search/refinement.py",
         "async_corpus.py",  # whether all hits must be there before the first one is returned
         "cli/mine.py",  # near misses join the hits first
+        "integrations/mcp_tools.py",  # what it tells a language model
     },
 }
 DOORS = [
@@ -121,6 +122,16 @@ def test_requests_have_every_field() -> None:
         assert all(request.model_fields[name].description for name in names(kind))
 
 
+def test_tools_have_every_field_that_a_language_model_chooses() -> None:
+    mcp_tools = pytest.importorskip("slice_os.integrations.mcp_tools")
+    works = {"offset", "fusion", "num_candidates", "per_passage"}
+    works |= {"verify", "verifier", "exhaustive"}
+    kinds = {"search": SearchOptions, "mine": MineOptions, "scan": HitOptions}
+    for name, kind in kinds.items():
+        arguments = inspect.signature(getattr(mcp_tools.Tools, name)).parameters.keys()
+        assert names(kind) - works <= arguments
+
+
 def test_a_value_and_keywords_find_the_same(tmp_path: Path, encoder: SpanEncoder) -> None:
     document = Document("1", "Please cancel my order. Goodbye. Please cancel my order!")
     wanted = SearchOptions(threshold=0.5, per_passage=5, unit="sentence")
@@ -133,9 +144,10 @@ def test_a_value_and_keywords_find_the_same(tmp_path: Path, encoder: SpanEncoder
         assert len(found) == 2
         (hit,) = corpus.search("cancel my order", wanted, collapse=True)
         assert hit.count == 2
-        (hit,) = corpus.iter_mine("cancel my order", threshold=0.5, collapse=True)
+        mining: options.HitKeywords = {"threshold": 0.5, "unit": "sentence", "collapse": True}
+        (hit,) = corpus.iter_mine("cancel my order", **mining)
         assert hit.count == 2
-    (hit,) = scan([document], "cancel my order", encoder=encoder, threshold=0.5, collapse=True)
+    (hit,) = scan([document], "cancel my order", HitOptions(**mining), encoder=encoder)
     assert hit.count == 2
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import wraps
+from inspect import Parameter, signature
 from itertools import islice
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
 from slice_os.hits.hit import Hit
-from slice_os.query.options import UNITS
+from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.text.documents import Document
 from slice_os.version import __version__
@@ -45,28 +46,64 @@ PhraseList = Annotated[
     list[str],
     Field(description="Wordings of one meaning, such as a sentence a person says.", min_length=1),
 ]
-CounterPhrases = Annotated[
-    list[str] | None,
-    Field(description="What is not meant: hits whose words are nearer to one of these are out."),
-]
-Threshold = Annotated[
-    float | None, Field(description="Least cosine of a hit, such as 0.6.", ge=-1, le=1)
-]
-MetadataFilter = Annotated[
-    dict[str, Any] | None,
-    Field(
-        description="Metadata that hits must have: a value, a list of values, or operators, as in "
-        '{"csat": {"gte": 3}, "domain": ["bank", "airline"]}.'
-    ),
-]
-Probability = Annotated[
-    float | None,
-    Field(description="Least probability of a hit; hits are then read closely.", ge=0, le=1),
-]
-Unit = Annotated[
-    str,
-    Field(description="How wide hits are.", json_schema_extra={"enum": list(UNITS)}),
-]
+# The options that a language model may choose; it does not need to know how a search works.
+_CHOSEN: dict[str, Any] = {
+    "top_k": Annotated[int, Field(ge=1, le=MOST_FOUND)],
+    "threshold": Annotated[
+        float | None, Field(description="Least cosine of a hit, such as 0.6.", ge=-1, le=1)
+    ],
+    "where": Annotated[
+        dict[str, Any] | None,
+        Field(
+            description="Metadata that hits must have: a value, a list of values, or operators, as "
+            'in {"csat": {"gte": 3}, "domain": ["bank", "airline"]}.'
+        ),
+    ],
+    "min_probability": Annotated[
+        float | None,
+        Field(description="Least probability of a hit; hits are then read closely.", ge=0, le=1),
+    ],
+    "order": Annotated[
+        str | None,
+        Field(description="Highest first.", json_schema_extra={"enum": [*ORDERS, None]}),
+    ],
+    "unit": Annotated[
+        str,
+        Field(description="Width of hits.", json_schema_extra={"enum": list(UNITS)}),
+    ],
+    "collapse": Annotated[
+        bool, Field(description="Return hits in the same words as one, with their count.")
+    ],
+    "counter_phrases": Annotated[
+        list[str] | None,
+        Field(description="Wordings that are not meant: leaves out hits nearer to one of these."),
+    ],
+}
+
+
+def _takes(kind: type[HitOptions]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Give a tool an argument for each option that is chosen; it gets them as ``options``."""
+    defaults = {field.name: field.default for field in fields(kind)}
+    chosen = [name for name in _CHOSEN if name in defaults]
+
+    def decorate(tool: Callable[..., R]) -> Callable[..., R]:
+        @wraps(tool)
+        def called(*arguments: Any, **named: Any) -> R:
+            given = {name: named.pop(name) for name in chosen if name in named}
+            return tool(*arguments, **named, options=kind(**given))
+
+        own = signature(tool, eval_str=True)
+        kept = [one for one in own.parameters.values() if one.name != "options"]
+        added = [
+            Parameter(
+                name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=_CHOSEN[name]
+            )
+            for name in chosen
+        ]
+        called.__signature__ = own.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
+        return called
+
+    return decorate
 
 
 # The server takes slots for defaults, so what it returns has none.
@@ -144,71 +181,38 @@ class Tools:
             ]
         )
 
+    @_takes(SearchOptions)
     def search(
-        self,
-        phrases: PhraseList,
-        store: StoreName = None,
-        top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10,
-        threshold: Threshold = None,
-        where: MetadataFilter = None,
-        min_probability: Probability = None,
-        unit: Unit = "span",
-        counter_phrases: CounterPhrases = None,
+        self, phrases: PhraseList, store: StoreName = None, *, options: SearchOptions
     ) -> FoundHits:
         """Find the passages that say one of the phrases best, each with its best span."""
-        hits = self._corpus(store).search(
-            phrases,
-            top_k=top_k + 1,
-            threshold=threshold,
-            where=where,
-            min_probability=min_probability,
-            unit=unit,
-            counter_phrases=counter_phrases or (),
-        )
-        return _bounded(hits, top_k)
+        more = replace(options, top_k=options.top_k + 1)
+        return _bounded(self._corpus(store).search(phrases, more), options.top_k)
 
+    @_takes(MineOptions)
     def mine(
         self,
         phrases: PhraseList,
         store: StoreName = None,
         limit: Annotated[int, Field(ge=1, le=MOST_MINED)] = 100,
-        threshold: Threshold = None,
-        where: MetadataFilter = None,
-        min_probability: Probability = None,
-        unit: Unit = "span",
-        counter_phrases: CounterPhrases = None,
+        *,
+        options: MineOptions,
     ) -> FoundHits:
         """Find every place that says one of the phrases, by document, up to a limit."""
-        hits = self._corpus(store).iter_mine(
-            phrases,
-            threshold=threshold,
-            where=where,
-            min_probability=min_probability,
-            unit=unit,
-            counter_phrases=counter_phrases or (),
-        )
-        return _bounded(hits, limit)
+        return _bounded(self._corpus(store).iter_mine(phrases, options), limit)
 
+    @_takes(HitOptions)
     def scan(
         self,
         text: Annotated[str, Field(max_length=200_000)],
         phrases: PhraseList,
         limit: Annotated[int, Field(ge=1, le=MOST_MINED)] = 100,
-        threshold: Threshold = None,
-        min_probability: Probability = None,
-        unit: Unit = "span",
-        counter_phrases: CounterPhrases = None,
+        *,
+        options: HitOptions,
     ) -> FoundHits:
         """Find every place in a text of your own that says one of the phrases."""
-        hits = scan_documents(
-            [Document("text", text)],
-            phrases,
-            threshold=threshold,
-            encoder=next(iter(self._corpora.values())).encoder,
-            min_probability=min_probability,
-            unit=unit,
-            counter_phrases=counter_phrases or (),
-        )
+        encoder = next(iter(self._corpora.values())).encoder
+        hits = scan_documents([Document("text", text)], phrases, options, encoder=encoder)
         return _bounded(hits, limit)
 
     def document(
@@ -264,6 +268,8 @@ def _explained(tool: Callable[P, R]) -> Callable[P, R]:
         except SliceError as error:
             raise ToolError(str(error)) from None
 
+    # `wraps` copies the signature of the function, which has ``self``.
+    explained.__signature__ = signature(tool, eval_str=True)  # type: ignore[attr-defined]
     return explained
 
 
