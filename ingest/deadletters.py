@@ -1,4 +1,4 @@
-"""Keeps the records that could not be used, so that nothing is lost."""
+"""A file of the records that could not be used, so that nothing is lost."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class DeadLetters:
 
     Each line is an object with ``source``, ``line``, ``reason``, ``record`` and ``time`` (ISO
     8601, UTC), and no text in it is longer than `LONGEST_FIELD` characters and a note. It is
-    appended at once, in one step, so that several processes on one machine can share the file. A
-    record that the file has already is not written again.
+    appended in one step, so that several processes on one machine can share the file. A record
+    that the file already has is not written again.
 
     Attributes:
         path: the file; a new one is for its owner alone.

@@ -1,7 +1,7 @@
 """Reading yields decisions; `slice_os.ingest.pipeline` carries them out.
 
-A decision may be carried out much later than it is made, when the documents before it are encoded.
-Reading therefore remembers what it has decided, and never relies on the store having caught up.
+A decision is carried out when the documents before it are encoded, which may be much later.
+Reading therefore remembers its decisions, and never relies on the store having caught up.
 """
 
 from __future__ import annotations
@@ -50,13 +50,6 @@ class RenameSource:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreDocument:
-    """Encode and store a document, which is new or changed."""
-
-    document: Document
-
-
-@dataclass(frozen=True, slots=True)
 class KeepDocument:
     """Leave a document of so many bytes as it is stored."""
 
@@ -70,20 +63,6 @@ class MoveDocument:
     doc_id: str
     source: str
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """Keep a record that cannot be used with the dead letters."""
-
-    record: BadRecord
-
-
-@dataclass(frozen=True, slots=True)
-class SkipFile:
-    """Count a file in an archive that no reader knows, such as ``.png in docs.zip``."""
-
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +92,25 @@ Decision: TypeAlias = (
     SkipSource
     | BeginSource
     | RenameSource
-    | StoreDocument
+    | Document
+    | BadRecord
     | KeepDocument
     | MoveDocument
-    | Refuse
-    | SkipFile
     | FinishSource
     | PruneSource
 )
+"""A document is to be encoded and stored; a bad record goes to the dead letters, unless it is a
+`SkippedFile`, which is only counted."""
 
 
 class Decider:
-    """Reads sources once, and decides about each of them and of their records.
+    """Reads sources, and decides about each of them and of their records.
 
     Args:
         store: has the documents of earlier runs.
-        sources: what to read.
+        sources: read once.
         options: which fields of a record are its id, text and metadata.
-        checksum: tell by its content whether a file has changed, not by its size and time.
+        checksum: compare files by their content, not by size and time.
         dead_letters: a file that is never read.
     """
 
@@ -164,10 +144,7 @@ class Decider:
                 yield from self._about_source(source, known, now)
 
     def pruned(self) -> Iterator[PruneSource]:
-        """Decide about the stored sources whose files are gone.
-
-        All other decisions have been carried out.
-        """
+        """Decide about stored sources whose files are gone, after all else is carried out."""
         for name in gone_sources(self._store, self._sources):
             mine = self._store.find_documents(self._store.document_ids(name))
             stale = {doc_id for doc_id, stored in mine.items() if stored.source == name}
@@ -187,7 +164,7 @@ class Decider:
         reader = read_additions if source.adds else read
         for records in _batches(reader(source, self._options), LOOKUP_DOCUMENTS):
             for decision in self._about_records(records, known.names):
-                complete = complete and not isinstance(decision, Refuse)
+                complete = complete and not _is_refusal(decision)
                 yield decision
         stale: set[str] = set()
         if complete:
@@ -203,14 +180,12 @@ class Decider:
         """Decide about records of a source that has, or had, these names."""
         fresh: list[Document] = []
         for record in records:
-            if isinstance(record, SkippedFile):
-                yield SkipFile(record.kind)
-            elif isinstance(record, BadRecord):
-                yield Refuse(record)
+            if isinstance(record, BadRecord):
+                yield record
             elif record.id in self._owner:
                 owner = self._owner[record.id]
                 other = "; ingest one of them with --id-prefix" if owner != record.source else ""
-                yield refusal(record, f"id {record.id!r} came before, in {owner}{other}")
+                yield refused(record, f"id {record.id!r} came before, in {owner}{other}")
             else:
                 self._owner[record.id] = record.source
                 fresh.append(record)
@@ -220,21 +195,20 @@ class Decider:
             moved = former is not None and former.source not in names
             if former and moved and self._claims(former.source):
                 del self._owner[document.id]
-                yield refusal(
+                yield refused(
                     document,
                     f"id {document.id!r} is taken by {former.source}; give the ids of one of "
                     "them a prefix (--id-prefix), or delete that document",
                 )
             elif former is None or former.fingerprint != document.fingerprint:
-                yield StoreDocument(document)
-            elif moved:
-                size = len(document.text.encode())
-                yield MoveDocument(document.id, document.source, size)
+                yield document
             else:
-                yield KeepDocument(len(document.text.encode()))
+                size = len(document.text.encode())
+                move = MoveDocument(document.id, document.source, size)
+                yield move if moved else KeepDocument(size)
 
     def _claims(self, name: str) -> bool:
-        """Whether another source may still have the id: it was not read yet, and exists."""
+        """Whether another source may still have an id: it exists, and was not read yet."""
         if name in ("", PIPED) or name in self._read:
             return False
         if name.startswith("/"):
@@ -242,9 +216,13 @@ class Decider:
         return name in self._store.source_signatures([name])
 
 
-def refusal(document: Document, reason: str) -> Refuse:
-    """The refusal of a whole document."""
-    return Refuse(bad_record(document.source, None, reason, document.text))
+def refused(document: Document, reason: str) -> BadRecord:
+    """A whole document as a bad record."""
+    return bad_record(document.source, None, reason, document.text)
+
+
+def _is_refusal(decision: Decision) -> bool:
+    return isinstance(decision, BadRecord) and not isinstance(decision, SkippedFile)
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -27,13 +27,13 @@ input and does not close the stream."""
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How one format is read.
+    """A way to read one format.
 
     Attributes:
         function: ``module:function`` of a `ReadFunction`, imported when a file needs it.
         extensions: of file names, in lower case with the dot.
         description: what becomes a document, for ``--help``.
-        magic: what every such file begins with; empty if nothing tells them apart.
+        magic: first bytes of every such file; empty if nothing tells them apart.
     """
 
     function: str
@@ -47,86 +47,36 @@ class Reader:
         return function
 
 
-_PK = b"PK\x03\x04"
+def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
+    return Reader(
+        f"{__package__}.readers.{function}", tuple(extensions.split()), description, magic
+    )
 
+
+_PK = b"PK\x03\x04"
 # A new format is a file and a line here. Of two that begin alike, the first tells them apart.
 READERS = {
-    "text": Reader(
-        "slice_os.ingest.readers.plain_text:read_text", (".txt", ".md"), "a document per file"
-    ),
-    "jsonl": Reader(
-        "slice_os.ingest.readers.json_records:read_jsonl",
-        (".jsonl", ".ndjson"),
-        "a JSON object per line, each a document",
-    ),
-    "json": Reader(
-        "slice_os.ingest.readers.json_records:read_json",
-        (".json",),
-        "an object, or a list of them, each a document",
-    ),
-    "csv": Reader(
-        "slice_os.ingest.readers.tables:read_csv", (".csv",), "a header row, a document per row"
-    ),
-    "tsv": Reader(
-        "slice_os.ingest.readers.tables:read_tsv", (".tsv",), "the same, separated by tabs"
-    ),
-    "vtt": Reader(
-        "slice_os.ingest.readers.subtitles:read_vtt", (".vtt",), "WebVTT, a document per file"
-    ),
-    "srt": Reader(
-        "slice_os.ingest.readers.subtitles:read_srt", (".srt",), "SubRip, a document per file"
-    ),
-    "pdf": Reader(
-        "slice_os.ingest.readers.office:read_pdf", (".pdf",), "PDF, a document per file", b"%PDF-"
-    ),
-    "zip": Reader(
-        "slice_os.ingest.readers.archives:read_zip", (".zip",), "what its files hold", _PK
-    ),
-    "docx": Reader(
-        "slice_os.ingest.readers.office:read_docx", (".docx",), "Word, a document per file", _PK
-    ),
-    "pptx": Reader(
-        "slice_os.ingest.readers.office:read_pptx", (".pptx",), "PowerPoint, likewise", _PK
-    ),
-    "xlsx": Reader(
-        "slice_os.ingest.readers.office:read_xlsx",
-        (".xlsx",),
-        "Excel, rows like CSV, or a document",
-        _PK,
-    ),
-    "epub": Reader(
-        "slice_os.ingest.readers.markup:read_epub", (".epub",), "a document per book", _PK
-    ),
-    "html": Reader(
-        "slice_os.ingest.readers.markup:read_html",
-        (".html", ".htm", ".xhtml"),
-        "a document per page",
-    ),
-    "eml": Reader(
-        "slice_os.ingest.readers.letters:read_eml", (".eml",), "e-mail, a document per message"
-    ),
-    "msg": Reader(
-        "slice_os.ingest.readers.letters:read_msg",
-        (".msg",),
-        "Outlook, likewise",
-        b"\xd0\xcf\x11\xe0",
-    ),
-    "rtf": Reader(
-        "slice_os.ingest.readers.letters:read_rtf", (".rtf",), "a document per file", b"{\\rtf"
-    ),
-    "parquet": Reader(
-        "slice_os.ingest.readers.columnar:read_parquet",
-        (".parquet",),
-        "a document per row",
-        b"PAR1",
-    ),
-    "arrow": Reader(
-        "slice_os.ingest.readers.columnar:read_arrow", (".arrow", ".feather"), "likewise", b"ARROW1"
-    ),
-    "gz": Reader(
-        "slice_os.ingest.readers.archives:read_gz", (".gz", ".tgz"), "what is packed", b"\x1f\x8b"
-    ),
-    "tar": Reader("slice_os.ingest.readers.archives:read_tar", (".tar",), "what its files hold"),
+    "text": _ours("plain_text:read_text", ".txt .md", "a document per file"),
+    "jsonl": _ours("json_records:read_jsonl", ".jsonl .ndjson", "JSON, a document per line"),
+    "json": _ours("json_records:read_json", ".json", "a list of objects, or one, each a document"),
+    "csv": _ours("tables:read_csv", ".csv", "a header row, a document per row"),
+    "tsv": _ours("tables:read_tsv", ".tsv", "the same, separated by tabs"),
+    "vtt": _ours("subtitles:read_vtt", ".vtt", "WebVTT, a document per file"),
+    "srt": _ours("subtitles:read_srt", ".srt", "SubRip, a document per file"),
+    "pdf": _ours("office:read_pdf", ".pdf", "PDF, a document per file", b"%PDF-"),
+    "zip": _ours("archives:read_zip", ".zip", "what its files hold", _PK),
+    "docx": _ours("office:read_docx", ".docx", "Word, a document per file", _PK),
+    "pptx": _ours("office:read_pptx", ".pptx", "PowerPoint, likewise", _PK),
+    "xlsx": _ours("office:read_xlsx", ".xlsx", "Excel, rows like CSV, or a document", _PK),
+    "epub": _ours("markup:read_epub", ".epub", "a document per book", _PK),
+    "html": _ours("markup:read_html", ".html .htm .xhtml", "a document per page"),
+    "eml": _ours("letters:read_eml", ".eml", "e-mail, a document per message"),
+    "msg": _ours("letters:read_msg", ".msg", "Outlook, likewise", b"\xd0\xcf\x11\xe0"),
+    "rtf": _ours("letters:read_rtf", ".rtf", "a document per file", b"{\\rtf"),
+    "parquet": _ours("columnar:read_parquet", ".parquet", "a document per row", b"PAR1"),
+    "arrow": _ours("columnar:read_arrow", ".arrow .feather", "likewise", b"ARROW1"),
+    "gz": _ours("archives:read_gz", ".gz .tgz", "what is packed", b"\x1f\x8b"),
+    "tar": _ours("archives:read_tar", ".tar", "what its files hold"),
 }
 
 
@@ -142,21 +92,12 @@ def reader_named(name: str) -> Reader:
 
 
 def format_of(path: Path) -> str | None:
-    """The format that a file's extension or first bytes stand for; None if no reader has it."""
-    known = _by_extension(path.suffix)
-    return known or format_by(path.name, _head(path))
+    """The format of a file by its extension or first bytes; None if no reader has it."""
+    return _by_extension(path.suffix) or format_by(path.name, _head(path))
 
 
 def format_by(name: str, head: bytes) -> str | None:
-    """The format of a file, which its first bytes tell better than its name.
-
-    Args:
-        name: of the file.
-        head: its first bytes.
-
-    Returns:
-        The name of a reader; None if no reader has such files.
-    """
+    """The format of a file by its first bytes, or else its name; None if no reader has it."""
     known = _by_extension(Path(name).suffix)
     if known and READERS[known].magic and head.startswith(READERS[known].magic):
         return known

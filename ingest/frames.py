@@ -1,4 +1,4 @@
-"""Rows of data frames become documents: pandas, polars, Arrow tables, data sets of Hugging Face."""
+"""Documents of data frames: pandas, polars, Arrow tables, data sets of Hugging Face."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROWS = 1_024
 def as_documents(
     given: Iterable[Document] | Any, text: str | None, options: ReadOptions | None
 ) -> Iterable[Document]:
-    """Documents as given; or those of a frame's rows, if columns are named.
+    """Return documents as given, or those of a frame's rows if columns are named.
 
     Args:
         given: documents; or a frame of pandas or polars, an Arrow table, a data set, or any
@@ -38,10 +38,6 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
 
     A row without an id gets one made of its content, so that frames added one after the other do
     not replace each other's rows.
-
-    Args:
-        frame: of pandas or polars, an Arrow table, or anything that iterates over mappings.
-        options: which columns are read.
 
     Raises:
         InputError: if a row cannot be used.
@@ -71,5 +67,5 @@ def _rows(frame: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _is_null(value: Any) -> bool:
-    """Whether it is None, or a number or date that is missing, which equals nothing."""
+    """Whether a value is None, or a missing number or date, which does not equal itself."""
     return value is None or (not isinstance(value, (str, list, dict)) and bool(value != value))

@@ -1,4 +1,4 @@
-"""What a store knows about sources from earlier runs: whether they changed, moved or are gone."""
+"""Notes about sources of earlier runs: which of them have changed, moved or gone."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """The state that a file was in when it was read; stored with the source as its signature.
+    """State of a file when it was read; stored with the source as its signature.
 
     Attributes:
         size: in bytes.
         modified: time of the last change, in nanoseconds since 1970.
         read_as: format and options.
-        ids: what the ids of its documents begin with.
+        ids: beginning of the ids of its documents.
         sha256: of the content.
         complete: whether all its records were stored.
     """
@@ -54,12 +54,12 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a store knows about a source.
+    """Notes in a store about a source.
 
     Attributes:
-        state: when it was last read under its name; None if it never was to its end.
+        state: when it was last read to its end under its name; None if it never was.
         names: of the source: its own, and the one that it had before, if any.
-        ids: what the ids of its documents begin with; empty if the store does not know.
+        ids: beginning of the ids of its documents; empty if the store does not know.
     """
 
     state: SourceState | None
@@ -67,13 +67,7 @@ class Known:
     ids: str
 
     def unchanged(self, source: Source, now: SourceState, checksum: bool) -> bool:
-        """Whether reading the source again would change nothing.
-
-        Args:
-            source: the source.
-            now: its state.
-            checksum: compare the content, not size and time.
-        """
+        """Whether the source has not changed, by its content or by its size and time."""
         known = self.state
         if known is None or not known.complete or known.read_as != now.read_as:
             return False
@@ -83,12 +77,7 @@ class Known:
 
 
 def state_of(source: Source, options: ReadOptions) -> SourceState | None:
-    """The state of a source, without its checksum; None unless it is a file that can be examined.
-
-    Args:
-        source: the source.
-        options: how it is read.
-    """
+    """The state of a file, without its checksum; None for a stream, or if it cannot be examined."""
     if source.path is None:
         return None
     try:
@@ -107,14 +96,9 @@ def state_of(source: Source, options: ReadOptions) -> SourceState | None:
 
 
 def recall(store: Store, source: Source, now: SourceState | None) -> Known:
-    """What a store knows about a source.
+    """Find the notes about a source.
 
     A file that is given a name is recognised by its path, which was its name before.
-
-    Args:
-        store: the store.
-        source: the source.
-        now: its state; None if it is no file.
     """
     names = [source.name]
     if now is not None and source.path is not None:
@@ -149,14 +133,10 @@ def check_prunable(sources: Sources, part: WorkShare) -> None:
 
 
 def gone_sources(store: Store, sources: Sources) -> Iterator[str]:
-    """The sources in a store that were below one of the folders, and whose files are gone.
+    """The stored sources that were below one of the folders, and whose files are gone.
 
-    A file that cannot be examined counts as there, and so does everything in a folder that is gone
-    itself.
-
-    Args:
-        store: the store.
-        sources: the folders; all of them have been iterated.
+    A file that cannot be examined counts as present, and so does everything in a folder that is
+    itself gone. The sources have been iterated to their end.
     """
     folders = [folder for folder in sources.folders if folder.is_dir()]
     for name in [entry.name for entry in store.list_sources()]:

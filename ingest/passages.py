@@ -1,4 +1,4 @@
-"""Cuts documents into passages at sentences and turns, and encodes them."""
+"""Passages: documents are cut at sentences and turns, and encoded."""
 
 from __future__ import annotations
 
@@ -25,15 +25,11 @@ CLAUSE_MARKS = frozenset(";:,)—\n")
 
 @dataclass(frozen=True, slots=True)
 class PassageRange:
-    """Offsets of a passage, and of what it is in.
+    """Code points ``start:end`` of a passage, and its words ``first_word:end_word``.
 
     Attributes:
-        start: first code point.
-        end: one past the last.
-        first_word: its first word.
-        end_word: one past the last.
         sentences: starts and ends of the sentences that it has, whole or in part.
-        turns: those of the turns.
+        turns: starts and ends of the turns.
     """
 
     start: int
@@ -49,14 +45,10 @@ def cut_passages(
 ) -> list[PassageRange]:
     """Passages of as many whole sentences as fit, each within one speaker's turn.
 
-    Every word is in exactly one passage, but for the names of speakers before their words, which
+    Every word is in exactly one passage, except the names of speakers before their words, which
     are in none; only white space and these separate two passages. A sentence that is too long is
-    cut after a clause mark or, if there is none, between two words.
-
-    Args:
-        document: the document.
-        aligned: its text, aligned by the encoder.
-        max_pieces: most word pieces in a passage; a single longer word is kept whole.
+    cut after a clause mark or, if there is none, between two words. A word of more than
+    ``max_pieces`` word pieces stays whole.
     """
     words = aligned.words
     if not len(words):
@@ -93,15 +85,8 @@ def encode_documents(
 ) -> Iterator[DocumentPart]:
     """Cut and encode documents as a stream; memory does not grow with their number.
 
-    A document is aligned and cut as a whole, but its vectors come in parts of bounded size.
-
-    Args:
-        documents: the documents, in the order in which their parts are wanted.
-        encoder: makes the token vectors.
-        max_pieces: most word pieces in a passage.
-
-    Yields:
-        The parts of each document in turn, the last one marked as such.
+    A document is aligned and cut as a whole, but its vectors come in parts of bounded size, in
+    order, the last one marked as such.
     """
     pending: deque[tuple[Document, AlignedText, list[PassageRange], bool]] = deque()
 
@@ -134,17 +119,10 @@ def encode_documents(
 
 
 def _speaker_names(document: Document, words: IntArray) -> BoolArray:
-    """Which words only name the speaker of what follows on their line.
+    """Mark the ``(n,)`` words that only name the speaker of what follows on their line.
 
     Such a line begins outside every segment, has the name of the speaker of the next one, and a
     colon before it, as in ``[00:12] Agent: Hello``.
-
-    Args:
-        document: the document.
-        words: ``(n, ≥ 2)`` start and end of each word in its text.
-
-    Returns:
-        ``(n,)``.
     """
     named = np.zeros(len(words), dtype=bool)
     text, before = document.text, 0
@@ -161,9 +139,9 @@ def _speaker_names(document: Document, words: IntArray) -> BoolArray:
 
 
 def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
-    """The number of each word's turn, in order; consecutive segments of one speaker share it.
+    """Number the turns of words, in order; consecutive segments of one speaker share a number.
 
-    The name of a speaker before a turn counts as one, too.
+    The name of a speaker before a turn is a turn of its own.
     """
     segments = document.segments
     changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]

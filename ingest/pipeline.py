@@ -23,16 +23,13 @@ from slice_os.ingest.decisions import (
     KeepDocument,
     MoveDocument,
     PruneSource,
-    Refuse,
     RenameSource,
-    SkipFile,
     SkipSource,
-    StoreDocument,
-    refusal,
+    refused,
 )
 from slice_os.ingest.history import check_prunable
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.spans.passages import DocumentPart
@@ -70,14 +67,14 @@ def ingest_sources(
     Args:
         store: receives the documents.
         encoder: the encoder that the store was made with.
-        sources: what to read.
+        sources: read once.
         options: which fields of a record are its id, text and metadata.
         dead_letters: file for records that cannot be used; created for the first one.
-        part: which part of all sources these are. Other processes may write other parts of the
-            same division into an index in OpenSearch at the same time.
+        part: the share of all sources that these are. Other processes may write other shares of
+            the same division into an index in OpenSearch at the same time.
         prune: delete the documents of files that are gone from the folders among the sources.
-        checksum: tell by its content whether a file has changed, not by its size and time.
-        progress: called with the state after every part of a document and every source.
+        checksum: compare files by their content, not by size and time.
+        progress: called after every part of a document and every source.
         complain: called with every record that goes to the dead letters.
         enrich: called with every part of a document; returns it with more metadata.
 
@@ -92,33 +89,30 @@ def ingest_sources(
         sink = _Sink(writer, letters, sources, progress, complain)
         max_pieces = store.info().max_pieces
         for step in _encoded(decider.decisions(), encoder, max_pieces):
-            if isinstance(step, DocumentPart):
-                sink.write(enrich(step) if enrich else step)
-            else:
-                sink.carry_out(step)
+            sink.carry_out(enrich(step) if enrich and isinstance(step, DocumentPart) else step)
         sink.flush()
-        for gone in decider.pruned() if prune else ():
-            sink.carry_out(gone)
+        for step in decider.pruned() if prune else ():
+            sink.carry_out(step)
     return sink.summary()
 
 
 def _encoded(
     decisions: Iterator[Decision], encoder: SpanEncoder, max_pieces: int
 ) -> Iterator[Decision | DocumentPart]:
-    """The decisions in order, with the encoded parts of documents in place of `StoreDocument`."""
+    """The decisions in order, with the encoded parts of each document in its place."""
     waiting: deque[Decision] = deque()
 
     def documents() -> Iterator[Document]:
         for decision in decisions:
             waiting.append(decision)
-            if isinstance(decision, StoreDocument):
-                yield decision.document
+            if isinstance(decision, Document):
+                yield decision
             elif len(waiting) >= MOST_WAITING:
                 return  # the encoder would wait for more text, and all of these with it
 
     while True:
         for part in encode_documents(documents(), encoder, max_pieces):
-            while not isinstance(waiting[0], StoreDocument):
+            while not isinstance(waiting[0], Document):
                 yield waiting.popleft()
             yield part
             if part.last:
@@ -166,40 +160,32 @@ class _Sink:
             seconds=time.monotonic() - self._began,
         )
 
-    def write(self, part: DocumentPart) -> None:
-        """Write a part of a document."""
-        self._reject(self._writer.write(part))
-        text = part.document.text
-        end = part.passages[-1].end if part.passages and not part.last else len(text)
-        self._counts["pieces"] += sum(len(passage.vectors) for passage in part.passages)
-        self._counts["documents"] += part.last
-        self._bytes += len(text[self._written : end].encode())
-        self._written = 0 if part.last else end
-        self._tell()
-
     def flush(self) -> None:
         """Wait until everything written is stored."""
         self._reject(self._writer.flush())
 
-    def carry_out(self, decision: Decision) -> None:
-        """Carry out a decision, other than to store a document."""
+    def carry_out(self, decision: Decision | DocumentPart) -> None:
+        """Carry out a decision; a document comes in encoded parts."""
         match decision:
+            case DocumentPart():
+                self._write(decision)
             case BeginSource(size):
                 self._size, self._bytes, self._bytes_unchanged = size, 0, 0
             case RenameSource(former, source, documents):
                 self._writer.assign(documents, source)
                 self._writer.forget_source(former)
-            case KeepDocument(size):
-                self._keep(size)
-            case MoveDocument(doc_id, source, size):
-                self._writer.assign([doc_id], source)
-                self._keep(size)
-            case Refuse(record):
-                self._letters.write(record)
+            case KeepDocument(size) | MoveDocument(size=size):
+                if isinstance(decision, MoveDocument):
+                    self._writer.assign([decision.doc_id], decision.source)
+                self._counts["documents_unchanged"] += 1
+                self._bytes += size
+                self._bytes_unchanged += size
+            case SkippedFile():
+                self._skipped[decision.kind] += 1
+            case BadRecord():
+                self._letters.write(decision)
                 if self._complain is not None:
-                    self._complain(record)
-            case SkipFile(kind):
-                self._skipped[kind] += 1
+                    self._complain(decision)
             case FinishSource(source, signature, stale):
                 self._delete(stale)
                 if signature is not None:
@@ -220,10 +206,15 @@ class _Sink:
                 self._counts["sources_pruned"] += 1
                 self._tell()
 
-    def _keep(self, size: int) -> None:
-        self._counts["documents_unchanged"] += 1
-        self._bytes += size
-        self._bytes_unchanged += size
+    def _write(self, part: DocumentPart) -> None:
+        self._reject(self._writer.write(part))
+        text = part.document.text
+        end = part.passages[-1].end if part.passages and not part.last else len(text)
+        self._counts["pieces"] += sum(len(passage.vectors) for passage in part.passages)
+        self._counts["documents"] += part.last
+        self._bytes += len(text[self._written : end].encode())
+        self._written = 0 if part.last else end
+        self._tell()
 
     def _delete(self, doc_ids: Iterable[str]) -> None:
         self._counts["documents_deleted"] += self._writer.delete(doc_ids)
@@ -231,7 +222,7 @@ class _Sink:
     def _reject(self, rejections: Iterable[Rejection]) -> None:
         for one in rejections:
             self._counts["documents"] -= 1
-            self.carry_out(refusal(one.document, one.reason))
+            self.carry_out(refused(one.document, one.reason))
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -88,7 +88,7 @@ class EncodeDocuments:
         model: a model folder, or the name of a bundled model; None for the one that the index
             was made with, if it is bundled.
         providers: onnxruntime execution providers, first choice first; CPU if None.
-        threads: CPU threads of each actor; all usable cores if None.
+        threads: CPU threads of each actor; None for all usable cores.
 
     Raises:
         StoreError: if there is no index.
@@ -140,10 +140,10 @@ class EncodeDocuments:
 
 
 class IndexSink(Datasink):  # type: ignore[misc]
-    """Writes what `EncodeDocuments` makes into an index; for `Dataset.write_datasink`.
+    """Writes the output of `EncodeDocuments` into an index; for `Dataset.write_datasink`.
 
-    The driver has the right to write to the index meanwhile. If a worker is killed, Ray runs its
-    task again, and what it had stored is not written twice.
+    The driver holds the index's lease meanwhile. If a worker is killed, Ray runs its task again,
+    and nothing is stored twice.
 
     Args:
         location: ``http(s)://[user@]host[:port]/index``; an index that does not exist is made.
@@ -187,7 +187,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         self._load.enter_context(loading(store.handle))
 
     def write(self, blocks: Iterable[Any], ctx: Any) -> tuple[IngestSummary, list[BadRecord]]:
-        """Write blocks, in a task of their own; returns counts, and rows that cannot be used."""
+        """Write blocks in a Ray task; returns counts, and rows that cannot be used."""
         unchanged = pieces = 0
         stored: set[str] = set()
         bad: list[BadRecord] = []
@@ -219,7 +219,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         ), bad
 
     def on_write_complete(self, write_result: Any) -> None:
-        """End the load; what could not be used goes to the dead letters."""
+        """End the load, and write rows that cannot be used to the dead letters."""
         done = [summary for summary, _ in write_result.write_returns]
         with DeadLetters(self._dead_letters) as letters:
             for _, bad in write_result.write_returns:
@@ -235,7 +235,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         )
 
     def on_write_failed(self, error: Exception) -> None:
-        """End the load; the next one deletes what is incomplete."""
+        """End the load; the next one deletes incomplete documents."""
         self._load.__exit__(type(error), error, error.__traceback__)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -249,7 +249,7 @@ def _open(location: str) -> OpenSearchStore:
 
 
 def _fresh(documents: Sequence[Document], store: Store) -> list[Document]:
-    """Those of the documents that are new or changed."""
+    """The documents that are new or changed."""
     known = store.find_documents(document.id for document in documents)
     return [
         document

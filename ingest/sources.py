@@ -1,4 +1,4 @@
-"""Finds the files that PATH arguments name."""
+"""The files that PATH arguments name."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _MOST_KINDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to read documents from.
+    """A file, or a stream, of documents.
 
     Attributes:
-        name: by which a store knows it: the real path of the file, or below the name that was
-            given; ``stdin`` for what is piped in without a name.
+        name: in the store: the real path of the file, or a path below the name that was given;
+            ``stdin`` for a stream without a name.
         path: the file; None for standard input.
-        format: name of its reader in `READERS`.
-        ids: what the ids of its documents begin with, unless its records have ids; by default
-            its name. For a file, the path below the folder or pattern that was given.
+        format: name of its reader.
+        ids: beginning of the ids of its documents, unless its records have ids; by default its
+            name. For a file, the path below the folder or pattern that was given.
         id_prefix: put before the id of every document.
     """
 
@@ -47,7 +47,7 @@ class Source:
 
     @property
     def adds(self) -> bool:
-        """Whether it adds to what came from it before, as what is piped in without a name does."""
+        """Whether it adds to what came from it before, as a stream without a name does."""
         return self.name == PIPED
 
 
@@ -58,8 +58,8 @@ class _Entry:
     Attributes:
         path: the file.
         below: the folder that the ids of its documents are relative to.
-        format: of the file; None if it is skipped.
-        kind: what it is, to count skipped files.
+        format: None if it is skipped.
+        kind: extension, or ``special file``, to count skipped files by.
     """
 
     path: Path
@@ -69,14 +69,12 @@ class _Entry:
 
 
 class Sources:
-    """The files that PATH arguments name, each once, found while iterating.
-
-    Use `find_sources`.
+    """The files that PATH arguments name, each once, found while iterating; see `find_sources`.
 
     Attributes:
         name: that was given for the sources; None names each by its real path.
         skipped: number of files without a reader found so far, by extension.
-        names: the names of all files found so far, with the real path of each.
+        names: the real paths of all files found so far, by name.
     """
 
     def __init__(
@@ -160,18 +158,18 @@ def find_sources(
 
     Args:
         paths: files, folders, glob patterns (``**`` for any depth) or ``-`` for standard input.
-        read_as: the format of every file, by its name in `READERS`; None goes by the
-            extension and reads standard input as text.
-        part: the sources to find, by their paths below the arguments; there may be none.
-        name: of what is piped in, and of the folder that files are in; None calls each file by
-            its real path.
+        read_as: the format of every file; None goes by extension and first bytes, and reads
+            standard input as text.
+        part: one worker's share, by the paths below the arguments; it may be empty.
+        name: of a stream, and of the folder that files are in; None calls each file by its real
+            path.
         id_prefix: put before the id of every document.
         store_folder: not searched.
 
     Raises:
-        InputError: if a path does not exist or has nothing to read, if no reader has the
-            format, if a named file has an unknown extension and ``read_as`` is None, if standard
-            input is to be divided into parts, or if the name cannot be one.
+        InputError: if a path does not exist or has nothing to read, no reader has the format, a
+            named file has an unknown extension and ``read_as`` is None, standard input cannot be
+            divided into parts, or the name cannot be one.
     """
     if read_as is not None:
         reader_named(read_as)
@@ -188,7 +186,7 @@ def find_sources(
 
 
 def skipped_line(skipped: Mapping[str, int]) -> str:
-    """Skipped files in words: ``12 files skipped: 2 .gz, 1 .pdf``."""
+    """Skipped files in words, such as ``12 files skipped: 10 .gz, 2 .pdf``."""
     total = sum(skipped.values())
     kinds = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:_MOST_KINDS])

@@ -1,4 +1,4 @@
-"""What an ingest run has done so far."""
+"""Counts of an ingest run."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from slice_os.ingest.readers import BadRecord
 
 @dataclass(frozen=True, slots=True)
 class IngestSummary:
-    """What an ingest run has done so far.
+    """Counts of an ingest run so far.
 
     Attributes:
-        sources: sources read to their end.
-        sources_unchanged: sources skipped because they have not changed since they were read.
-        sources_pruned: sources deleted because their files are gone.
-        documents: documents stored, new or changed.
-        documents_unchanged: documents read but already stored.
-        documents_deleted: documents deleted because their source no longer has them, or is gone.
+        sources: read to their end.
+        sources_unchanged: skipped, because they have not changed since they were read.
+        sources_pruned: deleted, because their files are gone.
+        documents: stored, new or changed.
+        documents_unchanged: read, but already stored.
+        documents_deleted: deleted, because their source no longer has them, or is gone.
         pieces: token vectors stored.
         bad_records: records that could not be used; all are in the dead letters.
-        skipped: files that no reader knows, as the number of each extension.
+        skipped: files that no reader knows, by extension.
         retries: requests sent again because the server was busy.
-        bytes: size of the finished sources, skipped ones included, and of what has been read
-            of the others.
-        bytes_unchanged: how much of it was stored already.
+        bytes: size of the finished sources, skipped ones included, and of the parts of others that
+            were read.
+        bytes_unchanged: those of them that were already stored.
         seconds: time taken.
     """
 

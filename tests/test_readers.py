@@ -405,6 +405,11 @@ class TestNewFormat:
             assert hit["metadata"]["speaker"] == "Bo"
 
 
+def test_every_format_has_its_function() -> None:
+    for reader in READERS.values():
+        assert callable(reader.load())
+
+
 def test_an_unknown_format_is_refused_by_name(folder: Path) -> None:
     write("a.txt", "x")
     with pytest.raises(InputError, match="no format 'doc'; choose one of text, jsonl, json, csv"):

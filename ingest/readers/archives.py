@@ -70,7 +70,7 @@ class _Bounded(io.RawIOBase):
 
 
 def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
-    """The packed file, by the name without ``.gz``."""
+    """Yield the packed file, by the name without ``.gz``."""
     inner = source[:-3] if source.lower().endswith(".gz") else source
     inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
     try:
@@ -82,7 +82,7 @@ def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream
 
 
 def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
-    """The files of an archive, in its order; or an Office file or book, which are archives."""
+    """Yield the files of an archive; or the archive as the Office file or book that it is."""
     try:
         with _seekable(stream) as content, zipfile.ZipFile(content) as archive:
             kind = next((_IN_ZIP[name] for name in archive.namelist() if name in _IN_ZIP), None)
@@ -108,7 +108,7 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
 
 
 def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
-    """The files of an archive, in its order."""
+    """Yield the files of an archive."""
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for entry in archive:
@@ -121,14 +121,14 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
 
 
 def damaged(name: str, error: Exception) -> BadRecord:
-    """The record of an archive, or of a file in it, that an error ended."""
+    """The bad record of an archive, or of a file in it, that cannot be read to its end."""
     why = str(error) if isinstance(error, InputError) else f"a damaged archive: {error}"
     return bad_record(name, None, why, "")
 
 
 @contextmanager
 def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
-    """The stream, or a copy in a temporary file, that can be searched."""
+    """A seekable stream: the one given, or a copy in a temporary file."""
     if stream.seekable():
         yield stream
         return

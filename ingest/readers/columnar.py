@@ -16,12 +16,12 @@ _ROWS = 256
 
 
 def read_parquet(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A document or bad record for every row."""
+    """Yield a document or bad record for every row."""
     return _read(source, stream, options, _parquet)
 
 
 def read_arrow(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A document or bad record for every row."""
+    """Yield a document or bad record for every row."""
     return _read(source, stream, options, _arrow)
 
 
@@ -79,7 +79,7 @@ def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value of a column as JSON has it: dates as text, decimals and array scalars as numbers."""
+    """Convert a value to its JSON type: dates to text, decimals and array scalars to numbers."""
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, Decimal):

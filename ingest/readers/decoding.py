@@ -1,4 +1,4 @@
-"""Text in any encoding: which one a file has, its exact text, and its lines."""
+"""Text in any encoding: the encoding of a file, its exact text, and its lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BAD = "\udcff"
 
 
 def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Lone surrogates for bad bytes, also for those below 0x80, which only UTF-16 and -32 have."""
+    """Replace bad bytes by lone surrogates, also those below 0x80, which UTF-16 and -32 have."""
     try:
         return codecs.lookup_error("surrogateescape")(error)
     except UnicodeDecodeError as unescaped:
@@ -64,10 +64,10 @@ def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
 
 
 def encoding_of(sample: bytes) -> str:
-    """The encoding of a text by its first bytes.
+    """Detect the encoding of a text by its first bytes.
 
-    UTF-8, if with some bad bytes; UTF-16 and UTF-32 by their byte order marks or zero bytes; or
-    Windows-1252 for mostly Latin letters. Anything else counts as UTF-8 with bad bytes.
+    This is UTF-16 or UTF-32 by byte order marks or zero bytes, Windows-1252 for mostly Latin
+    letters, or else UTF-8, perhaps with bad bytes.
     """
     marked = next((name for mark, name in _MARKS if sample.startswith(mark)), None)
     if marked is not None:
@@ -99,20 +99,12 @@ def _is_windows(sample: bytes) -> bool:
 
 
 def note(encoding: str) -> dict[str, str]:
-    """The metadata that says which encoding was detected; none for UTF-8."""
+    """Metadata with the encoding that was detected; none for UTF-8."""
     return {} if encoding == UTF8 else {"encoding": encoding}
 
 
-def decode_file(
-    source: str, raw: bytes, encoding: str | None = None
-) -> tuple[str, str] | BadRecord:
-    """The exact text of a whole file and its encoding, or a bad record if there is no text.
-
-    Args:
-        source: name of the source.
-        raw: the file.
-        encoding: of the file; None detects it.
-    """
+def decode_file(source: str, raw: bytes, encoding: str | None) -> tuple[str, str] | BadRecord:
+    """The exact text of a whole file and its encoding, or a bad record if there is no text."""
     chosen = encoding or encoding_of(raw)
     try:
         text = raw.decode(chosen)
@@ -127,7 +119,7 @@ def decode_file(
 def read_text_file(
     source: str, stream: IO[bytes], encoding: str | None
 ) -> tuple[str, str] | BadRecord:
-    """What `decode_file` makes of a stream."""
+    """The exact text of a stream and its encoding, which None detects, or a bad record."""
     try:
         raw = read_whole(stream)
     except InputError as error:

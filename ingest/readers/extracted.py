@@ -1,4 +1,4 @@
-"""What the readers of documents share: libraries, limits, and text made of pages or sections."""
+"""Text made of pages or sections: libraries, limits and errors for readers of documents."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def needs(module: str) -> Any:
-    """Import a library that reads documents.
-
-    Raises:
-        MissingExtraError: if it is not installed.
-    """
+    """Import a library of the extra ``documents``."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
@@ -43,14 +39,14 @@ def extracted(
     empty: Callable[[], bool] = lambda: True,
     metadata: Metadata | None = None,
 ) -> DocumentStream:
-    """One document of the sections of a file, or a bad record that says why there is none.
+    """Yield one document of the sections of a file, or a bad record that says why there is none.
 
     Args:
         source: name of the source.
         stream: the file.
-        sections: makes sections of a stream that can be searched.
+        sections: reads the sections of a seekable stream.
         metadata: of the document; ``sections`` may fill it.
-        empty: whether a file without a section is a bad record.
+        empty: tells whether a file without text is a bad record.
     """
     try:
         raw = read_whole(stream)
@@ -69,27 +65,20 @@ def extracted(
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
 
 
-def check_zip(archive: zipfile.ZipFile) -> None:
-    """Refuse an archive that unpacks to more than a limit.
-
-    Raises:
-        InputError: if it does, or is encrypted.
-    """
-    entries = archive.infolist()
-    if any(entry.flag_bits & 1 for entry in entries):
-        raise InputError(ENCRYPTED)
-    if sum(entry.file_size for entry in entries) > LONGEST_FILE:
-        raise InputError(f"unpacks to more than {LONGEST_FILE >> 20} MiB")
-
-
 def _valid(turn: Turn) -> Turn:
     """A section without lone surrogates, which damaged files have."""
     return replace(turn, text=turn.text.encode("utf-8", "replace").decode())
 
 
 def _check(raw: bytes) -> None:
+    """Refuse what is empty, encrypted, or unpacks to more than a limit."""
     if not raw:
         raise InputError("empty")
-    if raw.startswith(b"PK\x03\x04"):
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            check_zip(archive)
+    if not raw.startswith(b"PK\x03\x04"):
+        return
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        entries = archive.infolist()
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise InputError(ENCRYPTED)
+    if sum(entry.file_size for entry in entries) > LONGEST_FILE:
+        raise InputError(f"unpacks to more than {LONGEST_FILE >> 20} MiB")

@@ -18,10 +18,10 @@ _MOST_LISTED = 20
 def document_of(
     fields: Mapping[str, Any], name: str, source: str, options: ReadOptions
 ) -> Document:
-    """The document of a record.
+    """Make a document of a record.
 
-    Its text is the field for it: a string, or a list of turns. A record without that field may
-    have its turns in ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
+    Its text is a string or a list of turns. A record without that field may have its turns in
+    ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
 
     Args:
         fields: of the record.
@@ -44,18 +44,14 @@ def document_of(
 
 
 def listing(names: Iterable[str]) -> str:
-    """Names for a message, the first 20 of them."""
+    """The first 20 names, for a message."""
     names = list(names)
     more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
     return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more
 
 
 def record_id(fields: Mapping[str, Any], field: str) -> str | None:
-    """The id in a field of a record; None if it has none.
-
-    Raises:
-        InputError: if it is empty or of the wrong type.
-    """
+    """The id in a field of a record; None if it has none."""
     value = fields.get(field)
     if value is None:
         return None
@@ -65,11 +61,7 @@ def record_id(fields: Mapping[str, Any], field: str) -> str | None:
 
 
 def metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]) -> Metadata:
-    """The fields to keep as metadata: all plain values, or those that were chosen.
-
-    Raises:
-        InputError: if a chosen field is not a plain value.
-    """
+    """The fields to keep as metadata: all plain values, or those that were chosen."""
     if options.metadata_fields is None:
         return {
             name: value

@@ -26,14 +26,14 @@ _CONTAINER = "META-INF/container.xml"
 
 
 def read_html(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """One document of a page's visible text, with the heading above each paragraph."""
+    """Yield one document of a page's visible text, with the heading above each paragraph."""
     return extracted(
         source, stream, lambda content: html_sections(content.read(), options.encoding)
     )
 
 
 def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """One document of a book's chapters in their order, with the heading above each paragraph."""
+    """Yield one document of a book's chapters, with the heading above each paragraph."""
     return extracted(source, stream, _chapters)
 
 

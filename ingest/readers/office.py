@@ -18,20 +18,20 @@ from slice_os.ingest.readers.speakers import meeting_turns
 
 
 def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """One document of a Word file's paragraphs and tables, with the heading above each.
+    """Yield one document of a Word file's paragraphs and tables, with the heading above each.
 
-    A transcript of a meeting that Teams saved is one of turns.
+    A transcript of a meeting that Teams saved becomes a document of turns.
     """
     return extracted(source, stream, lambda content: meeting_turns(list(_docx(content))))
 
 
 def read_pptx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """One document of a presentation's text and notes, with the slide of each."""
+    """Yield one document of a presentation's text and notes, with the slide of each."""
     return extracted(source, stream, _pptx)
 
 
 def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Rows of the sheets that have the text column, each a document; else the whole text."""
+    """Yield the rows of sheets with the text column, each a document; else the whole text."""
     found: list[Record] = []
 
     def sheets(content: BinaryIO) -> Iterator[Turn]:

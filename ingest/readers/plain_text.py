@@ -11,7 +11,7 @@ from slice_os.text.documents import Document
 
 
 def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """One document with the file's exact text, byte order mark and line ends included.
+    """Yield one document with the file's exact text, byte order mark and line ends included.
 
     Lines that begin with the names of speakers are turns.
     """

@@ -1,4 +1,4 @@
-"""Shared by all readers: options, bad records, and text made of turns."""
+"""Options, bad records, and text made of turns, for all readers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Which fields of a JSON line or columns of a table are read, and in which encoding.
+    """Fields of a JSON line or columns of a table to read, and the encoding.
 
     Attributes:
         id_field: the document's id; a record without it gets the id ``NAME#LINE``.
         text_field: the document's text.
         metadata_fields: the fields to keep as metadata; None keeps every other scalar field.
-        group_by: the records with one value of this field are the turns of one document, which
-            has the value as its id; None makes every record a document.
-        speaker_field: with ``group_by``, who says the turn.
-        time_field: with ``group_by``, when the turn begins: seconds, ``HH:MM:SS`` or a date
-            and time.
+        group_by: the field that the turns of a document share, with its id; None makes every
+            record a document.
+        speaker_field: with ``group_by``, the speaker of a turn.
+        time_field: with ``group_by``, the start of a turn: seconds, ``HH:MM:SS`` or a date and
+            time.
         order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.
-        language: of the texts, by which they are cut into sentences.
+        language: of the texts, an ISO 639 code, by which they are cut into sentences.
     """
 
     id_field: str = "id"
@@ -86,7 +86,7 @@ class SkippedFile(BadRecord):
     """A file in an archive that no reader knows.
 
     Attributes:
-        extension: of its name, in lower case with the dot.
+        extension: in lower case with the dot.
         archive: name of the archive.
     """
 
@@ -95,7 +95,7 @@ class SkippedFile(BadRecord):
 
     @property
     def kind(self) -> str:
-        """What it is, to count skipped files, such as ``.png in docs.zip``."""
+        """Its extension and archive, such as ``.png in docs.zip``."""
         return f"{self.extension or 'without extension'} in {PurePosixPath(self.archive).name}"
 
 
@@ -104,10 +104,10 @@ class PackedFile:
     """A file in an archive, or an archive that is a document of another format.
 
     Attributes:
-        source: its name for documents and bad records: the archive's, then its own.
-        path: whose extension tells its format.
-        stream: its bytes, as long as the reader of the archive waits.
-        format: name of its reader; None to go by its first bytes and extension.
+        source: the archive's name, then its own, for documents and bad records.
+        path: a name with its extension.
+        stream: its bytes, until the reader of the archive goes on.
+        format: name of its reader; None to go by first bytes and extension.
     """
 
     source: str
@@ -124,7 +124,7 @@ PackedStream: TypeAlias = Iterator[PackedFile | BadRecord]
 
 
 def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> BadRecord:
-    """A bad record with the raw text made printable and shortened."""
+    """Return a bad record, with the raw text made printable and shortened."""
     record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
     if len(record) > _LONGEST_RECORD:
         record = f"{record[:_LONGEST_RECORD]}… ({len(record):,} characters in all)"
@@ -133,7 +133,7 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Why bytes are not UTF-8, with the position of the first bad one, counted from 0."""
+    """Say why bytes are not UTF-8, with the position of the first bad one, counted from 0."""
     byte = error.object[error.start]
     return (
         f"not valid UTF-8: byte 0x{byte:02x} at byte {error.start}; "
@@ -147,7 +147,7 @@ def is_blank(text: str) -> bool:
 
 
 def read_whole(stream: IO[bytes]) -> bytes:
-    """The bytes of a file, with bounded memory.
+    """Read a file with bounded memory.
 
     Raises:
         InputError: if there are more than `LONGEST_FILE`.
@@ -160,7 +160,7 @@ def read_whole(stream: IO[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says without a break, or a page or section; times in seconds."""
+    """Words of one speaker without a break, or a page or section; times in seconds."""
 
     text: str
     speaker: str | None = None
@@ -170,7 +170,7 @@ class Turn:
 
 
 def join_turns(turns: Iterable[Turn]) -> tuple[str, tuple[Segment, ...]]:
-    """The text and segments of the turns that are not blank, each on its own line."""
+    """Join turns that are not blank, each on its own line, to a text and its segments."""
     texts: list[str] = []
     segments: list[Segment] = []
     start = 0

@@ -1,4 +1,4 @@
-"""Records of any table or list become documents: one each, or one for all turns of a call."""
+"""Records of a table or list become documents: one each, or one for all turns of a call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Record:
     Attributes:
         number: its line or row, from 1.
         fields: by name; an InputError if it cannot be read.
-        raw: what stands in the file.
+        raw: its text in the file.
     """
 
     number: int
@@ -43,16 +43,10 @@ class Record:
 
 
 def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
-    """A document for every record or, with ``group_by``, for every group of them.
+    """Yield a document for every record or, with ``group_by``, for every group of them.
 
-    Args:
-        source: name of the source.
-        records: the records of a file.
-        options: which fields are read.
-
-    Yields:
-        Documents, and a bad record for every record that cannot be used. Groups come after the
-        last record, in the order of their first; records wait in a temporary file, not in memory.
+    Each record that cannot be used becomes a bad record. Groups come after the last record, in the
+    order of their first; until then records wait in a temporary file, not in memory.
     """
     if options.group_by is not None:
         yield from _grouped(source, records, options)
@@ -90,7 +84,7 @@ def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> Do
 
 
 def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, bytes, bytes]:
-    """What is kept of a turn until its call is complete."""
+    """A row that keeps a turn until its call is complete."""
     fields = _fields(record)
     call = record_id(fields, str(options.group_by))
     if call is None:
@@ -134,7 +128,7 @@ def _shared(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _place(value: Any) -> float | str | None:
-    """What turns are ordered by: times and numbers as such, anything else as text."""
+    """The order of a turn: times and numbers as such, anything else as text."""
     if value is None:
         return None
     try:

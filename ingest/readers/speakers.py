@@ -58,11 +58,10 @@ class _Line:
 def speaker_segments(text: str) -> tuple[Segment, ...]:
     """The turns of a text whose lines begin with the names of speakers; none for other texts.
 
-    At least four fifths of the lines need a name, at least one name must come again, and the
-    names may be half as many as the lines; so a list of defined terms is not a conversation. Two
-    lines are one if their names are those of roles, such as ``Customer`` and ``Agent``. A line
-    without a name continues the turn. A time before the name is kept. So are the messages of a
-    chat that Zoom saved.
+    At least four fifths of the lines need a name, one name must come again, and the names may be
+    half as many as the lines; so a list of defined terms is not a conversation. Two lines are one
+    if their names are roles, such as ``Customer`` and ``Agent``. A line without a name continues
+    the turn. A time before the name is kept. The lines of a chat that Zoom saved are turns, too.
     """
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     ends = [*(start - 1 for start in starts[1:]), len(text)]
@@ -92,9 +91,9 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
 
 
 def name_speakers(turns: Sequence[Turn]) -> Iterable[Turn]:
-    """Cues with the names at their beginning as speakers; unchanged if they are no names.
+    """Take the names at the beginning of cues as their speakers, if they are names.
 
-    A cue without a name is spoken by the speaker of the one before.
+    A cue without a name continues the words of the speaker before.
     """
     labels = [None if turn.speaker else _label(turn.text) for turn in turns]
     if any(turn.speaker for turn in turns) or not _repeated(labels):
@@ -105,8 +104,8 @@ def name_speakers(turns: Sequence[Turn]) -> Iterable[Turn]:
 def meeting_turns(paragraphs: Sequence[Turn]) -> Sequence[Turn]:
     """The turns of a meeting, with speakers and times; other texts as they are.
 
-    Two fifths of the paragraphs need a speaker and a time, since what is said may be in the
-    paragraphs after them. What comes before the first turn, such as a title, has no speaker.
+    Two fifths of the paragraphs need a speaker and a time, since the paragraphs after them may
+    continue the turn. A title, or anything else before the first turn, has no speaker.
     """
     written = [one for one in paragraphs if one.text.strip()]
     found = [_meeting_turn(one) for one in written]

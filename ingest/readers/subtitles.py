@@ -1,7 +1,6 @@
 """WebVTT and SubRip: a document per file, a segment with speaker and times per cue.
 
-The parser is our own: it must report a broken cue by line and continue with the others, which
-no package for these formats does.
+The parser is our own, because no package reports a broken cue by its line and reads the others.
 """
 
 from __future__ import annotations
@@ -23,11 +22,12 @@ from slice_os.ingest.readers.reader import (
     join_turns,
 )
 from slice_os.ingest.readers.speakers import name_speakers
+from slice_os.ingest.readers.times import clock_seconds
 from slice_os.text.documents import Document
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
-_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}(?=\s|$)", re.ASCII)
+_TIME = r"(?:\d{1,6}:)?\d{1,2}:\d{1,2}[.,]\d{1,3}"
+_TIMING = re.compile(rf"\s*({_TIME})\s*-->\s*({_TIME})(?=\s|$)", re.ASCII)
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 # Only the tags that the two formats define, so that "a < b" is kept.
 _TAG = re.compile(
@@ -51,12 +51,12 @@ class _Block:
 
 
 def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A bad record for every malformed cue of WebVTT, then one document of the other cues."""
+    """Yield a bad record for every malformed cue, then one document of the other cues."""
     return _read_cues(source, stream, options.encoding, webvtt=True)
 
 
 def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A bad record for every malformed cue of SubRip, then one document of the other cues."""
+    """Yield a bad record for every malformed cue, then one document of the other cues."""
     return _read_cues(source, stream, options.encoding, webvtt=False)
 
 
@@ -106,11 +106,7 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _cue(block: _Block) -> Iterator[Turn]:
-    """The turns of a cue: one, or one per voice.
-
-    Raises:
-        InputError: if the block is not a cue.
-    """
+    """The turns of a cue: one, or one per voice."""
     timing_at = 0 if "-->" in block.lines[0] else 1
     timing = _TIMING.match(block.lines[timing_at]) if len(block.lines) > timing_at else None
     if timing is None:
@@ -120,18 +116,13 @@ def _cue(block: _Block) -> Iterator[Turn]:
     payload = "\n".join(block.lines[timing_at + 1 :])
     if "-->" in payload:
         raise InputError("malformed cue: a second time line; put a blank line between cues")
-    start, end = _seconds(*timing.groups()[:4]), _seconds(*timing.groups()[4:])
-    if end < start:
+    start, end = clock_seconds(timing[1]), clock_seconds(timing[2])
+    if start is not None and end is not None and end < start:
         raise InputError("malformed cue: it ends before it starts")
     before, *voices = _VOICE.split(payload)
     yield Turn(_plain(before), None, start, end)
     for speaker, said in zip(voices[::2], voices[1::2], strict=True):
         yield Turn(_plain(said), _plain(speaker) or None, start, end)
-
-
-def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str) -> float:
-    whole = int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
-    return whole + int(fraction.ljust(3, "0")) / 1000
 
 
 def _plain(payload: str) -> str:

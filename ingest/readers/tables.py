@@ -31,12 +31,12 @@ class _Row:
 
 
 def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A document or bad record for every row; the header row shows what separates cells."""
+    """Yield a document or bad record for every row; the header shows the delimiter of cells."""
     return _read_table(source, stream, options, options.delimiter)
 
 
 def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """A document or bad record for every row; cells are tab-separated."""
+    """Yield a document or bad record for every row; cells are separated by tabs."""
     return _read_table(source, stream, options, options.delimiter or "\t")
 
 
@@ -83,11 +83,11 @@ def _read_table(
 
 
 class _Lines:
-    """The lines of a table, some of which can be read again.
+    """The lines of a table, some of which are read again.
 
     A quote that is never closed takes all further lines into its cell. Then only the first of
-    them is a bad record, and the others are read again, as long as this does not take longer
-    than reading the file twice.
+    them is a bad record, and the others are read again, unless that would read the file more than
+    twice.
     """
 
     def __init__(self, text: TextIO) -> None:
@@ -160,7 +160,7 @@ class _Lines:
 
 
 def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
-    """What separates cells: as chosen, named, or seen in the header row."""
+    """The delimiter of cells: as chosen, named, or seen in the header row."""
     first = lines.first()
     named = _NAMED_DELIMITER.fullmatch(first)
     if named is not None:

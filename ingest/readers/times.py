@@ -22,11 +22,11 @@ def clock_seconds(text: str) -> float | None:
 
 
 def moment(value: Any, where: str) -> float:
-    """Seconds: of a number, a clock time, or a date and time, which counts from 1970.
+    """Convert a number, a clock time, or a date and time, which counts from 1970, to seconds.
 
     Args:
         value: the time as given.
-        where: what it is, for the error message.
+        where: its name, for the error message.
 
     Raises:
         InputError: if it is none of these.

@@ -1,4 +1,4 @@
-"""Transcripts of calls in the JSON of services that publish its form.
+"""Transcripts of calls in the JSON of services that document its form.
 
 Amazon Transcribe, its Call Analytics and Contact Lens, Genesys Cloud, and Whisper.
 """
@@ -20,7 +20,7 @@ def transcript_turns(fields: Json) -> list[Turn]:
     """The turns of a transcript, by start; none if no service writes such an object.
 
     Raises:
-        InputError: if it begins like one but has another form.
+        InputError: if it begins like a transcript but goes on otherwise.
     """
     for applies, turns_in in _SERVICES:
         if applies(fields):

@@ -19,7 +19,7 @@ SPEAKER_NAMES = ("speaker", "role")
 
 
 def turn_of(value: Any, number: int) -> Turn:
-    """A turn: a string, or an object.
+    """Read a turn: a string, or an object.
 
     Its text is ``text`` or ``content``, its speaker ``speaker`` or ``role``; ``start_time`` and
     ``end_time`` are seconds or clock times.
@@ -48,7 +48,7 @@ def turn_of(value: Any, number: int) -> Turn:
 
 
 def from_beginning(turns: Sequence[Turn]) -> list[Turn]:
-    """Turns whose times are dates, with seconds from the first of them; others unchanged."""
+    """Count times that are dates in seconds from the first of them; leave others unchanged."""
     begins = min((turn.start_time for turn in turns if turn.start_time is not None), default=0)
     if begins < _EPOCH:
         return list(turns)
@@ -63,11 +63,7 @@ def from_beginning(turns: Sequence[Turn]) -> list[Turn]:
 
 
 def label(value: Any, where: str) -> str:
-    """A string or integer as text.
-
-    Raises:
-        InputError: if it is something else.
-    """
+    """Return a string or an integer as text; refuse anything else."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise InputError(f"{where} is a {type(value).__name__}; give a string or an integer")
     return str(value)
