@@ -1,4 +1,4 @@
-r"""What each training objective adds, by recipes/ablation.toml, at equal steps, for some seeds.
+r"""Measure what each training objective of recipes/ablation.toml adds, at equal steps.
 
     python benchmarks/ablation.py --data ../shared/data --model MODEL --second-teacher MODEL \
         --work DIR

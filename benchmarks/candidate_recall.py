@@ -1,4 +1,4 @@
-"""How many of the exact ten best passages the candidates contain, by what is asked of the index.
+"""Measure the share of the exact ten best passages among the candidates of an index.
 
     python benchmarks/candidate_recall.py --url http://127.0.0.1:9200/calls --local calls.slice \
         --phrases dialogues --data ../shared/data --depths 2000 10000 --nearest 400 1000

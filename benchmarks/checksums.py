@@ -1,4 +1,4 @@
-"""What comparing passages with their checksums adds to searches of a local store.
+"""Measure what comparing checksums adds to searches of a local store.
 
     python benchmarks/checksums.py --store contracts.slice [--out benchmarks/results/checksums.json]
 

@@ -1,4 +1,4 @@
-"""How fast texts are encoded, beside sentence-transformers on the same texts.
+"""Compare the speed of encoding with that of sentence-transformers on the same texts.
 
     python benchmarks/engines.py --data ../shared/data [--texts 1200] [--rounds 8]
 

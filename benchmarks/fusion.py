@@ -1,4 +1,4 @@
-"""How cosine and BM25 combine: nDCG@10 of each fusion, and of each weight of BM25.
+"""Compare fusions of cosine and BM25 by nDCG@10, and weights of BM25.
 
     python benchmarks/calibration_set.py --data ../shared/data --out calibration
     python benchmarks/fusion.py --data calibration/paraphrases-train.jsonl --setting corpus

@@ -1,4 +1,4 @@
-"""How the time of a search grows with the number of token vectors, in both stores.
+"""Measure how search time grows with the number of token vectors, in both stores.
 
     python benchmarks/growth.py --url http://127.0.0.1:9200 --local contracts.slice \
         --data ../shared/data --tokens 10000 100000 1000000 5000000
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from typing import Any
 
 import corpora
 from copy_store import stored_parts
+from timing import percentiles, timed
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
@@ -76,16 +76,8 @@ def latency(corpus: Corpus, phrases: list[str]) -> dict[str, Any]:
     """Milliseconds of a search."""
     for phrase in phrases[:WARM_UP]:
         corpus.search(phrase, verify=False)
-    times, exhaustive = [], False
-    for phrase in phrases:
-        began = time.perf_counter()
-        exhaustive = corpus.search(phrase, verify=False).exhaustive
-        times.append(1000 * (time.perf_counter() - began))
-    return {
-        "p50_ms": round(statistics.median(times), 1),
-        "p95_ms": round(statistics.quantiles(times, n=20)[-1], 1),
-        "exhaustive": exhaustive,
-    }
+    found, milliseconds = timed(lambda phrase: corpus.search(phrase, verify=False), phrases)
+    return {**percentiles(milliseconds), "exhaustive": found[-1].exhaustive}
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""Where hits begin and end: turns crossed, and words that belong to the next clause.
+"""Check the edges of hits: turns crossed, and words that belong to the next clause.
 
     python benchmarks/hit_borders.py DATA --out benchmarks/results/hit_borders.json
     python benchmarks/hit_borders.py DATA --tune      # other dialogues and contracts, over settings
@@ -145,7 +145,7 @@ def spoken(name: str, turns: Iterable[tuple[str, str]]) -> Document:
 
 
 def judged(hit: Hit) -> dict[str, Any]:
-    """What the rule says of a hit, and what a reader needs to judge it."""
+    """The rule's verdict on a hit, with the text that a reader needs to judge it."""
     text, start, end = hit.context.text, hit.start - hit.context.start, hit.end - hit.context.start
     words = find_words(text)
     before = text[words[words[:, 1] <= start][-1, 1] if (words[:, 1] <= start).any() else 0 : start]

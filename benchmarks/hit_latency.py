@@ -1,4 +1,4 @@
-"""What placing hits at the borders of clauses adds to a search, as a ratio within one run.
+"""Measure what snapping hits to clauses adds to a search, as a ratio within one run.
 
     python benchmarks/hit_latency.py STORE [STORE ...] --out benchmarks/results/hit_latency.json
 
@@ -46,7 +46,7 @@ def as_before() -> Iterator[None]:
 
 
 def seconds(search: Callable[[], object]) -> float:
-    """How long one search takes."""
+    """The time of one search."""
     began = time.perf_counter()
     search()
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""What a token vector costs in OpenSearch, and how well `slice-os index plan` predicts it.
+"""Measure a token vector in OpenSearch, and check what `slice-os index plan` predicts.
 
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
@@ -119,7 +119,7 @@ def measure(client: OpenSearch, url: str, name: str, path: Path, cores: int) -> 
 
 
 def with_plan(row: dict[str, Any]) -> dict[str, Any]:
-    """What was found for a corpus, and what the plan says."""
+    """The findings for a corpus, and the plan's prediction."""
     planned = plan_index(row["tokens"], replicas=0, cores=row["cores"])
     plan = {
         "index_bytes": planned.index_bytes,

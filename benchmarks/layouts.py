@@ -31,6 +31,7 @@ import corpora
 import numpy as np
 from copy_store import stored_parts
 from opensearchpy import OpenSearch, helpers
+from timing import percentiles, timed
 
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.query.fusion import convex
@@ -61,17 +62,9 @@ def milliseconds(work: Callable[[], object], rounds: int = ROUNDS) -> dict[str, 
 def asked(search: Callable[[int], list[Place]], truth: list[set[Place]]) -> dict[str, float]:
     """Overlap and latency of a search for every phrase."""
     search(0)
-    times, shares = [], []
-    for row, best in enumerate(truth):
-        began = time.perf_counter()
-        found = search(row)
-        times.append(1000 * (time.perf_counter() - began))
-        shares.append(len(best & set(found)) / len(best))
-    return {
-        "overlap": round(statistics.mean(shares), 4),
-        "p50_ms": round(statistics.median(times), 1),
-        "p95_ms": round(statistics.quantiles(times, n=20)[-1], 1),
-    }
+    answers, milliseconds = timed(search, range(len(truth)))
+    shares = [len(best & set(one)) / len(best) for best, one in zip(truth, answers, strict=True)]
+    return {"overlap": round(statistics.mean(shares), 4), **percentiles(milliseconds)}
 
 
 def places(answer: dict[str, Any]) -> list[Place]:

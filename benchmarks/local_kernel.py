@@ -1,4 +1,4 @@
-"""How a local store's exact scores compare with reading the token vectors once.
+"""Compare the exact scores of a local store with reading its token vectors once.
 
     python benchmarks/local_kernel.py --data ../shared/data --out results.json
 
@@ -159,7 +159,7 @@ def main() -> None:
 
 
 def memory(folder: Path, query: Query) -> tuple[float, float]:
-    """What a fresh process holds of the files, and what scoring adds to its peak, in MB."""
+    """The memory of a fresh process for the files, and what scoring adds to its peak, in MB."""
     store = LocalStore.open(folder)
     snapshot = store._snapshot()
     table, arrays = snapshot.table, snapshot.arrays

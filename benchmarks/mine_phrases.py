@@ -1,4 +1,4 @@
-"""How the time of mining an index grows with the number of phrases: on the server, and here.
+"""Measure how mining time grows with the number of phrases: on the server, and here.
 
     python benchmarks/mine_phrases.py --url http://127.0.0.1:9200/contracts --data ../shared/data
 

@@ -1,4 +1,4 @@
-"""What `mine --candidates` misses, and what radial search alone would miss, on the demo documents.
+"""Measure what `mine --candidates` and radial search alone miss on the demo documents.
 
     python benchmarks/mine_recall.py --url http://127.0.0.1:9200
 

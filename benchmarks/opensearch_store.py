@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import corpora
+from timing import percentiles, timed
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -88,13 +89,10 @@ def load_once(
 def ask(corpus: Corpus, phrases: list[str], fusion: str) -> tuple[list[Hits], dict[str, float]]:
     """The ten best passages for every phrase, and milliseconds."""
     corpus.search("warm up")
-    answers, times = [], []
-    for phrase in phrases:
-        began = time.perf_counter()
-        answers.append(corpus.search(phrase, top_k=10, fusion=fusion))
-        times.append(1000 * (time.perf_counter() - began))
-    p95 = statistics.quantiles(times, n=20)[-1]
-    return answers, {"p50_ms": round(statistics.median(times)), "p95_ms": round(p95)}
+    answers, milliseconds = timed(
+        lambda phrase: corpus.search(phrase, top_k=10, fusion=fusion), phrases
+    )
+    return answers, percentiles(milliseconds, digits=None)
 
 
 def compare(

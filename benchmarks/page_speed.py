@@ -1,4 +1,4 @@
-"""How soon the page paints hits after the service answers, and how smoothly its slider moves.
+"""Measure how soon the page paints hits, and how smoothly its slider moves.
 
     slice-os serve --demo --port 8000 &
     python benchmarks/page_speed.py http://127.0.0.1:8000 --out benchmarks/results/page_speed.json

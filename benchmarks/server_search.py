@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import corpora
+from timing import percentiles, timed
 from urllib3.response import HTTPResponse
 
 from slice_os import Corpus, Hits, SpanEncoder
@@ -112,13 +113,7 @@ class Searcher:
 
 def times(work: Callable[[str], object], phrases: list[str]) -> dict[str, float]:
     """Milliseconds of some work for every phrase."""
-    found = []
-    for phrase in phrases:
-        began = time.perf_counter()
-        work(phrase)
-        found.append(1000 * (time.perf_counter() - began))
-    cuts = statistics.quantiles(found, n=20)
-    return {"p50_ms": round(statistics.median(found), 1), "p95_ms": round(cuts[-1], 1)}
+    return percentiles(timed(work, phrases)[1])
 
 
 def passages(hits: Hits | None) -> set[tuple[str, int]]:
@@ -131,12 +126,7 @@ def one_client(work: tuple[str, str, list[str], bool | None]) -> list[float]:
     location, way, phrases, whole = work
     searcher = Searcher(location, way, SpanEncoder(), whole)
     searcher.search("warm up", "convex")
-    found = []
-    for phrase in phrases:
-        began = time.perf_counter()
-        searcher.search(phrase, "convex")
-        found.append(1000 * (time.perf_counter() - began))
-    return found
+    return timed(lambda phrase: searcher.search(phrase, "convex"), phrases)[1]
 
 
 def several(location: str, way: str, phrases: list[str], clients: int, whole: bool | None) -> Any:
@@ -146,10 +136,8 @@ def several(location: str, way: str, phrases: list[str], clients: int, whole: bo
         parts = [phrases[client:] + phrases[:client] for client in range(clients)]
         work = [(location, way, part, whole) for part in parts]
         found = [value for values in pool.map(one_client, work) for value in values]
-    cuts = statistics.quantiles(found, n=20)
     return {
-        "p50_ms": round(statistics.median(found), 1),
-        "p95_ms": round(cuts[-1], 1),
+        **percentiles(found),
         "searches": len(found),
         "seconds_with_start": round(time.perf_counter() - began, 1),
     }

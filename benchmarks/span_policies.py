@@ -1,4 +1,4 @@
-"""Which spans to index: recall of proposals against the exact answer, by policy and dimensions.
+"""Compare policies of indexing spans: recall against the exact answer, by dimensions.
 
     python benchmarks/span_policies.py --store STORE --corpus contracts --data ../shared/data
 

@@ -1,4 +1,4 @@
-"""What 20 labels a topic are worth: macro F1 on training utterances of CLINC150 or Banking77.
+"""Measure 20 labels for each topic: macro F1 on training utterances of CLINC150 or Banking77.
 
     python benchmarks/topic_labels.py --data ../shared/data
 

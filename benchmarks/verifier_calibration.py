@@ -1,4 +1,4 @@
-"""How well the probability of a hit holds on kinds of text that it was not fitted to.
+"""Check the probability of hits on kinds of text that it was not fitted to.
 
     python benchmarks/verifier_calibration.py --data ../shared/data --contrasts contrasts.jsonl \
         [--write]
@@ -34,7 +34,7 @@ from natural_hits import LABELS, found
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.encoder.calibration import fit_calibration
-from slice_os.evaluation.calibration.measures import brier_score, expected_calibration_error
+from slice_os.evaluation.calibration import brier_score, expected_calibration_error
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.stats import ranks
 from slice_os.query.options import SearchOptions
@@ -42,9 +42,9 @@ from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.training.contrasts.builder import known_verbs
+from slice_os.training.contrasts.contrast_rows import read_rows
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
-from slice_os.training.contrasts.rows import read_rows
 from slice_os.verifier.claims import claim_in, claim_of
 from slice_os.verifier.wording.comparison import FEATURES
 from slice_os.verifier.wording.parties import PERSONS
@@ -214,7 +214,7 @@ def report(
 
 
 def _auc(values: np.ndarray, right: np.ndarray) -> float:
-    """How often a right hit has the higher value of a right and a wrong one."""
+    """The share of pairs in which the right hit has a higher value than the wrong one."""
     n = int(right.sum())
     total = float(ranks(values)[right > 0].sum())
     return (total - n * (n + 1) / 2) / (n * (len(right) - n))

@@ -1,4 +1,4 @@
-"""What verifying adds to a search, as a ratio within one run.
+"""Measure what verifying adds to a search, as a ratio within one run.
 
     python benchmarks/verify_latency.py --store STORE [--verifier NAME ...]
 

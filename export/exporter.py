@@ -83,10 +83,7 @@ def export_model(
     """
     if precision not in PRECISIONS:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
-    try:
-        import optimum.exporters.onnx  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("exporting a model", "export") from None
+    require_optimum()
     target = Path(out)
     _check_target(target, force)
     with quiet(), appearing(target) as folder:
@@ -122,7 +119,7 @@ def export_model(
             max_words=MAX_WORDS,
             precision=precision,
             license=license_name or source.license,
-            provenance=_provenance(source, precision),
+            provenance=provenance(source.name, source, precision),
             threshold=threshold,
         )
         (folder / CARD_FILE).write_bytes(card.to_json())
@@ -198,12 +195,25 @@ def _unit_spans(samples: Sequence[Sample], model: Runner) -> npt.NDArray[np.floa
     return units
 
 
-def _provenance(source: LoadedModel, precision: str) -> str:
+def require_optimum() -> None:
+    """Check that the extra ``export`` is installed.
+
+    Raises:
+        MissingExtraError: if it is not.
+    """
+    try:
+        import optimum.exporters.onnx  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("exporting a model", "export") from None
+
+
+def provenance(name: str, source: LoadedModel, precision: str) -> str:
+    """The source of a model in a sentence: weights, tools and the recipe of the graph."""
     tools = ", ".join(
         f"{package} {version(package)}"
         for package in ("optimum-onnx", "onnxruntime", "transformers", "torch")
     )
-    return f"{source.name}, weights sha256 {source.weights_hash()}; {tools}; {RECIPES[precision]}"
+    return f"{name}, weights sha256 {source.weights_hash()}; {tools}; {RECIPES[precision]}"
 
 
 @contextmanager

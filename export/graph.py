@@ -37,14 +37,7 @@ def write_graph(
 
     Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``. Its only
     output is float32 at any precision: ``last_hidden_state``, ``(batch, sequence, dimension)``, or
-    ``logits``, ``(batch, 1)``.
-
-    Args:
-        model: a transformers encoder.
-        precision: ``fp32``, ``fp16`` or ``int8``.
-        calibration: typical inputs, without padding; only int8 uses them.
-        out: file to write.
-        kind: ``TOKEN_VECTORS`` or ``LOG_ODDS``.
+    ``logits``, ``(batch, 1)``. Only int8 uses the calibration: typical inputs, without padding.
 
     Raises:
         ModelError: if optimum cannot export the model, or it needs other inputs.

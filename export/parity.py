@@ -24,7 +24,7 @@ _PADDED_BATCH = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How close the exported model's vectors are to torch's; padding is ignored.
+    """Closeness of the exported model's vectors to torch's; padding is ignored.
 
     Attributes:
         max_abs: largest absolute difference of any component of any token vector.
@@ -97,12 +97,6 @@ def compare(
 
     In fp32 the limit is 1e-5, or, since rounding grows with the numbers, 1e-5 times the root
     mean square of the vectors' components if that exceeds 1.
-
-    Args:
-        precision: of the exported model; it sets the limits.
-        samples: what to compare on.
-        reference: the torch model, from feeds to ``(batch, sequence, dimension)``.
-        exported: the ONNX model, likewise.
     """
     alone = [[sample] for sample in samples]
     batches = [

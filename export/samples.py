@@ -34,14 +34,7 @@ class Sample:
 
 
 def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample]:
-    """The passages of a bundled text, and the whole text to fill the longest input.
-
-    Args:
-        name: ``PARITY_TEXT`` or ``CALIBRATION_TEXT``.
-        aligner: of the model.
-        max_length: longest input in word pieces, special tokens included; longer passages are
-            cut there.
-    """
+    """The passages of a bundled text, and the whole text, each cut to ``max_length`` pieces."""
     passages = bundled_passages(name)
     texts = [*passages, "\n\n".join(passages)]
     return [_sample(text, aligner, max_length) for text in texts]

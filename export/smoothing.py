@@ -25,12 +25,9 @@ _SMALLEST = 1e-5
 
 
 def smooth(model_file: Path, batches: Sequence[Feeds], out: Path) -> None:
-    """Write a model that computes what ``model_file`` computes and quantises better.
+    """Write an fp32 model that computes the same and quantises better.
 
-    Args:
-        model_file: an fp32 ONNX model.
-        batches: inputs that cause typical activations, without padding.
-        out: file to write.
+    The batches cause typical activations, without padding.
     """
     import onnx
     from onnx import numpy_helper

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,9 +15,9 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
-from slice_os.errors import MissingExtraError, ModelError
-from slice_os.export.exporter import PARITY_FILE, appearing, quiet
-from slice_os.export.graph import LOG_ODDS, RECIPES, write_graph
+from slice_os.errors import ModelError
+from slice_os.export.exporter import PARITY_FILE, appearing, provenance, quiet, require_optimum
+from slice_os.export.graph import LOG_ODDS, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import Claim
@@ -33,12 +32,7 @@ MEAN_DIFFERENCE = {"fp32": 1e-4, "int8": 0.25}
 class VerifierParity:
     """Log-odds of an exported verifier beside those of torch, on claims of the bundled text.
 
-    Attributes:
-        precision: ``fp32`` or ``int8``.
-        claims: how many were compared.
-        mean_difference: mean absolute difference of the log-odds.
-        max_difference: the largest.
-        spread: standard deviation of torch's log-odds, for comparison.
+    The differences are absolute; ``spread`` is the standard deviation of torch's log-odds.
     """
 
     precision: str
@@ -87,12 +81,10 @@ def export_verifier(
     """
     if precision not in MAX_DIFFERENCE:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(MAX_DIFFERENCE)}")
-    try:
-        import optimum.exporters.onnx  # noqa: F401
-        import torch
-        from transformers import AutoModelForSequenceClassification
-    except ImportError:
-        raise MissingExtraError("exporting a verifier", "export") from None
+    require_optimum()
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
     target = Path(out)
     if target.exists():
         raise ModelError(f"{target}: exists; choose another folder")
@@ -115,17 +107,13 @@ def export_verifier(
         report.require()
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         (folder / PARITY_FILE).write_bytes(orjson.dumps(asdict(report), option=options))
-        tools = ", ".join(
-            f"{package} {version(package)}" for package in ("optimum-onnx", "onnxruntime", "torch")
-        )
         VerifierCard(
             verifier_id=content_id(folder),
             name=name,
             max_length=max_length,
             precision=precision,
             license=license_name,
-            provenance=f"{name}, weights sha256 {source.weights_hash()}; {tools}; "
-            f"{RECIPES[precision]}",
+            provenance=provenance(name, source, precision),
         ).save(folder)
     return report
 

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 from slice_os.training.contrasts.builder import build_rows
-from slice_os.training.contrasts.rows import write_rows
+from slice_os.training.contrasts.contrast_rows import write_rows
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slice_os.datasets.decontamination import SHIPPED_HASHES, read_hashes, sentence_hash
-from slice_os.datasets.sts_b import read_sts_b
-from slice_os.evaluation.pic.data import load_pairs
-from slice_os.evaluation.sts_b_context.rows import load_rows
+from slice_os.datasets.graded_pairs import read_sts_b
+from slice_os.evaluation.pic.phrase_files import load_pairs
+from slice_os.evaluation.sts_b_context.context_rows import load_rows
 
 COMPLETE = (
     "stsb/stsb-en-test.csv",

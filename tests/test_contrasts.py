@@ -9,6 +9,7 @@ import pytest
 
 from slice_os.errors import InputError
 from slice_os.training.contrasts.clauses import Clause, Party
+from slice_os.training.contrasts.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
 from slice_os.training.contrasts.edits import (
     ask,
     change_number,
@@ -20,7 +21,6 @@ from slice_os.training.contrasts.edits import (
 from slice_os.training.contrasts.frames import made_statements
 from slice_os.training.contrasts.lexicon import clause, lexicon, party
 from slice_os.training.contrasts.modes import CONTRASTED, MODES
-from slice_os.training.contrasts.rows import KINDS, ContrastRow, read_rows, write_rows
 from slice_os.verifier.wording.verbs import gerund, participle, past, third
 
 VERBS = frozenset(["like", "go", "want", "call", "see", "know", "take", "have", "pay", "work"])

@@ -25,7 +25,7 @@ from slice_os.datasets.decontamination import (
     sentence_hash,
 )
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.sts_b import SentencePair, read_sts_b
+from slice_os.datasets.graded_pairs import SentencePair, read_sts_b
 from slice_os.errors import InputError
 
 REPOSITORY = Path(__file__).parents[1]

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from slice_os import InputError, SpanEncoder
 from slice_os.encoder.model_folder import model_folder
 from slice_os.encoder.token_model import load_model
-from slice_os.evaluation.encoders.span import SpanTextEncoder
+from slice_os.evaluation.encoders.model_encoder import ModelEncoder
 from slice_os.evaluation.harness import quiet
-from slice_os.evaluation.topics.scoring import SCORINGS
-from slice_os.evaluation.topics.spans import best_spans, phrase_vectors
+from slice_os.evaluation.topics.topic_scores import SCORINGS, best_spans, phrase_vectors
 from slice_os.query.filters import parse_where
 from slice_os.text.words import find_words
 from slice_os.topics import Learned, Topic, UtteranceTagger, UtteranceTopic
@@ -157,7 +156,7 @@ def test_scores_are_those_of_the_harness(encoder: SpanEncoder) -> None:
         PASSWORD,
         replace(REFUND, counter_phrases=("when do you open", "I want my money back")),
     ]
-    measured = SpanTextEncoder(load_model(model_folder(None), threads=2), "slice-mini")
+    measured = ModelEncoder(load_model(model_folder(None), threads=2), "slice-mini")
     phrases = phrase_vectors(measured, wordings(topics))
     spans = best_spans(measured, TEXTS, phrases, "", quiet)
     none = np.zeros((len(topics), len(TEXTS)), dtype=bool)

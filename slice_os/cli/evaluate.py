@@ -93,10 +93,10 @@ def build_context(
     are skipped. OUT is a table that records where each sentence is.
     """
     from slice_os.datasets.files import read_passages
-    from slice_os.datasets.sts_b import read_sts_b
+    from slice_os.datasets.graded_pairs import read_sts_b
     from slice_os.evaluation.sts_b_context import builder
-    from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
-    from slice_os.evaluation.sts_b_context.rows import save_rows
+    from slice_os.evaluation.sts_b_context.chat_endpoint import ChatEndpoint
+    from slice_os.evaluation.sts_b_context.context_rows import save_rows
 
     loaded = read_sts_b(pairs)[:limit]
     if text is not None and endpoint is None and model is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from slice_os.export.parity import ParityReport
     from slice_os.training import Estimate, Tick, TrainingSummary
-    from slice_os.training.loaded_sets import Counts
+    from slice_os.training.prepared_sets import Counts
 
 
 @click.group(cls=CommandGroup)

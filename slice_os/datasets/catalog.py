@@ -1,4 +1,4 @@
-"""The data sets that recipes, harnesses and benchmarks name: where they come from, checksums."""
+"""The data sets that recipes, harnesses and benchmarks name: their sources and checksums."""
 
 from __future__ import annotations
 
@@ -39,18 +39,7 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set as published.
-
-    Attributes:
-        name: its folder.
-        title: what it is called.
-        home: address of the project.
-        version: which release or commit the files are of.
-        license: of the data.
-        use: what needs it: ``training``, ``evaluation``, ``benchmarks``.
-        files: its files.
-        note: what else there is to know; may be empty.
-    """
+    """A data set as published; ``use`` has ``training``, ``evaluation`` or ``benchmarks``."""
 
     name: str
     title: str
@@ -63,7 +52,7 @@ class Dataset:
 
 
 class State(str, Enum):
-    """What a check found at the path of a file."""
+    """The finding at the path of a file."""
 
     RIGHT = "right"
     MISSING = "missing"
@@ -109,9 +98,7 @@ def check(
 ) -> Iterator[Checked]:
     """Compare the files of a data folder with the catalog, in its order.
 
-    Args:
-        folder: the data folder.
-        progress: called with the path of a file, the number of files done, and their total.
+    Progress is the path of a file, the number of files done, and their total.
 
     Raises:
         InputError: if the folder does not exist.

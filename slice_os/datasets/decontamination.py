@@ -33,11 +33,7 @@ def sentence_hash(sentence: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decontamination:
-    """Hashes of sentences that no training text may contain.
-
-    Attributes:
-        hashes: as `sentence_hash` makes them.
-    """
+    """Hashes, by `sentence_hash`, of sentences that no training text may contain."""
 
     hashes: frozenset[str] = field(default_factory=frozenset)
 

@@ -26,13 +26,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file that figures were computed from.
-
-    Attributes:
-        name: file name, without folders.
-        sha256: of its bytes on disk.
-        rows: number of rows used.
-    """
+    """A data file that figures were computed from: name, hash of its bytes, and rows used."""
 
     name: str
     sha256: str
@@ -46,7 +40,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """What a data file should hold and where to get it.
+    """The expected content of a data file, and its source.
 
     Attributes:
         expected: what the file should be, as a phrase: "a table with columns …".
@@ -215,15 +209,7 @@ class DataSource:
 
 @dataclass(frozen=True, slots=True)
 class DataRow:
-    """A row of a data file that can say where it is.
-
-    Attributes:
-        source: what the file should hold.
-        path: the file.
-        number: of its line, or of the row in a JSON list, from 1.
-        values: by field or column.
-        unit: what ``number`` counts.
-    """
+    """A row of a data file and its place: the number of a line, or of a row in a JSON list."""
 
     source: DataSource
     path: Path

@@ -28,12 +28,7 @@ RESTAURANT_SLOTS = {
 
 
 def read_span_set(path: Path, split: str | None = None, limit: int | None = None) -> SpanSet:
-    """Read a set in any known format.
-
-    Args:
-        path: a JSON or JSON lines file, which may be gzipped.
-        split: only documents of this split.
-        limit: only this many documents, the first ones.
+    """Read a set in any known format: all documents, or the first ones of a split.
 
     Raises:
         InputError: if the file is missing, of no known form, or has no such split; if spans do

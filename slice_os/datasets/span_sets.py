@@ -28,14 +28,7 @@ class DocumentSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query for one document.
-
-    Attributes:
-        doc_id: id of the document.
-        query: what to look for.
-        spans: half-open code points of the document's text that answer it, in order; none if
-            the document has no answer.
-    """
+    """A query for one document, and the spans that answer it, in order; there may be none."""
 
     doc_id: str
     query: str
@@ -44,13 +37,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A document and its questions, as a reader found them.
-
-    Attributes:
-        document: the document.
-        answers: for each query, its spans.
-        split: the part of the set that it belongs to, if the file says so.
-    """
+    """A document, the spans of each query, and the part of the set that the file names."""
 
     document: Document
     answers: dict[str, list[Span]] = field(default_factory=dict)
@@ -59,13 +46,7 @@ class Annotated:
 
 @dataclass(frozen=True, slots=True)
 class SpanSet:
-    """A set of documents and questions.
-
-    Attributes:
-        name: format and split.
-        documents: in the order of the file.
-        questions: grouped by document.
-    """
+    """A set of documents, and of questions grouped by document."""
 
     name: str
     documents: tuple[Document, ...]

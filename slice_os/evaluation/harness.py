@@ -1,11 +1,14 @@
-"""What a harness is: an experiment, the options it takes, and how it reports progress."""
+"""Harnesses: an experiment, the options it takes, and how it reports progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from types import NoneType
+from typing import Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from slice_os.errors import InputError
 from slice_os.evaluation.results import Evaluation
@@ -15,7 +18,9 @@ T = TypeVar("T")
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
-Kind: TypeAlias = Literal["text", "number", "flag", "file", "folder", "path"]
+Kind: TypeAlias = Literal["", "text", "number", "flag", "file", "folder", "path"]
+
+_KINDS: dict[type, Kind] = {str: "text", int: "number", bool: "flag", Path: "file"}
 
 
 def quiet(label: str, done: int, total: int) -> None:
@@ -32,34 +37,51 @@ def track(items: Iterable[T], label: str, total: int, progress: Progress) -> Ite
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A run parameter of a harness, which the command line offers as an option.
+    """A parameter of a harness's ``run``, which the command line offers as an option.
+
+    Its annotation and default complete the option: `Harness` reads from them the kind of value,
+    whether the option is required, and whether it takes several values. The command line then
+    repeats it, under the name without its final "s".
 
     Attributes:
         name: of the parameter, such as ``max_sizes``.
         help: one sentence for ``--help``.
-        kind: of its value; ``path`` may be a file or a folder.
-        multiple: whether it takes several values. The command line then repeats the option,
-            under the name without its final "s".
+        kind: of its value; ``path`` may be a file or a folder. A path is a ``file`` by default.
         choices: the values it admits; any for none.
         least: smallest number it admits.
         most: largest number it admits.
-        required: whether it has to be given.
-        default: the value if it is not given.
         metavar: what the value is called in ``--help``.
         cached: whether the default is a folder of the vector cache, if there is a cache.
+        multiple: whether it takes several values.
+        required: whether it has to be given.
+        default: the value if it is not given.
     """
 
     name: str
     help: str
-    kind: Kind = "text"
-    multiple: bool = False
+    kind: Kind = ""
     choices: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
-    required: bool = False
-    default: str | int | bool | None = None
     metavar: str | None = None
     cached: bool = False
+    multiple: bool = False
+    required: bool = False
+    default: Any = None
+
+    def completed(self, run: Callable[..., Evaluation]) -> Option:
+        """The option with what the signature of ``run`` says of it."""
+        function = run.func if isinstance(run, partial) else run
+        hint = get_type_hints(function)[self.name]
+        value = next(one for one in get_args(hint) or (hint,) if one is not NoneType)
+        default = signature(function).parameters[self.name].default
+        return replace(
+            self,
+            kind=self.kind or _KINDS[value],
+            multiple=get_origin(hint) is Sequence,
+            required=default is Parameter.empty,
+            default=None if default is Parameter.empty else default or None,
+        )
 
     def accept(self, value: object) -> object:
         """A value as `Harness.run` takes it: paths as `Path`, several values as a tuple.
@@ -78,8 +100,7 @@ class Option:
             return Path(value)
         if self.choices and value not in self.choices:
             raise InputError(f"{self.name} {value!r}: choose from {', '.join(self.choices)}")
-        right = {"number": int, "flag": bool, "text": str}.get(self.kind)
-        if right is None or type(value) is not right:
+        if _KINDS.get(type(value)) != self.kind:
             raise InputError(f"{self.name} {value!r}: give a {self.kind}")
         if isinstance(value, int):
             if self.least is not None and value < self.least:
@@ -92,7 +113,7 @@ class Option:
 def settings_option(settings: tuple[str, ...]) -> Option:
     """The option ``settings`` of a harness that measures in several."""
     described = "Only this one; repeatable.  [default: all]"
-    return Option("settings", described, multiple=True, choices=settings)
+    return Option("settings", described, choices=settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +126,7 @@ class Harness:
         data: what ``--data`` takes, for ``--help``.
         run: called as ``run(data, encoders, progress=…, **options)`` with a path, a sequence of
             `TextEncoder`, a `Progress`, and the options below by name.
-        options: what else ``run`` takes.
+        options: the other parameters of ``run``, completed by its signature.
     """
 
     name: str
@@ -113,6 +134,10 @@ class Harness:
     data: str
     run: Callable[..., Evaluation]
     options: tuple[Option, ...] = ()
+
+    def __post_init__(self) -> None:
+        options = tuple(option.completed(self.run) for option in self.options)
+        object.__setattr__(self, "options", options)
 
     def accept(self, values: Mapping[str, object]) -> dict[str, object]:
         """Values of options as ``run`` takes them.

@@ -20,20 +20,14 @@ from slice_os.evaluation.stats import (
 )
 
 if TYPE_CHECKING:
-    from slice_os.evaluation.encoders.base import Cost
+    from slice_os.evaluation.encoders.text_encoder import Cost
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[T]):
-    """A figure of a result's rows.
-
-    Attributes:
-        name: its column.
-        value: computes it from what a harness observed.
-        interval: computes its 95 % interval; None for a figure without one.
-    """
+    """A column of a result: its name, its value, and its 95 % interval, if it has one."""
 
     name: str
     value: Callable[[T], Cell]
@@ -52,14 +46,20 @@ def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
     return cells
 
 
+def averaged(name: str, values: Callable[[T], npt.ArrayLike], interval: bool = False) -> Measure[T]:
+    """The measure that is a mean of values, with its interval if requested."""
+
+    def ends(observed: T) -> Interval:
+        return mean_interval(values(observed))
+
+    return Measure(
+        name, lambda one: float(np.asarray(values(one)).mean()), ends if interval else None
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """How similar people find some pairs, and how similar an encoder finds them.
-
-    Attributes:
-        gold: ``(n,)`` scores by people.
-        scores: ``(n,)`` scores by the encoder.
-    """
+    """``(n,)`` similarities of pairs, by people and by an encoder."""
 
     gold: Sequence[float]
     scores: npt.NDArray[np.floating]

@@ -8,10 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.cache import CachedEncoder
+from slice_os.evaluation.encoders.cached_encoder import CachedEncoder
 from slice_os.evaluation.encoders.opening import open_encoder
-from slice_os.evaluation.encoders.spec import DEFAULT
+from slice_os.evaluation.encoders.text_encoder import DEFAULT, TextEncoder
 from slice_os.evaluation.encoders.vector_cache import VectorCache
 from slice_os.evaluation.harness import Harness, Progress, quiet
 from slice_os.evaluation.results import Evaluation
@@ -25,10 +24,10 @@ HARNESSES = {
     "pcpe": "slice_os.evaluation.pic.pcpe:HARNESS",
     "span-retrieval": "slice_os.evaluation.span_retrieval.harness:HARNESS",
     "phrase-similarity": "slice_os.evaluation.phrases.harness:HARNESS",
-    "index": "slice_os.evaluation.index_level.harness:HARNESS",
-    "calibration": "slice_os.evaluation.calibration.harness:HARNESS",
+    "index": "slice_os.evaluation.index_level:HARNESS",
+    "calibration": "slice_os.evaluation.calibration:HARNESS",
     "topics": "slice_os.evaluation.topics.harness:HARNESS",
-    "contrasts": "slice_os.evaluation.contrasts.harness:HARNESS",
+    "contrasts": "slice_os.evaluation.contrasts:HARNESS",
 }
 EXTRA_PACKAGES = ("scipy", "ir_measures")
 

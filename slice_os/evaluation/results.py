@@ -13,7 +13,7 @@ import orjson
 
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
-from slice_os.evaluation.tables import (
+from slice_os.evaluation.result_tables import (
     Cell,
     Row,
     distinguishing,
@@ -161,16 +161,12 @@ class Evaluation:
             raise InputError(f"{path}: not a saved evaluation ({error!r}); {expected}") from None
 
     def table(self, wide: bool = False) -> str:
-        """Format the rows as a table for a terminal, followed by the notes.
-
-        Args:
-            wide: show all columns instead of the five that matter most.
-        """
+        """The five columns that matter most, or all, for a terminal, and the notes."""
         rows = self.rows if wide else main_columns(self.rows, self._identity(), self.main)
         return terminal_text(rows, self.rows, self.notes)
 
     def _identity(self) -> list[str]:
-        """Columns that say what a row is about: strings, booleans and `keys`."""
+        """Columns that identify a row: strings, booleans and `keys`."""
         return [column for row in self.rows for column, _ in _key(row, self.keys)]
 
     def __str__(self) -> str:
@@ -179,12 +175,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two evaluations side by side.
-
-    Attributes:
-        rows: one for each figure: what identifies it, then `FIGURES`.
-        notes: how the evaluations differ otherwise, one sentence each.
-    """
+    """Two evaluations side by side: a row for each figure, and how they differ otherwise."""
 
     FIGURES: ClassVar = ("figure", "first", "second", "difference")
 
@@ -192,11 +183,10 @@ class Comparison:
     notes: tuple[str, ...]
 
     def table(self, wide: bool = False) -> str:
-        """Format the rows as a table for a terminal, followed by the notes.
+        """The rows for a terminal, and the notes.
 
-        Args:
-            wide: show a column for everything that identifies a row, instead of a single one for
-                what tells the rows apart.
+        The wide table has a column for everything that identifies a row, the other one a single
+        column for what tells the rows apart.
         """
         rows = self.rows if wide else self._short()
         return terminal_text(rows, self.rows, self.notes)

@@ -85,12 +85,7 @@ def bootstrap_interval(
 ) -> Interval:
     """Percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, section 13.3).
 
-    Args:
-        statistic: takes the samples and ``axis``, and works along that axis.
-        samples: each ``(n,)``, resampled together.
-        confidence: share of the bootstrap distribution between the ends.
-        resamples: number of bootstrap samples.
-        seed: for the sampling; the same seed gives the same interval.
+    The statistic takes the ``(n,)`` samples, which are resampled together, and ``axis``.
     """
     stats = _scipy_stats()
     data = [np.asarray(sample, dtype=np.float64) for sample in samples]
@@ -149,12 +144,6 @@ def paired_randomisation(
 ) -> Significance:
     """Paired randomisation test of a difference of means (Smucker et al. 2007).
 
-    Args:
-        first: ``(n,)`` a measure of each item by one system.
-        second: ``(n,)`` the same items by another.
-        resamples: number of sign flips to sample; all of them if there are fewer.
-        seed: for the sampling.
-
     Returns:
         The mean of ``first - second``, and the two-sided p-value.
     """
@@ -192,11 +181,9 @@ def paired_effect(first: Values, second: Values) -> float:
 
 
 def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None) -> float:
-    """Mean of 1 / rank of the first right answer (Voorhees 1999).
+    """Mean of 1 / rank of the first right answer, from 1; 0 for none, or one beyond the cutoff.
 
-    Args:
-        ranks: counted from 1; None if there was no right answer.
-        cutoff: ranks beyond it do not count; no limit for None.
+    Voorhees 1999.
     """
     values = [
         0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank

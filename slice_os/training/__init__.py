@@ -10,7 +10,7 @@ from slice_os.training.estimate import Estimate, estimate
 from slice_os.training.progress import Tick
 from slice_os.training.recipe import read_config
 from slice_os.training.run import train
-from slice_os.training.summary import TrainingSummary
+from slice_os.training.run_files import TrainingSummary
 
 __all__ = [
     "Estimate",

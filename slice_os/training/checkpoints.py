@@ -21,13 +21,7 @@ _PROGRESS = "progress.json"
 
 @dataclass(frozen=True, slots=True)
 class StageState:
-    """How far a stage has come.
-
-    Attributes:
-        step: steps taken.
-        best: best dev score so far; initially below any score.
-        since_best: evaluations since the best one.
-    """
+    """The steps taken, the best dev score so far, and the evaluations since it."""
 
     step: int = 0
     best: float = -1e9

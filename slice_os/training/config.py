@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from slice_os.errors import InputError
-from slice_os.training.checks import at_least, not_negative, positive
 from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import Objective
+from slice_os.training.settings import at_least, not_negative, positive
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -120,7 +120,7 @@ class SecondTeacherConfig:
 
 @dataclass(frozen=True, slots=True)
 class DevConfig:
-    """How a run is watched: ``[dev]``, with data that nothing is trained on.
+    """The watching of a run: ``[dev]``, with data that nothing is trained on.
 
     Attributes:
         pairs: name of a data set of scored pairs, placed in text; the metric is the Pearson
@@ -190,7 +190,7 @@ class Stage:
 
     @property
     def records(self) -> int:
-        """How many records its steps read in one process."""
+        """The number of records that its steps read in one process."""
         return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the stages of a run share: data, the accelerator, and encoders by stage name."""
+"""The parts that the stages of a run share: data, accelerator, and encoders by stage name."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import MissingExtraError
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.loaded_sets import load_datasets, texts_of
+from slice_os.training.prepared_sets import load_datasets, texts_of
 from slice_os.training.progress import Report, silent
-from slice_os.training.records import Record
+from slice_os.training.record_types import Record
 from slice_os.training.stage import StageRun
 from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, sample_phrases
+from slice_os.training.training_encoder import TrainingEncoder
 
 STAGES = "stages"
 
 
 class RunContext:
-    """What the stages of a run share.
-
-    Args:
-        config: the recipe.
-        data: folder of the data files.
-        out: folder of the run.
-        report: receives the progress of reading data.
+    """The parts that the stages of a run share.
 
     Raises:
         InputError: if data are missing or malformed.

@@ -9,14 +9,13 @@ from random import Random
 
 import numpy as np
 
-from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.loaded_sets import Loaded
-from slice_os.training.objectives.contextual import substitute
-from slice_os.training.records import Pair, Passage, Substitution
-from slice_os.training.spans import best_cosines, span_vectors, text_vectors
+from slice_os.training.objectives.contextual import placed_vectors, substitute
+from slice_os.training.prepared_sets import Loaded
+from slice_os.training.record_types import Pair, Passage, Substitution
+from slice_os.training.span_tensors import best_cosines, text_vectors
+from slice_os.training.training_encoder import TrainingEncoder
 
 _BATCH = 32
 
@@ -47,11 +46,7 @@ def evaluate(
 ) -> DevResult:
     """Measure an encoder on the dev data of a recipe, with the same records and texts every time.
 
-    Args:
-        config: which data.
-        datasets: the recipe's data.
-        encoder: what to measure.
-        progress: called with the number of records done, and their total.
+    Progress is the number of records done, and their total.
     """
     samples = [
         datasets[name].sample(config.limit, Random("dev")) if name else []  # noqa: S311
@@ -107,12 +102,7 @@ def _right_and_wrong(
 
 
 def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
-    spans = [
-        (index, *touched_words(encoder.align(p.text).words, p.start, p.end))
-        for index, p in enumerate(passages)
-    ]
-    vectors = span_vectors(encoder.encode([passage.text for passage in passages]), spans)
-    return np.asarray(vectors.cpu())
+    return np.asarray(placed_vectors(encoder, passages).cpu())
 
 
 def _auc(right: np.ndarray, wrong: np.ndarray) -> float:

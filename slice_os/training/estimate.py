@@ -1,4 +1,4 @@
-"""A dry run: a few real steps of every stage, and what the whole run would take."""
+"""A dry run: a few real steps of every stage, and an estimate of the whole run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, TrainingConfig
 from slice_os.training.context import RunContext
-from slice_os.training.loaded_sets import Counts
+from slice_os.training.prepared_sets import Counts
 from slice_os.training.progress import Report, silent, tracked
 
 _WARM, _TIMED = 1, 3  # steps
@@ -21,15 +21,7 @@ _WARM, _TIMED = 1, 3  # steps
 
 @dataclass(frozen=True, slots=True)
 class StageEstimate:
-    """What a stage would take.
-
-    Attributes:
-        name: of the stage.
-        parameters: number of trained parameters.
-        steps: number of steps.
-        step_seconds: mean of the steps tried, without the first.
-        seconds: for all steps at that pace; evaluations come on top.
-    """
+    """The estimate of a stage; ``seconds`` are for all its steps, without evaluations."""
 
     name: str
     parameters: int
@@ -40,14 +32,7 @@ class StageEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would take.
-
-    Attributes:
-        device: where it would run.
-        stages: each stage.
-        memory_bytes: peak memory while trying, of the GPU or else of the process.
-        datasets: what was read and what was dropped.
-    """
+    """The estimate of a run; ``memory_bytes`` is the peak of the GPU or else of the process."""
 
     device: str
     stages: tuple[StageEstimate, ...]
@@ -57,11 +42,6 @@ class Estimate:
 
 def estimate(config: TrainingConfig, data: str | Path, progress: Report = silent) -> Estimate:
     """Take a few steps of every stage from the recipe's model, and keep nothing.
-
-    Args:
-        config: the recipe.
-        data: folder of the data files.
-        progress: receives a `Tick` as reading data and trying stages move on.
 
     Raises:
         InputError: if data are missing or malformed.

@@ -1,4 +1,4 @@
-"""What a run reports about its progress."""
+"""Reports of a run's progress."""
 
 from __future__ import annotations
 

@@ -8,11 +8,17 @@ from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.records import Pair, Record, Triple
-from slice_os.training.sampling import LONGEST, phrase, sample_span
-from slice_os.training.spans import span_cosines, span_vectors, text_vectors
+from slice_os.training.record_types import Pair, Record, Triple
+from slice_os.training.span_tensors import (
+    LONGEST,
+    phrase,
+    sample_span,
+    span_cosines,
+    span_vectors,
+    text_vectors,
+)
 from slice_os.training.teachers import principal_directions
+from slice_os.training.training_encoder import TrainingEncoder
 
 RECORDS = 6000
 STEPS = 600
@@ -26,13 +32,7 @@ _BEST_WEIGHT = 4.0
 
 @dataclass(frozen=True, slots=True)
 class QuerySpans:
-    """Queries, each with spans of one text, as unit vectors.
-
-    Attributes:
-        queries: ``(n, dimension)``.
-        best: ``(n, dimension)`` the nearest span of up to 20 words.
-        others: ``(n, spans, dimension)`` spans sampled at random.
-    """
+    """Unit vectors ``(n, dimension)`` of queries and of the nearest spans, and of other spans."""
 
     queries: Any
     best: Any
@@ -54,13 +54,8 @@ def learned_projection(
     cosines at full length; a QR decomposition keeps the basis orthonormal at each step. The
     remaining rows are the principal directions of what is left.
 
-    Args:
-        encoder: reads queries and texts.
-        records: queries with texts: of pairs and triples the first text is the query, of others
-            a phrase sampled from the text. `RECORDS` are plenty.
-        seed: of all random sampling.
-        steps: of gradient descent.
-        progress: called with the number of records read and steps taken, and their total.
+    Of pairs and triples the first text is the query, of other records a phrase sampled from the
+    text; `RECORDS` are plenty. Progress counts records read and steps taken.
 
     Returns:
         ``(dimension, dimension)``, a direction a row.

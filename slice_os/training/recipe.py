@@ -5,7 +5,6 @@ A wrong value is refused with one line that names the file, the table and the fi
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,7 @@ from slice_os.training.config import (
     TrainingConfig,
 )
 from slice_os.training.objectives import OBJECTIVES
-from slice_os.training.tables import as_kind, as_table, from_table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from slice_os.training.settings import as_kind, as_table, from_table, read_toml
 
 
 def read_config(path: str | Path) -> TrainingConfig:
@@ -35,12 +29,7 @@ def read_config(path: str | Path) -> TrainingConfig:
         InputError: if the file is missing or not TOML, a field is missing, unknown or of another
             type, or a value is out of range.
     """
-    try:
-        table = tomllib.loads(Path(path).read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such recipe") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML ({error})") from None
+    table = read_toml(Path(path))
     try:
         return _config(table)
     except InputError as error:
@@ -51,7 +40,7 @@ def _config(table: dict[str, Any]) -> TrainingConfig:
     data = table.pop("data", {})
     soup = as_table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])
-    second_teacher = table.pop("second_teacher", table.pop("guide", None))
+    second_teacher = table.pop("second_teacher", None)
     if not isinstance(data, dict) or not isinstance(stages, list):
         raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
     return from_table(

@@ -21,13 +21,17 @@ from slice_os.training.checkpoints import (
 from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.context import STAGES, RunContext
 from slice_os.training.dev import DevResult, evaluate
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.logs import RunLog
-from slice_os.training.model_card import model_card
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.projection import RECORDS, STEPS, learned_projection
+from slice_os.training.run_files import (
+    RunLog,
+    TrainingSummary,
+    load_summary,
+    model_card,
+    save_summary,
+)
 from slice_os.training.stage import StageRun
-from slice_os.training.summary import TrainingSummary, load_summary, save_summary
+from slice_os.training.training_encoder import TrainingEncoder
 
 RECIPE_FILE = "recipe.json"
 CHECKPOINT = "checkpoint"

@@ -9,11 +9,11 @@ from typing import Any
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.config import Stage, Term
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.loaded_sets import Loaded
 from slice_os.training.objectives.matryoshka import at_dimensions
-from slice_os.training.records import Record
+from slice_os.training.prepared_sets import Loaded
+from slice_os.training.record_types import Record
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import TrainingEncoder
 
 
 class StageRun:
@@ -22,14 +22,6 @@ class StageRun:
     Every process holds a whole copy of the network and averages gradients with the others.
     All random choices, dropout included, follow from seed, stage, step and process, so a run
     resumed from a checkpoint takes the same steps as one that never stopped.
-
-    Args:
-        stage: its settings.
-        seed: of the recipe.
-        datasets: the recipe's data, by name.
-        student: the encoder to train.
-        teacher: the encoder that it learns from.
-        accelerator: an ``accelerate.Accelerator``.
     """
 
     def __init__(

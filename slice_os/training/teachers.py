@@ -1,4 +1,4 @@
-"""What students learn from: a frozen encoder, or two of them as one."""
+"""Teachers of students: a frozen encoder, or two of them as one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any, Protocol
 
 from slice_os.encoder.projection import principal_projection
 from slice_os.training.backend import torch
-from slice_os.training.encoding import TrainingEncoder
-from slice_os.training.sampling import phrase, sample_span
-from slice_os.training.spans import text_vectors
+from slice_os.training.span_tensors import phrase, sample_span, text_vectors
+from slice_os.training.training_encoder import TrainingEncoder
 
 _PHRASES = 4000
 
@@ -30,12 +29,7 @@ class Teacher(Protocol):
 
 
 class OneTeacher:
-    """A frozen encoder.
-
-    Args:
-        encoder: reads the phrases.
-        phrases: some of the kind that will be taught, to find the projection.
-    """
+    """A frozen encoder, with phrases to find the projection."""
 
     def __init__(self, encoder: TrainingEncoder, phrases: Sequence[str]) -> None:
         self._encoder = encoder

@@ -18,7 +18,7 @@ from slice_os.encoder.calibration import (
     fit_calibration,
     read_calibration,
 )
-from slice_os.evaluation.calibration.measures import (
+from slice_os.evaluation.calibration import (
     brier_score,
     expected_calibration_error,
     reliability,

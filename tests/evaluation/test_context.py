@@ -16,19 +16,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
-from slice_os.datasets.sts_b import SentencePair, read_sts_b
+from slice_os.datasets.graded_pairs import SentencePair, read_sts_b
 from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
-from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.opening import open_encoder
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.sts_b_context.builder import (
     generate,
     place_in_text,
 )
-from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
+from slice_os.evaluation.sts_b_context.chat_endpoint import ChatEndpoint
+from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows, save_rows
 from slice_os.evaluation.sts_b_context.harness import run
-from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows, save_rows
-from slice_os.evaluation.sts_b_context.scoring import (
+from slice_os.evaluation.sts_b_context.passage_scores import (
     FORWARD,
     FULL,
     SINGLE,

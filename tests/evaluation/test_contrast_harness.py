@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from slice_os.errors import InputError
-from slice_os.evaluation.contrasts.data import MarkedSpan, read_pairs
-from slice_os.evaluation.contrasts.harness import PairScores, auc
+from slice_os.evaluation.contrasts import MarkedSpan, PairScores, auc, read_pairs
 
 from .commands import run_harness
 

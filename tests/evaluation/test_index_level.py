@@ -9,7 +9,7 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.evaluation.harness import quiet
-from slice_os.evaluation.index_level.harness import CUTOFFS, score_all
+from slice_os.evaluation.index_level import CUTOFFS, score_all
 from slice_os.hits.hit import Hits
 
 from .commands import run_harness

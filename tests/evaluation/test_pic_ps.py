@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.pic.data import find_phrase, find_splits, load_pairs
+from slice_os.evaluation.pic.pair_decisions import best_threshold, fit_discriminant
 from slice_os.evaluation.pic.pairs import encode_pairs, hold_out, load_splits
-from slice_os.evaluation.pic.thresholds import best_threshold, fit_discriminant
+from slice_os.evaluation.pic.phrase_files import find_phrase, find_splits, load_pairs
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "pic"
 
@@ -99,7 +99,7 @@ def test_the_classifier_is_stopped_by_pairs_that_are_not_reported(folder: Path) 
 
 def test_the_classifier_learns_what_a_threshold_cannot() -> None:
     pytest.importorskip("torch")
-    from slice_os.evaluation.pic.classifier import train_classifier
+    from slice_os.evaluation.pic.pair_decisions import train_classifier
 
     # Similar where the two numbers, which are the vectors, have one sign.
     pairs = np.random.default_rng(0).normal(scale=9, size=(1_200, 2)).astype(np.float32)

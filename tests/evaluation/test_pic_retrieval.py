@@ -11,12 +11,18 @@ from hypothesis import given
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.opening import open_encoder
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.pic.answer_scores import normalise, score_answer, token_f1
-from slice_os.evaluation.pic.data import PhraseQuestion, load_questions
-from slice_os.evaluation.pic.ngrams import find_candidates, find_sentences, find_tokens, widen
-from slice_os.evaluation.pic.ranking import SETTINGS, rank_phrases
+from slice_os.evaluation.pic.phrase_files import PhraseQuestion, load_questions
+from slice_os.evaluation.pic.ranking import (
+    SETTINGS,
+    find_candidates,
+    find_sentences,
+    find_tokens,
+    rank_phrases,
+    widen,
+)
 
 from ..strategies import hard_texts
 

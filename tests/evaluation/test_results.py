@@ -14,6 +14,7 @@ import pytest
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
 from slice_os.evaluation.report.page import render_report
+from slice_os.evaluation.result_tables import Table
 from slice_os.evaluation.results import (
     Evaluation,
     Example,
@@ -21,7 +22,6 @@ from slice_os.evaluation.results import (
     Series,
     compare,
 )
-from slice_os.evaluation.tables import Table
 
 ROWS = (
     {"encoder": "a", "size": 5, "pearson": 0.51234567, "pearson_low": 0.4, "pearson_high": 0.6},

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.evaluation.topics.data import read_topic_set
 from slice_os.evaluation.topics.learning import TopicLabel, add_labels
 from slice_os.evaluation.topics.measures import (
     Scored,
@@ -20,8 +19,8 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, normalised
-from slice_os.evaluation.topics.spans import BestSpans
+from slice_os.evaluation.topics.topic_scores import SCORINGS, BestSpans, normalised
+from slice_os.evaluation.topics.topic_sets import read_topic_set
 from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
 from slice_os.topics.utterances.spans import PhraseVectors

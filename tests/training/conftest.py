@@ -51,7 +51,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def make_encoder(tiny_model: Path):
     from slice_os.encoder.hugging_face import load_encoder
-    from slice_os.training.encoding import TrainingEncoder
+    from slice_os.training.training_encoder import TrainingEncoder
 
     def make(chunk: int | None = None) -> TrainingEncoder:
         loaded = load_encoder(str(tiny_model))

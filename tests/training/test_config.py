@@ -39,7 +39,11 @@ def edited(recipe, old: str, new: str) -> Path:
         ('place_in = "texts"', 'place_in = "no"', "data.sts: no data set 'no'"),
         ('format = "sts-csv"', 'format = "csv"', "data.sts: format is 'csv'; there are"),
         ("every = 4", "every = 0", "dev: every is 0"),
-        ("steps = 6", "steps = 6\nguided = true", "stage 'first' has two teachers; give a table"),
+        (
+            "steps = 6",
+            "steps = 6\ntwo_teachers = true",
+            "stage 'first' has two teachers; give a table",
+        ),
         ("[dev]", "[soup]\nlast = 0.5\n[dev]", "soup: no stage 'last'; there are first"),
         ("[dev]", "[soup]\nfirst = 1.5\n[dev]", "soup: shares add up to 1.5; give 1 at most"),
         ("[dev]", "[soup]\nfirst = 0\n[dev]", "soup: first"),

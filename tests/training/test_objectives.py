@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 from slice_os.text.words import touched_words  # noqa: E402
 from slice_os.training.objectives import OBJECTIVES  # noqa: E402
 from slice_os.training.objectives.contextual import Contextual, Senses, substitute  # noqa: E402
+from slice_os.training.objectives.contrast_losses import contrast, cosent  # noqa: E402
 from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
 from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases  # noqa: E402
 from slice_os.training.objectives.matryoshka import at_dimensions  # noqa: E402
-from slice_os.training.objectives.ranking import contrast, cosent  # noqa: E402
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # noqa: E402
-from slice_os.training.records import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
-from slice_os.training.spans import best_cosines, span_cosines, text_vectors  # noqa: E402
+from slice_os.training.record_types import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
+from slice_os.training.span_tensors import best_cosines, span_cosines, text_vectors  # noqa: E402
 from slice_os.training.teachers import OneTeacher  # noqa: E402
 
 TRIPLES = [

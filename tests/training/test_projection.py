@@ -9,8 +9,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 
 from slice_os.training.projection import learned_projection  # noqa: E402
-from slice_os.training.records import Pair, Passage, Triple  # noqa: E402
-from slice_os.training.spans import best_cosines, text_vectors  # noqa: E402
+from slice_os.training.record_types import Pair, Passage, Triple  # noqa: E402
+from slice_os.training.span_tensors import best_cosines, text_vectors  # noqa: E402
 from slice_os.training.teachers import principal_directions  # noqa: E402
 
 WORDS = ("the", "cat", "dog", "woman", "is", "was", "sleeping", "piano", "park", "river", "stone")

@@ -166,8 +166,8 @@ def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path,
 
 def test_a_second_teacher_teaches_stages_with_two_teachers(recipe, data, tmp_path, tiny_model):
     def run(two_teachers: bool, out: str):
-        path = recipe(2, f"guided = {str(two_teachers).lower()}")
-        second_teacher = f'[second_teacher]\nmodel = "{tiny_model}"\nlicence = "MIT"\n'
+        path = recipe(2, f"two_teachers = {str(two_teachers).lower()}")
+        second_teacher = f'[second_teacher]\nmodel = "{tiny_model}"\nlicense = "MIT"\n'
         path.write_text(path.read_text().replace("[dev]", f"{second_teacher}\n[dev]"))
         return train(read_config(path), data, tmp_path / out).folder
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 
-from slice_os.training.spans import text_vectors  # noqa: E402
+from slice_os.training.span_tensors import text_vectors  # noqa: E402
 from slice_os.training.teachers import (  # noqa: E402
     OneTeacher,
     TwoTeachers,

@@ -10,7 +10,7 @@ import pytest
 
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
-from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.verifier.batches import ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe
 from slice_os.training.verifier.run import CHECKPOINT, LOG_FILE, train_verifier

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.batches import pad, plan_batches
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError, ModelError
-from slice_os.evaluation.encoders.base import Cost, Representation
-from slice_os.evaluation.encoders.in_context import InContext
-from slice_os.evaluation.encoders.spec import EncoderSpec
+from slice_os.evaluation.encoders.span_vectors import InContext
+from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, Representation
+from slice_os.evaluation.encoders.uncarded_models import TorchEngine
 
 PROMPTS = ("phrase", "context", "eol")
 BATCH_TOKENS = 4_096
@@ -35,13 +34,9 @@ _QUERIES = {
 
 
 def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
-    """The text that the model reads (PCPE, figure 1).
+    """The text that the model reads: one of the three cases of the paper (PCPE, figure 1).
 
-    Args:
-        prompt: ``phrase``, ``context`` or ``eol``, the paper's three cases; the first one never
-            has a context, and the others leave it out if there is none.
-        phrase: the phrase to define.
-        context: the text around it.
+    ``phrase`` never has a context; ``context`` and ``eol`` leave it out if there is none.
     """
     with_context = context is not None and prompt != "phrase"
     task = _TASK_WITH_CONTEXT.format(context=context) if with_context else _TASK
@@ -51,14 +46,6 @@ def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
 class CausalModel:
     """A causal language model with its tokenizer: prompts in, vectors of their last tokens out.
 
-    Args:
-        model: a Hugging Face name or a folder.
-
-    Attributes:
-        name: the name, or the folder's.
-        identity: of the weights.
-        cost: what encoding has taken so far.
-
     Raises:
         MissingExtraError: without torch.
         ModelError: if there is no such model, or its tokens see the ones after them.
@@ -66,14 +53,11 @@ class CausalModel:
 
     def __init__(self, model: str) -> None:
         loaded = load_encoder(model)
-        import torch
-
         self.name = loaded.name
         self.identity = loaded.weights_hash()
         self.cost = Cost()
-        self._torch = torch
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._network: Any = loaded.network.to(self._device)
+        self._engine = TorchEngine(loaded.network)
+        self._dimension = loaded.dimension
         self._tokenizer = loaded.plain_tokenizer()
         self._tokenizer.encode_special_tokens = True
         self._max_length = loaded.max_length
@@ -93,7 +77,7 @@ class CausalModel:
                     f"a prompt of {len(row)} tokens ({prompt[:40]!r}…) is longer than the "
                     f"{self._max_length} that {self.name} reads; give shorter contexts"
                 )
-        vectors = np.zeros((len(ids), self._network.config.hidden_size), dtype=np.float32)
+        vectors = np.zeros((len(ids), self._dimension), dtype=np.float32)
         for batch in plan_batches([len(row) for row in ids], BATCH_TOKENS):
             hidden = self._run([ids[index] for index in batch])
             last = [len(ids[index]) - 1 for index in batch]
@@ -104,14 +88,7 @@ class CausalModel:
 
     def _run(self, rows: Sequence[Sequence[int]]) -> FloatArray:
         # Tokens only look back, so padding after them changes nothing.
-        ids, mask = pad(rows)
-        with self._torch.inference_mode():
-            hidden = self._network(
-                input_ids=self._torch.from_numpy(ids).to(self._device),
-                attention_mask=self._torch.from_numpy(mask).to(self._device),
-            ).last_hidden_state
-        vectors: FloatArray = hidden.float().cpu().numpy()
-        return vectors
+        return self._engine.run(*pad(rows))
 
     def _check_causal(self) -> None:
         ids = self._tokenizer.encode(build_prompt("phrase", "a phrase")).ids
@@ -124,13 +101,7 @@ class CausalModel:
 
 
 class CausalEncoder:
-    """A causal language model with one of the prompts, as an encoder of phrases.
-
-    Args:
-        model: the language model.
-        prompt: one of `PROMPTS`.
-        name: the name in tables; made from model and prompt if None.
-    """
+    """A causal language model with one of the `PROMPTS`, as an encoder of phrases."""
 
     representation: Representation = "whole"
     spans = None

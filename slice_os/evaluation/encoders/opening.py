@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from pathlib import Path
 
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.spec import DEFAULT, EncoderSpec, split_label
+from slice_os.evaluation.encoders.text_encoder import DEFAULT, EncoderSpec, TextEncoder
 
 _FOLDER = "slice_os.evaluation.encoders"
-_PLAIN = f"{_FOLDER}.span:open_mean"
+_PLAIN = f"{_FOLDER}.model_encoder:open_mean"
 # A new kind is one file and one line here: a pattern of what comes before the colon, and the
 # function that opens it.
 KINDS = {
     r"glove": f"{_FOLDER}.word_vectors:open_glove",
     r"pcpe": f"{_FOLDER}.causal:open_causal",
-    r"start-end": f"{_FOLDER}.span:open_start_end",
-    r"truncate-\d+": f"{_FOLDER}.truncated:open_truncated",
+    r"start-end": f"{_FOLDER}.model_encoder:open_start_end",
+    r"truncate-\d+": f"{_FOLDER}.model_encoder:open_truncated",
 }
 FORMS = (
     "a bundled name, a model or ONNX folder, a Hugging Face name or folder, glove:FILE, "
@@ -42,7 +42,7 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
         InputError: if a file of vectors is missing, or nothing follows the colon.
         MissingExtraError: if the kind of model needs packages that are not installed.
     """
-    label, text = split_label(spec or DEFAULT)
+    label, text = _split_label(spec or DEFAULT)
     kind, colon, model = text.partition(":")
     if colon and not model:
         raise InputError(f"encoder {text!r}: nothing after the colon; give {FORMS}")
@@ -56,3 +56,9 @@ def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEnc
 def _open(opener: str, spec: EncoderSpec) -> TextEncoder:
     encoder: TextEncoder = pkgutil.resolve_name(opener)(spec)
     return encoder
+
+
+def _split_label(text: str) -> tuple[str | None, str]:
+    """Split ``LABEL=SPEC``; an existing path that has an equals sign stays whole."""
+    match = re.fullmatch(r"([\w.+-]+)=(.+)", text)
+    return (match[1], match[2]) if match and not Path(text).exists() else (None, text)

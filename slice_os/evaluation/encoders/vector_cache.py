@@ -34,14 +34,7 @@ _ENTRY, _PART, _NAME, _STORES = ".npz", ".part", "encoder.txt", "stores"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a cache holds of one encoder.
-
-    Attributes:
-        encoder: its name when its first vectors were stored.
-        identity: what its vectors are stored under.
-        entries: how many files.
-        size_bytes: of them all.
-    """
+    """The vectors in a cache of one encoder: its name when they were stored, and their key."""
 
     encoder: str
     identity: str
@@ -59,11 +52,8 @@ class VectorCache:
     """Arrays on disk, by encoder and key; safe for several processes at once, and to delete.
 
     An entry appears whole or not at all. Reading one marks it as used. The local stores that
-    harnesses fill are kept here, too, each in a folder of `stores`.
-
-    Args:
-        folder: where the entries are; created when the first one is stored.
-        limit: bytes that all entries may take.
+    harnesses fill are kept here, too, each in a folder of `stores`. All together may take
+    ``limit`` bytes.
     """
 
     def __init__(self, folder: Path, limit: int = DEFAULT_LIMIT) -> None:
@@ -74,7 +64,7 @@ class VectorCache:
 
     @property
     def stores(self) -> Path:
-        """The folder for local stores; whoever uses one sets its modification time."""
+        """The folder for local stores; the user of one sets its modification time."""
         return self.folder / _STORES
 
     def load(self, identity: str, key: str) -> NamedArrays | None:
@@ -89,14 +79,7 @@ class VectorCache:
         return arrays
 
     def store(self, identity: str, key: str, encoder: str, arrays: NamedArrays) -> None:
-        """Store an entry, then delete the least recently used ones if the cache is too large.
-
-        Args:
-            identity: of the encoder; see `TextEncoder.identity`.
-            key: of the entry.
-            encoder: the encoder's name, for `usage`.
-            arrays: by name.
-        """
+        """Store an entry, then delete the least recently used ones if the cache is too large."""
         file = self._file(identity, key)
         file.parent.mkdir(parents=True, exist_ok=True)
         name = file.with_name(_NAME)
@@ -116,7 +99,7 @@ class VectorCache:
             self._unchecked = 0
 
     def usage(self) -> list[Usage]:
-        """What is stored of each encoder, the largest first."""
+        """The vectors of each encoder, the largest first."""
         found = []
         for folder in self._encoders():
             sizes = [size for _, _, size in self._entries(folder)]

@@ -15,8 +15,7 @@ from slice_os.datasets.files import DataSource
 from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import Cost, Representation
-from slice_os.evaluation.encoders.spec import EncoderSpec
+from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, Representation
 from slice_os.text.words import find_words
 
 SOURCE = DataSource(
@@ -33,14 +32,7 @@ class GloveEncoder:
 
     A word without a vector counts as a word of a span and adds nothing to its mean. The file is
     read once for each set of new words; only their vectors are kept, and the log says how many
-    have none.
-
-    Args:
-        file: text vectors, gzipped or not, with or without word2vec's first line.
-        name: the name in tables.
-
-    Attributes:
-        unknown: the distinct words so far that have no vector.
+    have none. It may be gzipped, and begin with word2vec's first line.
 
     Raises:
         InputError: if there is no such file, or its first lines are no vectors.

@@ -10,18 +10,11 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
-from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.in_context import phrases_in_context
-from slice_os.evaluation.encoders.representations import cosines
+from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
-from slice_os.evaluation.phrases.data import (
-    SETS,
-    Choice,
-    GradedPair,
-    PhraseSet,
-    load_sets,
-)
+from slice_os.evaluation.phrases.phrase_sets import SETS, Choice, GradedPair, PhraseSet, load_sets
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.stats import Numbers
 
@@ -45,13 +38,6 @@ def run(
     limit: int | None = None,
 ) -> Evaluation:
     """Correlation with graded similarity, and accuracy of choices.
-
-    Args:
-        data: a folder with one or more of the sets, or the file of one.
-        encoders: what to measure.
-        progress: reports each encoder and set.
-        sets: names of sets; all sets found if empty.
-        limit: use a random sample of this many pairs or choices of each set, always the same.
 
     Raises:
         InputError: if a set is missing or malformed.
@@ -91,17 +77,10 @@ def run(
 
 
 def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str) -> Numbers:
-    """Cosines of pairs.
+    """``(n,)`` cosines of pairs.
 
-    Args:
-        encoder: any one.
-        pairs: the pairs.
-        setting: ``phrase``: each phrase by itself, encoded like a sentence;
-            ``phrase-in-context``: the tokens of the phrase, from one pass over
-            "title of its field: phrase".
-
-    Returns:
-        ``(n,)``.
+    In the setting ``phrase``, each phrase is encoded by itself, like a sentence; in
+    ``phrase-in-context``, it is the tokens of the phrase in "title of its field: phrase".
     """
     fields = [pair.field.lower() + ": " if setting == IN_CONTEXT else "" for pair in pairs] * 2
     phrases = [pair.first for pair in pairs] + [pair.second for pair in pairs]
@@ -117,11 +96,7 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
 def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Numbers:
     """Whether the word most similar to each phrase is the right one.
 
-    Args:
-        encoder: any one.
-        choices: the phrases and their candidate words.
-        setting: ``7-choices``: all words; ``5-choices``: without those of the phrase itself, as
-            in Yu and Ettinger (2020).
+    ``5-choices`` are those without the words of the phrase itself, as in Yu and Ettinger (2020).
 
     Returns:
         ``(n,)`` 1 if it is, 0 if not; a fraction if several words are equally similar.
@@ -175,16 +150,8 @@ HARNESS = Harness(
     run,
     options=(
         Option(
-            "sets",
-            "Only this one; repeatable.  [default: all sets found]",
-            multiple=True,
-            choices=tuple(SETS),
+            "sets", "Only this one; repeatable.  [default: all sets found]", choices=tuple(SETS)
         ),
-        Option(
-            "limit",
-            "A random sample of N pairs of each set, the same each time.",
-            "number",
-            least=3,
-        ),
+        Option("limit", "A random sample of N pairs of each set, the same each time.", least=3),
     ),
 )

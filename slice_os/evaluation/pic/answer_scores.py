@@ -1,4 +1,4 @@
-"""Measures of answers that are spans of a text: SQuAD's (Rajpurkar et al., 2016), and PiC's."""
+"""Measures of answers that are spans of a text: those of SQuAD (Rajpurkar et al., 2016) and PiC."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """How good an answer is.
+    """The scores of an answer.
 
     Attributes:
         em: 1 if it has the same words as the gold answer, else 0.

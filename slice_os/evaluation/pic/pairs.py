@@ -11,10 +11,15 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
-from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.encoders.in_context import phrases_in_context
-from slice_os.evaluation.encoders.representations import cosines
-from slice_os.evaluation.pic.data import PAIRS, PhrasePair, find_phrase, find_splits, load_pairs
+from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.pic.phrase_files import (
+    PAIRS,
+    PhrasePair,
+    find_phrase,
+    find_splits,
+    load_pairs,
+)
 from slice_os.evaluation.stats import Labels, Numbers
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
@@ -56,13 +61,7 @@ class PairSplits:
 
 @dataclass(frozen=True, slots=True)
 class PairVectors:
-    """Vectors of the phrases of some pairs.
-
-    Attributes:
-        first: ``(n, dimension)`` of the first phrases.
-        second: ``(n, dimension)`` of the second ones.
-        similar: ``(n,)`` gold.
-    """
+    """``(n, dimension)`` vectors of both phrases of pairs, and which pairs are similar."""
 
     first: FloatArray
     second: FloatArray
@@ -84,11 +83,9 @@ class PairVectors:
 
 
 def load_splits(data: Path, split: str | None = None) -> PairSplits:
-    """The pairs of a folder.
+    """The pairs of a folder of PiC PS, or of a file in it, which then is the split to report.
 
-    Args:
-        data: a folder of PiC PS, or a file in it, which then is the split to report.
-        split: the one to report; test for None, or dev if there is no test.
+    Otherwise that is test, or dev if there is no test.
 
     Raises:
         InputError: if train or the split to report is missing, malformed or empty.
@@ -113,11 +110,8 @@ def load_splits(data: Path, split: str | None = None) -> PairSplits:
 def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str) -> PairVectors:
     """Vectors of the phrases of pairs; each distinct phrase or sentence is encoded once.
 
-    Args:
-        encoder: any encoder.
-        pairs: the pairs.
-        setting: ``phrase``: each phrase by itself; ``phrase-in-context``: the phrase's tokens
-            from one pass over its sentence.
+    In the setting ``phrase``, phrases are read by themselves; in ``phrase-in-context``, they are
+    the tokens of the phrase from one pass over its sentence.
 
     Raises:
         InputError: if a phrase has no word.
@@ -137,16 +131,7 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
 
 
 def hold_out(pairs: Sequence[PlacedPair], fraction: float = 0.1, seed: int = 0) -> Labels:
-    """Choose pairs to hold out, so that no first sentence is on both sides.
-
-    Args:
-        pairs: the pairs.
-        fraction: of the different first sentences.
-        seed: for the choice.
-
-    Returns:
-        ``(n,)`` whether each pair is held out.
-    """
+    """``(n,)`` pairs to hold out: all of a fraction of the first sentences, chosen at random."""
     sentences = sorted({placed.pair.sentence1 for placed in pairs})
     order = np.random.default_rng(seed).permutation(len(sentences))
     chosen = {sentences[index] for index in order[: max(1, round(len(order) * fraction))]}

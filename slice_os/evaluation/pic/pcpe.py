@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from slice_os.evaluation.encoders.base import TextEncoder
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
+from slice_os.evaluation.pic.pair_decisions import fit_discriminant
 from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
-from slice_os.evaluation.pic.thresholds import fit_discriminant
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.stats import Labels
 
@@ -27,14 +27,6 @@ def run(
     limit: int | None = None,
 ) -> Evaluation:
     """Accuracy by a linear discriminant of the cosine, fitted on train.
-
-    Args:
-        data: a folder of PiC PS with the train split and the one to report.
-        encoders: encoders to measure as well, on phrases by themselves and in context.
-        progress: reports each encoder and prompt.
-        models: causal language models, each measured with the three prompts.
-        split: ``dev`` or ``test``; test for None, or dev if there is no test.
-        limit: only the first pairs of each split, since language models are slow.
 
     Raises:
         InputError: if a split is missing or malformed.
@@ -94,7 +86,6 @@ HARNESS = Harness(
         Option(
             "models",
             "Causal language model, a Hugging Face name or folder; repeatable.",
-            multiple=True,
             metavar="MODEL",
         ),
         Option(
@@ -102,6 +93,6 @@ HARNESS = Harness(
             "The split to report.  [default: test, or dev if there is no test]",
             choices=("dev", "test"),
         ),
-        Option("limit", "Only the first N pairs of each split.", "number", least=2),
+        Option("limit", "Only the first N pairs of each split.", least=2),
     ),
 )

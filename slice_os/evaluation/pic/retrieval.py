@@ -11,22 +11,18 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
-from slice_os.evaluation.encoders.base import TextEncoder
-from slice_os.evaluation.harness import (
-    Harness,
-    Option,
-    Progress,
-    quiet,
-    settings_option,
-    track,
-)
-from slice_os.evaluation.measures import COST, Measure, measured
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
+from slice_os.evaluation.measures import COST, Measure, averaged, measured
 from slice_os.evaluation.pic.answer_scores import AnswerScore, score_answer
-from slice_os.evaluation.pic.data import QUESTIONS, PhraseQuestion, find_splits, load_questions
+from slice_os.evaluation.pic.phrase_files import (
+    QUESTIONS,
+    PhraseQuestion,
+    find_splits,
+    load_questions,
+)
 from slice_os.evaluation.pic.ranking import (
     IN_CONTEXT,
     SETTINGS,
@@ -36,7 +32,7 @@ from slice_os.evaluation.pic.ranking import (
 )
 from slice_os.evaluation.pic.span_head import SpanSelector, without
 from slice_os.evaluation.results import Cell, Evaluation, Example, Row
-from slice_os.evaluation.stats import mean_interval, mean_reciprocal_rank
+from slice_os.evaluation.stats import mean_reciprocal_rank
 
 RANKING, SPAN_SELECTION = "ranking", "span-selection"
 # By itself, the phrase is the same at both places of PSD.
@@ -45,25 +41,19 @@ EXAMPLES = 5
 
 # PiC, section 5.3.
 RANKING_MEASURES: tuple[Measure[Sequence[RankedPhrases]], ...] = (
-    Measure(
-        "top1", lambda ranked: _top(ranked, 1), lambda ranked: mean_interval(_within(ranked, 1))
-    ),
-    Measure("top3", lambda ranked: _top(ranked, 3)),
-    Measure("top5", lambda ranked: _top(ranked, 5)),
+    averaged("top1", lambda ranked: _within(ranked, 1), interval=True),
+    averaged("top3", lambda ranked: _within(ranked, 3)),
+    averaged("top5", lambda ranked: _within(ranked, 5)),
     Measure("mrr5", lambda ranked: mean_reciprocal_rank([one.rank for one in ranked], cutoff=5)),
     Measure("questions", len),
-    Measure("candidates", lambda ranked: float(np.mean([len(one.candidates) for one in ranked]))),
+    averaged("candidates", lambda ranked: [len(one.candidates) for one in ranked]),
 )
 # By wording alone, and only if the place is right, too.
 ANSWER_MEASURES: tuple[Measure[Sequence[AnswerScore]], ...] = (
-    Measure("em", lambda scores: float(np.mean([one.em for one in scores]))),
-    Measure("f1", lambda scores: float(np.mean([one.f1 for one in scores]))),
-    Measure(
-        "em_loc",
-        lambda scores: float(np.mean([one.em_loc for one in scores])),
-        lambda scores: mean_interval([one.em_loc for one in scores]),
-    ),
-    Measure("f1_loc", lambda scores: float(np.mean([one.f1_loc for one in scores]))),
+    averaged("em", lambda scores: [one.em for one in scores]),
+    averaged("f1", lambda scores: [one.f1 for one in scores]),
+    averaged("em_loc", lambda scores: [one.em_loc for one in scores], interval=True),
+    averaged("f1_loc", lambda scores: [one.f1_loc for one in scores]),
     Measure("questions", len),
 )
 
@@ -80,16 +70,6 @@ def run(
     limit: int | None = None,
 ) -> Evaluation:
     """Rank with each encoder, and select spans with each span model, once fine-tuned.
-
-    Args:
-        task: ``pr`` or ``psd``.
-        data: a file of questions, or a folder with a test split of them.
-        encoders: encoders to rank with.
-        progress: reports each question.
-        settings: some of `pic.ranking.SETTINGS`; all of the task's if empty.
-        span_models: Hugging Face names or folders to fine-tune for span selection.
-        train: a file of questions to fine-tune on; the train split of the folder for None.
-        limit: only the first questions.
 
     Raises:
         InputError: if a file is missing or malformed, or there is nothing to train on.
@@ -162,10 +142,6 @@ def _within(ranked: Sequence[RankedPhrases], k: int) -> list[float]:
     return [float(one.rank <= k) for one in ranked]
 
 
-def _top(ranked: Sequence[RankedPhrases], k: int) -> float:
-    return float(np.mean(_within(ranked, k)))
-
-
 def _best(ranked: Sequence[RankedPhrases]) -> list[Span]:
     return [(one.candidates[0].start, one.candidates[0].end) for one in ranked]
 
@@ -201,11 +177,10 @@ def _harness(task: str, description: str, settings: tuple[str, ...]) -> Harness:
             Option(
                 "span_models",
                 "Hugging Face name or folder to fine-tune for span selection; repeatable.",
-                multiple=True,
                 metavar="MODEL",
             ),
-            Option("train", "What to fine-tune on.  [default: the folder's train split]", "file"),
-            Option("limit", "Only the first N questions.", "number", least=1),
+            Option("train", "What to fine-tune on.  [default: the folder's train split]"),
+            Option("limit", "Only the first N questions.", least=1),
         ),
     )
 

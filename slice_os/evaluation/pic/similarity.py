@@ -7,17 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.evaluation.encoders.base import Cost, TextEncoder
-from slice_os.evaluation.harness import (
-    Harness,
-    Option,
-    Progress,
-    quiet,
-    settings_option,
-    track,
-)
+from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
 from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
-from slice_os.evaluation.pic.classifier import train_classifier
+from slice_os.evaluation.pic.pair_decisions import best_threshold, train_classifier
 from slice_os.evaluation.pic.pairs import (
     SETTINGS,
     PairSplits,
@@ -27,7 +20,6 @@ from slice_os.evaluation.pic.pairs import (
     hold_out,
     load_splits,
 )
-from slice_os.evaluation.pic.thresholds import best_threshold
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
 from slice_os.evaluation.stats import Labels
 
@@ -67,14 +59,6 @@ def run(
     methods: Sequence[str] = (),
 ) -> Evaluation:
     """Measure accuracy with a threshold on cosines, and with the classifier of the paper.
-
-    Args:
-        data: a folder with the train split and the one to report.
-        encoders: encoders to measure.
-        progress: reports each encoder and setting.
-        settings: some of `SETTINGS`; all if empty.
-        split: ``dev`` or ``test``; test for None, or dev if there is no test.
-        methods: some of `METHODS`; only cosine if empty.
 
     Raises:
         InputError: if a split is missing or malformed.
@@ -118,11 +102,7 @@ def run(
 
 
 def _classify(
-    encoder: TextEncoder,
-    setting: str,
-    splits: PairSplits,
-    train: PairVectors,
-    tested: PairVectors,
+    encoder: TextEncoder, setting: str, splits: PairSplits, train: PairVectors, tested: PairVectors
 ) -> tuple[Labels, dict[str, float]]:
     """Train with several seeds; which pairs are right, ``(SEEDS, n)``, and cells for the row."""
     if splits.split != "dev" and "dev" in splits.pairs:
@@ -191,11 +171,7 @@ def _histogram(title: str, tested: PairVectors) -> Figure:
 
 
 def _examples(
-    title: str,
-    pairs: Sequence[PlacedPair],
-    tested: PairVectors,
-    right: Labels,
-    threshold: float,
+    title: str, pairs: Sequence[PlacedPair], tested: PairVectors, right: Labels, threshold: float
 ) -> Iterator[Example]:
     """The pairs furthest on the wrong side of the threshold."""
     values = tested.cosines
@@ -232,7 +208,6 @@ HARNESS = Harness(
         Option(
             "methods",
             "How to decide; the classifier needs torch; repeatable.  [default: cosine]",
-            multiple=True,
             choices=METHODS,
         ),
     ),

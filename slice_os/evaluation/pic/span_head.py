@@ -19,7 +19,7 @@ from slice_os.datasets.span_sets import Span
 from slice_os.encoder.hugging_face import find_folder
 from slice_os.errors import InputError, MissingExtraError, ModelError
 from slice_os.evaluation.harness import Progress, quiet
-from slice_os.evaluation.pic.data import PhraseQuestion
+from slice_os.evaluation.pic.phrase_files import PhraseQuestion
 
 EPOCHS, BATCH, LEARNING_RATE = 2, 8, 3e-5
 MAX_LENGTH, LONGEST, STRIDE = 512, 4_096, 128
@@ -50,9 +50,6 @@ class SpanSelector:
     Args:
         model: a name or folder.
         seed: for the initial weights of the head, dropout, and the order in training.
-
-    Attributes:
-        name: for tables.
 
     Raises:
         MissingExtraError: if torch or transformers is not installed.
@@ -97,11 +94,7 @@ class SpanSelector:
     ) -> None:
         """Fine-tune head and encoder: Adam (3e-5), batches of 8, two epochs.
 
-        Args:
-            questions: with their answers.
-            dev: if given, the epoch with the least loss on them is kept.
-            epochs: passes over the questions.
-            progress: reports each batch.
+        The epoch with the least loss on the dev questions is kept, if there are any.
         """
         torch = self._torch
         windows, dev_windows = self._windows(questions), self._windows(dev)

@@ -8,8 +8,8 @@ from itertools import groupby, pairwise
 
 from slice_os.errors import MissingExtraError
 from slice_os.evaluation.report.plots import PALETTE, draw
+from slice_os.evaluation.result_tables import Table
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row
-from slice_os.evaluation.tables import Table
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -67,11 +67,8 @@ _STYLE: dict[Any, Any] = {
 def draw(figure: Figure, name: str) -> str | None:
     """Draw a figure as an ``svg`` element; None if it has no points.
 
-    Points that are not finite are left out. Colours are CSS variables named as in `PALETTE`.
-
-    Args:
-        figure: what to draw.
-        name: prefix of the element's ids, unique on the page.
+    Points that are not finite are left out. Colours are CSS variables named as in `PALETTE`;
+    the name is the prefix of the element's ids, unique on the page.
     """
     series = [_finite(one) for one in figure.series]
     if not any(one.x for one in series):

@@ -17,7 +17,7 @@ from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import SpanSet
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import Cost, TextEncoder
+from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
 from slice_os.evaluation.measures import COST, measured
 from slice_os.evaluation.results import Cell, Evaluation, Example, Figure, Row
@@ -82,21 +82,6 @@ def run(
     per_passage: int = 1,
 ) -> Evaluation:
     """Measure retrieval systems on a set of documents with gold spans.
-
-    Args:
-        data: the set; see `read_span_set`.
-        encoders: encoders that `Corpus` accepts.
-        progress: reports documents and questions.
-        settings: some of `SETTINGS`; all if empty.
-        systems: some of `SYSTEMS`; all if empty.
-        split: the split to measure on; all documents for None.
-        train: the set to fit fusion weights and thresholds on; ``data`` if only
-            ``train_split`` is given. Without either, weights are the defaults of searches.
-        train_split: its split to fit on.
-        limit: at most that many documents of each set.
-        stores: folder to keep the local stores in, for the next run; None keeps none.
-        sentences: widen spans to whole sentences.
-        per_passage: most hits of a passage on the first page.
 
     Raises:
         InputError: if the data cannot be used, if a store does not accept an encoder, or if a
@@ -180,7 +165,7 @@ def _index(
 
 
 def _kept_cost(file: Path, cost: Cost | None) -> Cost | None:
-    """What filling a store took, now or in the run that filled it; None if that is unknown."""
+    """The cost of filling a store, now or in the run that filled it; None if it is unknown."""
     if cost is not None:
         file.write_bytes(orjson.dumps(asdict(cost)))
         return cost
@@ -292,26 +277,20 @@ HARNESS = Harness(
     run,
     options=(
         settings_option(SETTINGS),
-        Option(
-            "systems", "Only this one; repeatable.  [default: all]", multiple=True, choices=SYSTEMS
-        ),
+        Option("systems", "Only this one; repeatable.  [default: all]", choices=SYSTEMS),
         Option("split", "The split of the set to measure on, if it has splits."),
         Option("train", "A set to fit the weights of BM25 and thresholds on.", "path"),
         Option("train_split", "The split of that set, or else of the measured set, to fit on."),
-        Option("limit", "Only the first N documents of each set.", "number", least=1),
+        Option("limit", "Only the first N documents of each set.", least=1),
         Option(
             "stores",
             "A folder to keep the local stores in, for the next run.  [default: with the vectors]",
             "folder",
             cached=True,
         ),
-        Option("sentences", "Widen the spans of dense and hybrid to whole sentences.", "flag"),
+        Option("sentences", "Widen the spans of dense and hybrid to whole sentences."),
         Option(
-            "per_passage",
-            "Most hits of a passage on the first page of dense and hybrid.",
-            "number",
-            least=1,
-            default=1,
+            "per_passage", "Most hits of a passage on the first page of dense and hybrid.", least=1
         ),
     ),
 )

@@ -22,7 +22,7 @@ RANKING = {"ndcg@10": PRIMARY, "recall@5": "R@5", "recall@10": "R@10", "recall@1
 
 @dataclass(frozen=True, slots=True)
 class SpanCounts:
-    """How given spans compare with gold spans; add these up for micro-averages.
+    """Given spans against gold spans; add these up for micro-averages.
 
     Attributes:
         given: spans given.
@@ -84,12 +84,7 @@ def iou(one: Span, other: Span) -> float:
 
 
 def count_spans(given: Sequence[DocumentSpan], gold: Gold) -> SpanCounts:
-    """Compare the spans given for one question with its gold spans.
-
-    Args:
-        given: documents and spans; they may overlap.
-        gold: gold spans of each document that has any; they may overlap.
-    """
+    """Compare the spans given for one question with its gold spans; either may overlap."""
     right, shared = 0, 0
     found: set[tuple[str, Span]] = set()
     by_document: dict[str, list[Span]] = {}
@@ -131,17 +126,10 @@ def first_overlap(given: Iterable[DocumentSpan], gold: Gold) -> float:
 
 
 def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
-    """Which passages of a document count as answers.
+    """The passages of a document that count as answers, as rising indices.
 
     A passage is an answer if it holds at least half of a span, or at least half of it is inside
     one. If a span has no such passage, the first of those that hold most of it is its answer.
-
-    Args:
-        passages: ``(start, end)`` of each, in order.
-        spans: the answers.
-
-    Returns:
-        Indices of passages, rising.
     """
     places = np.array(passages, dtype=np.int64).reshape(-1, 2)
     counts = np.zeros(len(places), dtype=bool)
@@ -169,12 +157,9 @@ def ranking_scores(
     relevant: Mapping[str, Iterable[str]],
     names: Sequence[str] = tuple(RANKING.values()),
 ) -> dict[str, dict[str, float]]:
-    """Measures of the ranking of each question, computed by `ir-measures`.
+    """Measures of the ranking of each question, by their names in `ir-measures`.
 
-    Args:
-        rankings: for each question, passages from the first rank down.
-        relevant: for each question, the passages that count as answers; one at least.
-        names: the measures, in the notation of ir-measures.
+    Rankings are from the first rank down; each question has one relevant passage at least.
 
     Returns:
         For each measure, its value for each question; 0 if nothing was ranked.
@@ -204,15 +189,9 @@ def ranking_scores(
 
 
 def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_characters: int) -> float:
-    """The threshold that gives the best F1 of characters.
+    """The threshold of span scores with the best F1 of characters; infinite if none improves it.
 
-    Args:
-        scores: of each candidate span; spans of one question do not overlap.
-        counts: of each span by itself.
-        gold_characters: code points in all gold spans.
-
-    Returns:
-        The threshold; infinite if no span improves F1.
+    Spans of one question do not overlap; ``counts`` are of each span by itself.
     """
     order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
     if not len(order):
@@ -230,7 +209,7 @@ def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_charact
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """How the answers of a system compare with gold.
+    """The answers of a system against gold.
 
     Attributes:
         rankings: by the names in `RANKING`, the value of each question that has an answer.

@@ -15,7 +15,7 @@ from slice_os.corpus import Corpus
 from slice_os.datasets.span_sets import DocumentSpan, Span, SpanSet
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import Cost, TextEncoder
+from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, track
 from slice_os.evaluation.span_retrieval.measures import Gold, answering
 from slice_os.query.fusion import BM25_WEIGHT, weighted
@@ -45,14 +45,7 @@ LOAD_PASSAGES = 512
 
 @dataclass(frozen=True, slots=True)
 class RankingTask:
-    """A query whose answers are to be ranked.
-
-    Attributes:
-        id: unique among the tasks.
-        query: what to search for.
-        doc_id: the document to search; all for None.
-        gold: the spans that answer it, by document; empty if nothing answers it.
-    """
+    """A query to rank passages for, in one document or in all, and its answers by document."""
 
     id: str
     query: str
@@ -70,14 +63,10 @@ class RankedHit:
 
 @dataclass(frozen=True, slots=True)
 class TaskScores:
-    """Scores of the passages that a task ranks.
+    """Scores of the ``(n,)`` passages that a task ranks, from passage number ``first`` on.
 
-    Attributes:
-        task: the task.
-        first: number of the first passage.
-        spans: ``(n,)`` best cosine over the spans of each passage.
-        passages: ``(n,)`` cosine of the vector of each passage.
-        bm25: ``(n,)``.
+    ``spans`` is the best cosine over the spans of each passage, ``passages`` the cosine of the
+    vector of each passage.
     """
 
     task: RankingTask
@@ -87,12 +76,7 @@ class TaskScores:
     bm25: FloatArray
 
     def scores(self, system: str, weight: float = BM25_WEIGHT) -> FloatArray:
-        """``(n,)`` scores by one of `SYSTEMS`; ``-inf`` for passages that it does not rank.
-
-        Args:
-            system: its name.
-            weight: of BM25, if the system fuses; see `slice_os.query.fusion.weighted`.
-        """
+        """``(n,)`` scores by one of `SYSTEMS`; ``-inf`` for passages that it does not rank."""
         if system == BM25:
             return np.where(self.bm25 > 0, self.bm25, -np.inf).astype(np.float32)
         cosines = self.spans if system in (DENSE, HYBRID) else self.passages
@@ -123,10 +107,7 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
 def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
     """The rankings of a setting.
 
-    Args:
-        data: the set.
-        setting: ``document``: each question in its document; ``corpus``: each distinct query in
-            all documents.
+    ``document``: each question in its document; ``corpus``: each distinct query in all documents.
     """
     if setting == DOCUMENT:
         return [
@@ -244,21 +225,18 @@ class SpanIndex:
                     )
 
     def passage(self, number: int) -> DocumentSpan:
-        """Where a passage is."""
+        """The place of a passage."""
         return DocumentSpan(self.doc_ids[number], *self.places[number])
 
     @one_blas_thread()
     def hits(
         self, wanted: Iterable[tuple[str, int]]
     ) -> Mapping[tuple[str, int], Sequence[RankedHit]]:
-        """The best hits of a passage for a query, for each requested pair.
+        """The best hits of a passage for a query, for each pair of a query and a passage number.
 
         The score of the best hit is 0, that of others how far their cosine is below the highest of
         the passage, as a negative number. The queries have to be scored before. Each passage is
         loaded once for all queries, and results are kept.
-
-        Args:
-            wanted: pairs of a query and the number of a passage.
         """
         card = self._corpus.encoder.card
         queries: dict[int, list[str]] = {}

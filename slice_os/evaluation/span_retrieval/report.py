@@ -29,14 +29,7 @@ def first_hits(title: str, tasks: Sequence[RankingTask], answers: Answers) -> Fi
 def hits_and_misses(
     name: str, data: SpanSet, tasks: Sequence[RankingTask], answers: Answers
 ) -> list[Example]:
-    """First hits of questions about one document each, in context.
-
-    Args:
-        name: of the encoder.
-        data: the set.
-        tasks: the questions.
-        answers: its answers.
-    """
+    """First hits of questions about one document each, in context."""
     texts = {document.id: document.text for document in data.documents}
     groups: dict[bool, list[Example]] = {True: [], False: []}
     for task in tasks:

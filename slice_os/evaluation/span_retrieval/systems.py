@@ -48,12 +48,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers of a system, by the id of the question.
-
-    Attributes:
-        rankings: numbers of passages, best first.
-        pages: the first hits.
-    """
+    """The ranked passages and the first hits of a system, by the id of the question."""
 
     rankings: dict[str, list[str]] = field(default_factory=dict)
     pages: dict[str, list[RankedHit]] = field(default_factory=dict)
@@ -77,16 +72,7 @@ def answer(
     label: str,
     progress: Progress,
 ) -> dict[str, Answers]:
-    """The answers of systems to questions.
-
-    Args:
-        index: the documents.
-        tasks: the questions.
-        systems: their names.
-        fits: parameters by system; the defaults for the others.
-        label: for the progress.
-        progress: reports the questions done.
-    """
+    """The answers of systems to questions."""
     answers = {system: Answers() for system in systems}
     pages: list[tuple[RankingTask, str, list[tuple[int, float]]]] = []
     for scored in track(index.score(tasks), label, len(tasks), progress):
@@ -129,15 +115,7 @@ def fit(
     label: str,
     progress: Progress,
 ) -> dict[str, Fit]:
-    """Fit the weight of each fusion by nDCG@10, and then each threshold by F1 of characters.
-
-    Args:
-        index: the training documents.
-        tasks: their questions.
-        systems: names.
-        label: for the progress.
-        progress: reports the questions done.
-    """
+    """Fit the weight of each fusion by nDCG@10, and then each threshold by F1 of characters."""
     weights = _fit_weights(index, tasks, [name for name in systems if name in FUSED_SYSTEMS])
     fits = {name: Fit(weights.get(name, BM25_WEIGHT)) for name in systems}
     answers = answer(index, tasks, systems, fits, label, progress)

@@ -6,11 +6,11 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from slice_os.datasets.sts_b import SentencePair
+from slice_os.datasets.graded_pairs import SentencePair
 from slice_os.errors import InputError
 from slice_os.evaluation.harness import Progress, quiet, track
-from slice_os.evaluation.sts_b_context.generation import ChatEndpoint
-from slice_os.evaluation.sts_b_context.rows import ContextRow, bare, find_verbatim
+from slice_os.evaluation.sts_b_context.chat_endpoint import ChatEndpoint
+from slice_os.evaluation.sts_b_context.context_rows import ContextRow, bare, find_verbatim
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 
@@ -31,12 +31,7 @@ def place_in_text(
     """Put the second sentence of each pair, unchanged, into real text of up to `MAX_WORDS` words.
 
     It is placed between two sentences, or between two clauses without its full stop. The first
-    sentence is the query.
-
-    Args:
-        pairs: sentence pairs.
-        passages: text to choose from; each run of sentences is equally likely.
-        seed: of all random choices.
+    sentence is the query. Each run of sentences of the passages is equally likely.
 
     Raises:
         InputError: if no passage has a sentence that is short enough.
@@ -53,10 +48,7 @@ def place_in_text(
 
 
 def generate(
-    pairs: Sequence[SentencePair],
-    endpoint: ChatEndpoint,
-    seed: int = 0,
-    progress: Progress = quiet,
+    pairs: Sequence[SentencePair], endpoint: ChatEndpoint, seed: int = 0, progress: Progress = quiet
 ) -> Iterator[ContextRow]:
     """Have a language model write text around the second sentence of each pair.
 

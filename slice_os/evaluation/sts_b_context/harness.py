@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slice_os.datasets.files import DataFile, read_passages
-from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
 from slice_os.evaluation.measures import CORRELATIONS, COST, Graded, Measure, measured
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.stats import pearson, williams_of
+from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows
 from slice_os.evaluation.sts_b_context.okapi import Okapi
-from slice_os.evaluation.sts_b_context.report import examples, figures
-from slice_os.evaluation.sts_b_context.rows import ContextRow, load_rows
-from slice_os.evaluation.sts_b_context.scoring import (
+from slice_os.evaluation.sts_b_context.passage_scores import (
     FORWARD,
     FULL,
     SETTINGS,
@@ -27,6 +26,7 @@ from slice_os.evaluation.sts_b_context.scoring import (
     score_bm25,
     score_encoder,
 )
+from slice_os.evaluation.sts_b_context.report import examples, figures
 
 MEASURES: tuple[Measure[Graded], ...] = CORRELATIONS
 MAX_SIZE = 20
@@ -74,16 +74,6 @@ def run(
     progress: Progress = quiet,
 ) -> Evaluation:
     """Measure encoders and BM25 on STS-B-Context or a set in its format.
-
-    Args:
-        data: the table; see `load_rows`.
-        encoders: encoders to measure.
-        settings: some of `SETTINGS`; all if empty.
-        max_sizes: words of the longest span, 20 if empty; each value gives its own rows.
-        ablation: measure all of `ABLATION`.
-        corpus: passages for the document statistics of BM25; those of the set for None.
-        quoted: add the figures of the paper, if the longest span is that of the paper.
-        progress: reports passages and settings.
 
     Raises:
         InputError: if a file is missing or malformed.
@@ -188,19 +178,9 @@ HARNESS = Harness(
     run=run,
     options=(
         settings_option(SETTINGS),
-        Option(
-            "max_sizes",
-            "Words of the longest span; repeatable.  [default: 20]",
-            "number",
-            multiple=True,
-            least=1,
-        ),
-        Option("ablation", "Measure longest spans of 5, 10, … 35 words.", "flag"),
-        Option("quoted", "Add the figures of the paper.", "flag", default=True),
-        Option(
-            "corpus",
-            "Text or JSONL for BM25's document statistics.  [default: the passages]",
-            "file",
-        ),
+        Option("max_sizes", "Words of the longest span; repeatable.  [default: 20]", least=1),
+        Option("ablation", "Measure longest spans of 5, 10, … 35 words."),
+        Option("quoted", "Add the figures of the paper."),
+        Option("corpus", "Text or JSONL for BM25's document statistics.  [default: the passages]"),
     ),
 )

@@ -22,11 +22,7 @@ class Okapi:
     """BM25 (Robertson and Walker 1994) by the formula of ``BM25Okapi`` of rank-bm25.
 
     A term in more than half of the documents, whose idf would be negative, weighs `EPSILON`
-    times the mean idf; a term in none weighs nothing.
-
-    Attributes:
-        idf: weights of terms.
-        mean_length: mean words of a document.
+    times the mean idf; a term in none weighs nothing. Lengths are in words.
     """
 
     idf: dict[str, float]

@@ -8,8 +8,8 @@ import numpy as np
 
 from slice_os.evaluation.results import Example, Figure, Series
 from slice_os.evaluation.stats import ranks
-from slice_os.evaluation.sts_b_context.rows import ContextRow
-from slice_os.evaluation.sts_b_context.scoring import Scores
+from slice_os.evaluation.sts_b_context.context_rows import ContextRow
+from slice_os.evaluation.sts_b_context.passage_scores import Scores
 
 BANDS = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5))
 EXAMPLES = 4

@@ -11,12 +11,10 @@ import numpy as np
 from slice_os.datasets.files import DataFile
 from slice_os.encoder.calibration import Calibration
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.base import TextEncoder
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet
-from slice_os.evaluation.measures import Measure, measured
+from slice_os.evaluation.measures import Measure, averaged, measured
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.stats import mean_interval
-from slice_os.evaluation.topics.data import TopicSet, TopicText, read_topic_set, texts_of
 from slice_os.evaluation.topics.learning import (
     Answers,
     Learner,
@@ -34,8 +32,14 @@ from slice_os.evaluation.topics.measures import (
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.scoring import SCORINGS, Scoring
-from slice_os.evaluation.topics.spans import BestSpans, best_spans, phrase_vectors
+from slice_os.evaluation.topics.topic_scores import (
+    SCORINGS,
+    BestSpans,
+    Scoring,
+    best_spans,
+    phrase_vectors,
+)
+from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
 from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.spans import PhraseVectors
 
@@ -46,19 +50,12 @@ _FOLDS = 4
 _LEARNING = "cosine, nearest topic"
 
 MEASURES: tuple[Measure[Scored], ...] = (
-    Measure(
-        "map",
-        lambda one: float(average_precision(one.ranking, one.gold).mean()),
-        lambda one: mean_interval(average_precision(one.ranking, one.gold)),
-    ),
-    Measure("p@10", lambda one: float(precision_at(one.ranking, one.gold).mean())),
+    averaged("map", lambda one: average_precision(one.ranking, one.gold), interval=True),
+    averaged("p@10", lambda one: precision_at(one.ranking, one.gold)),
 )
 F1_MEASURES: tuple[Measure[Scored], ...] = (
-    Measure(
-        "f1_best_one",
-        lambda one: float(f1_at(one.scores, one.gold, one_threshold([one])).mean()),
-    ),
-    Measure("f1_best_each", lambda one: float(best_f1(one.scores, one.gold).mean())),
+    averaged("f1_best_one", lambda one: f1_at(one.scores, one.gold, one_threshold([one]))),
+    averaged("f1_best_each", lambda one: best_f1(one.scores, one.gold)),
 )
 
 
@@ -95,15 +92,6 @@ def run(
 ) -> Evaluation:
     """Measure topics of a few phrases.
 
-    Args:
-        data: the set; see `read_topic_set`.
-        encoders: encoders whose spans are means of token vectors.
-        progress: reports the documents scored.
-        tune: other sets, whose training parts choose the one threshold for all topics.
-        phrases: phrases of each topic.
-        labels: also measure what each topic is after so many labels.
-        labelled: training texts of each topic that labels are chosen from.
-
     Raises:
         InputError: if a set cannot be used, or an encoder has no token vectors.
     """
@@ -130,23 +118,10 @@ def run(
                 found, threshold = _after(task, others, scoring, calibration, n_labels, learner)
                 cells = measured(MEASURES, found)
                 if threshold is not None:
-                    f1 = f1_at(found.scores, found.gold, threshold)
-                    interval = mean_interval(f1)
-                    cells |= {
-                        "f1": float(f1.mean()),
-                        "f1_low": interval.low,
-                        "f1_high": interval.high,
-                        "threshold": threshold,
-                    }
+                    cells |= {**measured([_f1_at(threshold)], found), "threshold": threshold}
                 cells |= measured(F1_MEASURES, found)
-                rows.append(
-                    {
-                        "encoder": encoder.name,
-                        "score": name,
-                        "labels": n_labels or 0,
-                        **cells,
-                    }
-                )
+                about: Row = {"encoder": encoder.name, "score": name, "labels": n_labels or 0}
+                rows.append({**about, **cells})
     return Evaluation(
         "topics",
         tuple(rows),
@@ -181,6 +156,10 @@ def run(
         keys=("labels",),
         main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),
     )
+
+
+def _f1_at(threshold: float) -> Measure[Scored]:
+    return averaged("f1", lambda one: f1_at(one.scores, one.gold, threshold), interval=True)
 
 
 def data_files(tested: TopicSet, tuned: Sequence[TopicSet]) -> tuple[DataFile, ...]:
@@ -237,10 +216,7 @@ def _after(
 
 
 def _held_out(
-    task: Task,
-    scoring: Scoring,
-    calibration: Calibration | None,
-    answered: Answers,
+    task: Task, scoring: Scoring, calibration: Calibration | None, answered: Answers
 ) -> Iterator[Scored]:
     """Scores of the texts that have a topic by the labels, each by topics that never saw it.
 
@@ -321,27 +297,10 @@ HARNESS = Harness(
     run,
     options=(
         Option(
-            "tune",
-            "Choose the one threshold on the training part of this set; repeatable.",
-            "path",
-            multiple=True,
+            "tune", "Choose the one threshold on the training part of this set; repeatable.", "path"
         ),
-        Option(
-            "phrases",
-            "Phrases of each topic, from the training part.",
-            "number",
-            least=1,
-            default=PHRASES,
-        ),
-        Option(
-            "labels", "Also measure after N labels for each topic.", "number", least=1, metavar="N"
-        ),
-        Option(
-            "labelled",
-            "Training texts of each topic that labels are chosen from.",
-            "number",
-            least=2,
-            default=LABELLED,
-        ),
+        Option("phrases", "Phrases of each topic, from the training part.", least=1),
+        Option("labels", "Also measure after N labels for each topic.", least=1, metavar="N"),
+        Option("labelled", "Training texts of each topic that labels are chosen from.", least=2),
     ),
 )

@@ -1,4 +1,4 @@
-"""What topics learn from labels, as a person would give them."""
+"""Learning topics from labels, as a person would give them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_labels(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
 
 
 def as_topics_learn(encoder: SpanEncoder) -> Learner:
-    """What `slice-os topics learn --exclusive` makes of labels, with the topic's own threshold."""
+    """The learner of `slice-os topics learn --exclusive`, with the topic's own threshold."""
 
     def learner(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
         given = Topic(topic.name, topic.phrases)
@@ -64,13 +64,7 @@ def _plain(text: str) -> str:
 
 
 def asked_about(scores: FloatArray, threshold: float, n_labels: int) -> Answers:
-    """The texts that a person is asked about: the least certain, nearest to the threshold.
-
-    Args:
-        scores: ``(n_topics, n_texts)``.
-        threshold: of the scores.
-        n_labels: answers for each topic.
-    """
+    """The texts that a person is asked about: the least certain, nearest to the threshold."""
     order = np.argsort(np.abs(scores - threshold), axis=1, kind="stable")
     return tuple(map(tuple, order[:, :n_labels].tolist()))
 
@@ -82,15 +76,7 @@ def learned(
     answers: Answers,
     learner: Learner = add_labels,
 ) -> list[Topic]:
-    """Topics after labels.
-
-    Args:
-        topics: the topics.
-        texts: which a person may be asked about.
-        gold: ``(n_topics, n_texts)`` what the person answers.
-        answers: for each topic, numbers of the texts that are labelled.
-        learner: what is done with them.
-    """
+    """Topics after a person has answered, by ``(n_topics, n_texts)`` gold, about some texts."""
     return [
         learner(topic, [TopicLabel(texts[place], bool(right[place])) for place in asked])
         for topic, right, asked in zip(topics, gold, answers, strict=True)

@@ -1,4 +1,4 @@
-"""How well scores of topics rank documents, and decide which topics they have."""
+"""Measures of scores of topics: how they rank documents, and decide which topics they have."""
 
 from __future__ import annotations
 
@@ -48,13 +48,7 @@ def precision_at(ranking: FloatArray, gold: Flags, top: int = TOP) -> Numbers:
 
 
 def f1_at(scores: FloatArray, gold: Flags, thresholds: npt.ArrayLike) -> Numbers:
-    """F1 of each topic, with one threshold for all or one each.
-
-    Args:
-        scores: ``(n_topics, n_documents)``.
-        gold: ``(n_topics, n_documents)``.
-        thresholds: a number, or ``(n_topics,)``; a document with that score has the topic.
-    """
+    """``(n_topics,)`` F1, with one threshold for all topics or one for each."""
     given = scores >= np.broadcast_to(np.asarray(thresholds), len(scores))[:, None]
     both = (given & gold).sum(axis=1)
     values: Numbers = 2 * both / np.maximum(given.sum(axis=1) + gold.sum(axis=1), 1)

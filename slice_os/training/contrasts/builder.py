@@ -11,9 +11,9 @@ from random import Random
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.text.words import find_words
+from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement, made_statements
-from slice_os.training.contrasts.rows import ContrastRow
 from slice_os.training.contrasts.sources import (
     bitext_intents,
     clinc_intents,
@@ -25,7 +25,7 @@ from slice_os.training.contrasts.sources import (
 )
 from slice_os.training.examples.placement import place
 from slice_os.training.examples.wordnet import read_synsets
-from slice_os.training.records import Passage
+from slice_os.training.record_types import Passage
 
 HASHES = "evaluation-sentence-hashes.txt.gz"
 # Of every hundred rows. Frames give what pairs of real sentences lack: few words in common.

@@ -28,7 +28,7 @@ _CONTRACTED = {
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """Who takes part in what a clause tells.
+    """Somebody who takes part in what a clause tells.
 
     Attributes:
         subject: the party as a subject: ``she``, ``the landlord``.
@@ -43,13 +43,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A subject and a predicate in its base form.
-
-    Attributes:
-        subject: who.
-        verb: base form of the predicate's verb; ``be`` for passives and adjectives.
-        rest: what follows the verb.
-    """
+    """A subject, a verb in its base form (``be`` for passives and adjectives), and the rest."""
 
     subject: Party
     verb: str

@@ -48,13 +48,7 @@ def compared(
     claims: Iterable[tuple[Claim, bool]],
     report: Callable[[int], None] = lambda done: None,
 ) -> ComparedClaims:
-    """Claims, compared.
-
-    Args:
-        encoder: gives the vectors of words; it needs a calibration.
-        claims: claims, and whether they hold.
-        report: called with the number of claims done.
-    """
+    """Claims, compared, and whether they hold; the encoder needs a calibration."""
     features, priors, right = [], [], []
     reader = ClaimReader(encoder)
     rest = iter(claims)

@@ -1,4 +1,4 @@
-"""Made contrasts: what a lexicon of frames says, in many wordings that share few words."""
+"""Contrasts made from a lexicon of frames, in many wordings that share few words."""
 
 from __future__ import annotations
 
@@ -41,15 +41,7 @@ _DENIALS = {"past": "past not", "future": "future not", "present": "present not"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A phrase, a wording, and whether that says the phrase; `ContrastRow` adds the text around.
-
-    Attributes:
-        phrase: what is looked for.
-        wording: what may say it.
-        says: whether it does.
-        kind: as of a row.
-        source: as of a row.
-    """
+    """A phrase, a wording, and whether that says the phrase; `ContrastRow` adds the text around."""
 
     phrase: str
     wording: str

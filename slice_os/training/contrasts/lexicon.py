@@ -1,4 +1,4 @@
-"""The lexicon of frames: who does what to whom, in how many ways it can be said, and opposites."""
+"""The lexicon of frames: relations of parties, many ways to say each, and their opposites."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PRONOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What can be between two parties.
+    """A relation of two parties.
 
     Attributes:
         among: the lists of parties that it fits.
@@ -50,7 +50,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How one subject is, and how it is otherwise.
+    """A state of one subject, and its opposite.
 
     Attributes:
         of: subjects.
@@ -88,15 +88,7 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All of it.
-
-    Attributes:
-        parties: names of parties by list.
-        relations: between two parties.
-        states: of one subject.
-        amounts: that clauses can have.
-        swaps: pairs of words by the kind of contrast that one makes in place of the other.
-    """
+    """Parties by list, relations, states, amounts, and pairs of words to swap by contrast."""
 
     parties: dict[str, tuple[str, ...]]
     relations: tuple[Relation, ...]
@@ -137,12 +129,7 @@ def two_parties(relation: Relation, rng: Random) -> tuple[Party, Party]:
 
 
 def clause(pattern: str, parties: dict[str, Party]) -> Clause:
-    """The clause of a pattern such as ``T +sell to B by A``.
-
-    Args:
-        pattern: subject, verb, rest.
-        parties: for each of its capital letters.
-    """
+    """The clause of a pattern such as ``T +sell to B by A``."""
     subject, verb, *rest = pattern.split()
     words = []
     for word in rest:
@@ -166,7 +153,7 @@ def possessive(owner: Party) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    """What TOML holds, with tuples for its lists."""
+    """A value of TOML, with tuples for its lists."""
     if isinstance(value, dict):
         return {name: _frozen(one) for name, one in value.items()}
     return tuple(map(_frozen, value)) if isinstance(value, list) else value

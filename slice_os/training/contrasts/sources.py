@@ -11,6 +11,7 @@ from pathlib import Path
 from slice_os.datasets.files import DataSource
 from slice_os.text.sentences import sentence_ends
 from slice_os.training.contrasts.frames import Statement
+from slice_os.training.examples.formats import joined
 
 TATOEBA = DataSource("pairs of English sentences, separated by a tab", "https://tatoeba.org")
 SNLI = DataSource(
@@ -29,7 +30,6 @@ _NLI = {"entailment": (True, "paraphrase"), "neutral": (False, "near")}
 _PERSON = re.compile(
     r"\b(?:i|you|we|they|he|she|my|your|his|her|our|their|tom|mary)\b", re.IGNORECASE
 )
-_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
 _WORDS = range(4, 40)
 
 
@@ -48,7 +48,7 @@ def snli_statements(path: Path) -> Iterator[Statement]:
     rows = SNLI.table(path, columns, separator="\t", quoted=False, header=False)
     for row in rows:
         label = row.text("label")
-        premise, hypothesis = (_BEFORE_MARK.sub("", row.text(name)) for name in columns[1:])
+        premise, hypothesis = (joined(row.text(name)) for name in columns[1:])
         if label in (*_NLI, "contradiction"):
             says, kind = _NLI.get(label, (False, "antonym"))
             yield Statement(hypothesis, premise, says, kind, "snli")

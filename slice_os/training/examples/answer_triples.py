@@ -10,7 +10,7 @@ from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import Question, Span
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
-from slice_os.training.records import Triple
+from slice_os.training.record_types import Triple
 
 _LONGEST = 50
 _SHORTEST = 4
@@ -25,10 +25,6 @@ def read_answers(path: Path, split: str = "") -> Iterator[Triple]:
     two pieces that gold spans cover most are positives. Pieces that they do not touch are
     negatives, those that share most words with the query first: from the same document and in the
     same style, they differ in what they say.
-
-    Args:
-        path: documents with gold spans; see `read_span_set`.
-        split: only documents of this split; empty for all.
 
     Raises:
         InputError: if the file is missing, of no known form, or without that split.

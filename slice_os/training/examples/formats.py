@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.patents import PATENT, read_patents
+from slice_os.datasets.graded_pairs import HIGHEST, PATENT, STS_B, read_patents, read_sts_b
 from slice_os.datasets.span_sets import SPAN_SETS
-from slice_os.datasets.sts_b import HIGHEST, STS_B, read_sts_b
 from slice_os.training.examples.answer_triples import read_answers
 from slice_os.training.examples.swords import SWORDS, read_swords
 from slice_os.training.examples.wordnet import (
@@ -20,7 +19,7 @@ from slice_os.training.examples.wordnet import (
     read_senses,
     read_substitutions,
 )
-from slice_os.training.records import Pair, Passage, Record, Sense, Substitution, Triple
+from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution, Triple
 
 # As in SICK and STS: entailed sentences are alike, contradictions share the topic only.
 NLI_SCORES = {"entailment": 0.85, "neutral": 0.5, "contradiction": 0.15}
@@ -29,14 +28,7 @@ _BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of data files.
-
-    Attributes:
-        records: type of the records that it yields.
-        read: reads one file.
-        source: what its files hold, and where to get them.
-        splits: whether documents name their split; ``read`` then takes one.
-    """
+    """A format of data files; if it ``splits``, ``read`` takes the name of a split, too."""
 
     records: type
     read: Callable[..., Iterator[Record]]
@@ -89,7 +81,7 @@ def _sts(path: Path) -> Iterator[Pair]:
 def _nli(path: Path) -> Iterator[Pair]:
     for label, premise, hypothesis in _cells(path, "nli-tsv", 3):
         if label in NLI_SCORES:
-            yield _pair(_joined(premise), _joined(hypothesis), NLI_SCORES[label])
+            yield _pair(joined(premise), joined(hypothesis), NLI_SCORES[label])
 
 
 def _paraphrases(path: Path) -> Iterator[Pair]:
@@ -114,7 +106,7 @@ def _pair(first: str, second: str, score: float) -> Pair:
     return Pair(first, second, score, Passage(second))
 
 
-def _joined(tokens: str) -> str:
+def joined(tokens: str) -> str:
     """Text from tokens, with punctuation joined to its words again."""
     return _BEFORE_MARK.sub("", tokens).strip()
 
@@ -148,11 +140,6 @@ FORMATS: dict[str, Format] = {
 
 def read_files(format_name: str, files: list[Path], split: str = "") -> Iterator[Any]:
     """The records of a data set's files, in order.
-
-    Args:
-        format_name: one of `FORMATS`.
-        files: their paths.
-        split: only documents of this split, if the format has splits.
 
     Raises:
         InputError: if a file is missing or malformed, or has no such split.

@@ -10,7 +10,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.text.documents import Document
-from slice_os.training.records import Pair, Triple
+from slice_os.training.record_types import Pair, Triple
 
 
 def mine_negatives(

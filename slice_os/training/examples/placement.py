@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from slice_os.text.sentences import sentence_ends
-from slice_os.training.records import Passage
+from slice_os.training.record_types import Passage
 
 _COMMA = re.compile(r",\s")
 _JOINTS = (", ", " ", " that ", " and ", ": ", ", ")
@@ -36,15 +36,7 @@ def context_sentences(passages: Iterable[Passage]) -> list[str]:
 def place(phrase: str, contexts: Sequence[str], rng: Random) -> Passage:
     """A phrase inside other text: within a sentence two times in three, else as its own sentence.
 
-    Within a sentence it loses its capital and full stop.
-
-    Args:
-        phrase: what to place; apart from that it stays verbatim.
-        contexts: sentences for the text around it.
-        rng: source of randomness.
-
-    Returns:
-        The text, and where the phrase is in it.
+    Within a sentence it loses its capital and full stop; apart from that it stays verbatim.
     """
     sentence = rng.choice(contexts)
     if rng.random() < _WITHIN:

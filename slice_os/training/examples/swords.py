@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.training.records import Substitution
+from slice_os.training.record_types import Substitution
 
 SWORDS = DataSource("SWORDS v1.1 as JSON", "https://github.com/p-lambda/swords")
 _RIGHT = 0.5

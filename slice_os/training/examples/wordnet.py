@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.training.records import Pair, Passage, Sense, Substitution
+from slice_os.training.record_types import Pair, Passage, Sense, Substitution
 
 SYNSETS = DataSource(
     'synsets of Open English WordNet, JSON Lines of {"pos", "members", "definition", "examples"}',
@@ -132,7 +132,7 @@ def short_definition(synset: Synset) -> str:
 
 
 def find_form(text: str, lemma: str, pos: str) -> tuple[int, int] | None:
-    """Where a regular form of a lemma is in a text, in code points."""
+    """The place of a regular form of a lemma in a text, in code points."""
     head, space, rest = lemma.partition(" ")
     stem = head[:-1] if head[-1:] in ("e", "y") else head
     forms = re.escape(lemma)

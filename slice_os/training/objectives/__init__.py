@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from slice_os.training.objectives.base import Objective
 from slice_os.training.objectives.contextual import Contextual, Senses
 from slice_os.training.objectives.distillation import SpanDistillation
 from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases
+from slice_os.training.objectives.objective import Objective
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss
 
 OBJECTIVES: dict[str, type[Objective]] = {

@@ -1,4 +1,4 @@
-"""Contextual objectives: what a word means here, not what it can mean elsewhere."""
+"""Contextual objectives: the meaning of a word here, not those that it can have elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
-from slice_os.training.checks import at_least, positive
-from slice_os.training.encoding import Student
-from slice_os.training.objectives.ranking import contrast, cosent
-from slice_os.training.records import Passage, Sense, Substitution
-from slice_os.training.spans import span_vectors, text_vectors
+from slice_os.training.objectives.contrast_losses import contrast, cosent
+from slice_os.training.record_types import Passage, Sense, Substitution
+from slice_os.training.settings import at_least, positive
+from slice_os.training.span_tensors import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,6 @@ class Contextual:
     wrong substitute in the word's place. Cosines are between the words' vectors in these
     sentences. CoSENT ranks every right one of the batch above every wrong one, so that a single
     threshold can separate them; the logistic loss of the difference ranks the two of a sentence.
-
-    Attributes:
-        scale: inverse temperature of both.
     """
 
     scale: float = 15.0
@@ -38,25 +35,13 @@ class Contextual:
         positive("scale", self.scale)
 
     def __call__(
-        self,
-        batch: Sequence[Substitution],
-        student: Student,
-        teacher: Teacher,
-        rng: Random,
+        self, batch: Sequence[Substitution], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
         placed = [Passage(record.text, record.start, record.end) for record in batch]
         for options in ("right", "wrong"):
             placed += [substitute(r, rng.choice(getattr(r, options))) for r in batch]
-        states = student.encode([passage.text for passage in placed])
-        vectors = span_vectors(
-            states,
-            [
-                (index, *touched_words(student.align(p.text).words, p.start, p.end))
-                for index, p in enumerate(placed)
-            ],
-        )
-        original, right, wrong = vectors.split(len(batch))
+        original, right, wrong = placed_vectors(student, placed).split(len(batch))
         near, far = (original * right).sum(dim=1), (original * wrong).sum(dim=1)
         scores = torch.cat([torch.ones(len(batch)), torch.zeros(len(batch))]).to(near.device)
         return (
@@ -90,14 +75,7 @@ class Senses:
         self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
-        states = student.encode([record.text for record in batch])
-        words = span_vectors(
-            states,
-            [
-                (index, *touched_words(student.align(r.text).words, r.start, r.end))
-                for index, r in enumerate(batch)
-            ],
-        )
+        words = placed_vectors(student, batch)
         definitions = [record.definition for record in batch]
         for record in batch:
             definitions += rng.sample(record.others, min(self.others, len(record.others)))
@@ -105,6 +83,15 @@ class Senses:
         own = cosines.diagonal()[:, None]
         mask = torch.eye(*cosines.shape, dtype=torch.bool, device=cosines.device)
         return contrast(torch.cat([own, cosines.masked_fill(mask, -torch.inf)], dim=1), self.scale)
+
+
+def placed_vectors(student: Student, placed: Sequence[Passage | Sense]) -> Any:
+    """Unit vectors of the words ``start:end`` of texts, each in its text."""
+    spans = [
+        (index, *touched_words(student.align(one.text).words, one.start, one.end))
+        for index, one in enumerate(placed)
+    ]
+    return span_vectors(student.encode([one.text for one in placed]), spans)
 
 
 def substitute(record: Substitution, phrase: str) -> Passage:

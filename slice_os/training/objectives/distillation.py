@@ -8,12 +8,11 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.text.words import touched_words
-from slice_os.training.checks import at_least, not_negative
-from slice_os.training.encoding import Student
-from slice_os.training.records import Pair, Passage
-from slice_os.training.sampling import phrase, sample_span
-from slice_os.training.spans import span_vectors, text_vectors
+from slice_os.training.record_types import Pair, Passage
+from slice_os.training.settings import at_least, not_negative
+from slice_os.training.span_tensors import phrase, sample_span, span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +50,7 @@ class SpanDistillation:
         not_negative("isolated_weight", self.isolated_weight)
 
     def __call__(
-        self,
-        batch: Sequence[Passage | Pair],
-        student: Student,
-        teacher: Teacher,
-        rng: Random,
+        self, batch: Sequence[Passage | Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
         passages = [record.passage if isinstance(record, Pair) else record for record in batch]

@@ -8,12 +8,12 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.checks import at_least, not_negative, positive
-from slice_os.training.encoding import Student
-from slice_os.training.objectives.ranking import contrast, cosent
-from slice_os.training.records import Pair
-from slice_os.training.spans import best_cosines, text_vectors
+from slice_os.training.objectives.contrast_losses import contrast, cosent
+from slice_os.training.record_types import Pair
+from slice_os.training.settings import at_least, not_negative, positive
+from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,7 @@ class GradedSpans:
 
 @dataclass(frozen=True, slots=True)
 class GradedPairs:
-    """Two phrases, each read alone, are as near as their score says: CoSENT, and a regression.
-
-    Attributes:
-        scale: inverse temperature.
-        regression: weight of the mean squared difference of cosine and score.
-    """
+    """Two phrases, each read alone, are as near as their score says: CoSENT, and a regression."""
 
     scale: float = 20.0
     regression: float = 0.0
@@ -109,11 +104,7 @@ class GradedPairs:
 
 @dataclass(frozen=True, slots=True)
 class Paraphrases:
-    """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE).
-
-    Attributes:
-        scale: inverse temperature.
-    """
+    """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE)."""
 
     scale: float = 20.0
 

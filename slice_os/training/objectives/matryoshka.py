@@ -9,11 +9,11 @@ from random import Random
 from typing import Any
 
 from slice_os.encoder.alignment import AlignedText
-from slice_os.training.encoding import Student
-from slice_os.training.objectives.base import Objective
-from slice_os.training.records import Record
-from slice_os.training.spans import States
+from slice_os.training.objectives.objective import Objective
+from slice_os.training.record_types import Record
+from slice_os.training.span_tensors import States
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import Student
 
 
 def at_dimensions(
@@ -29,14 +29,6 @@ def at_dimensions(
     Vectors are shortened as an index shortens them, to their coordinates along the first rows
     of a projection, here the teacher's. Each text runs through both networks once; the teacher
     keeps all its dimensions.
-
-    Args:
-        objective: takes a batch to a loss.
-        dimensions: how many to keep, such as 384, 256, 128.
-        batch: records of the objective's kind.
-        student: the encoder that is trained.
-        teacher: what it learns from.
-        rng: the objective samples alike for each number of dimensions.
     """
     state = rng.getstate()
     read, read_once = cache(student.encode), _ReadOnce(teacher.projection, cache(teacher.vectors))

@@ -8,12 +8,12 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.checks import at_least, positive
-from slice_os.training.encoding import Student
-from slice_os.training.objectives.ranking import contrast
-from slice_os.training.records import Triple
-from slice_os.training.spans import best_cosines, text_vectors
+from slice_os.training.objectives.contrast_losses import contrast
+from slice_os.training.record_types import Triple
+from slice_os.training.settings import at_least, positive
+from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.teachers import Teacher
+from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +57,19 @@ class SliceLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class InBatchLoss:
+class InBatchLoss(SliceLoss):
     """`SliceLoss` against several negatives of a triple and all passages of the other triples.
 
     Triples with the same query are not negatives of each other.
 
     Attributes:
-        scale: λ.
-        min_words: a.
-        max_words: b.
         negatives: number of hard negatives of a triple to use, as far as it has them.
     """
 
-    scale: float = 30.0
-    min_words: int = 1
-    max_words: int = 10
     negatives: int = 1
 
-    records: ClassVar[tuple[type, ...]] = (Triple,)
-
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        at_least("min_words", self.min_words, 1)
-        at_least("max_words", self.max_words, self.min_words)
+        SliceLoss.__post_init__(self)
         at_least("negatives", self.negatives, 0)
 
     def __call__(

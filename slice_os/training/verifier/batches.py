@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.encoder.batches import pad
-from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.inputs import ClaimInputs
@@ -49,13 +49,7 @@ class _Row:
 
 
 class ClaimBatches:
-    """Contrasts as batches, epoch by epoch, without end.
-
-    Args:
-        contrasts: the data.
-        inputs: builds their rows.
-        recipe: has the size of a batch, the share of phrases with one contrast, and the seed.
-    """
+    """Contrasts as batches, epoch by epoch, without end."""
 
     def __init__(
         self, contrasts: Iterable[ContrastRow], inputs: ClaimInputs, recipe: VerifierRecipe

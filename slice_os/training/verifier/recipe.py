@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.errors import InputError
-from slice_os.training.checks import at_least, not_negative, positive
-from slice_os.training.tables import from_table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from slice_os.training.settings import at_least, from_table, not_negative, positive, read_toml
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierRecipe:
-    """How a verifier is trained.
+    """A recipe for a verifier.
 
     Attributes:
         name: of the verifier.
@@ -88,10 +80,4 @@ def read_recipe(path: Path) -> VerifierRecipe:
     Raises:
         InputError: if the file is missing or not TOML, or a value cannot be.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such recipe") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML ({error})") from None
-    return from_table(VerifierRecipe, table, str(path))
+    return from_table(VerifierRecipe, read_toml(path), str(path))

@@ -14,7 +14,7 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
-from slice_os.training.contrasts.rows import ContrastRow
+from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe
@@ -26,21 +26,12 @@ _WORDS = "embeddings.word_embeddings"
 
 
 def train_verifier(
-    recipe: VerifierRecipe,
-    contrasts: Iterable[ContrastRow],
-    out: Path,
-    progress: Report = silent,
+    recipe: VerifierRecipe, contrasts: Iterable[ContrastRow], out: Path, progress: Report = silent
 ) -> None:
     """Train a verifier and write it as a Hugging Face folder.
 
     Word embeddings are frozen. ``log.jsonl`` in the folder has the losses, ``checkpoint/`` the
     weights of every ``save_every`` steps.
-
-    Args:
-        recipe: how.
-        contrasts: the data.
-        out: folder for the result; it must be empty or new.
-        progress: receives a `Tick` after each step.
 
     Raises:
         MissingExtraError: without the extra ``train``.

@@ -1,0 +1,27 @@
+"""Milliseconds of calls, one at a time, and their percentiles, for other benchmarks."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def timed(work: Callable[[T], R], items: Iterable[T]) -> tuple[list[R], list[float]]:
+    """The result of some work for every item, and its milliseconds."""
+    results, milliseconds = [], []
+    for item in items:
+        began = time.perf_counter()
+        results.append(work(item))
+        milliseconds.append(1000 * (time.perf_counter() - began))
+    return results, milliseconds
+
+
+def percentiles(milliseconds: Sequence[float], digits: int | None = 1) -> dict[str, float]:
+    """The median and the 95th percentile, rounded."""
+    p95 = statistics.quantiles(milliseconds, n=20)[-1]
+    return {"p50_ms": round(statistics.median(milliseconds), digits), "p95_ms": round(p95, digits)}

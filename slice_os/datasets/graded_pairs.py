@@ -1,0 +1,86 @@
+"""Pairs of texts and how similar people find them: the STS Benchmark and U.S. patent phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from slice_os.datasets.files import DataRow, DataSource
+from slice_os.errors import InputError
+
+HIGHEST = 5.0
+STS_B = DataSource(
+    "comma-separated rows of sentence, sentence, similarity from 0 to 5 (stsb-en-dev.csv)",
+    "https://github.com/PhilipMay/stsb-multi-mt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Two sentences and how similar people find them, from 0 to 5."""
+
+    first: str
+    second: str
+    gold: float
+
+
+def read_sts_b(path: Path) -> tuple[SentencePair, ...]:
+    """Read STS-B or a table in its form; a first line that names the columns is skipped.
+
+    Raises:
+        InputError: if the file is missing, has no rows, or a row is not a pair with its score.
+    """
+    columns = ("sentence 1", "sentence 2", "score")
+    pairs = []
+    for number, row in enumerate(STS_B.table(path, columns, header=False)):
+        try:
+            pairs.append(_pair(row))
+        except InputError:
+            if number or _is_number(row.values["score"]):
+                raise
+    if not pairs:
+        raise STS_B.malformed(path, "has no rows")
+    return tuple(pairs)
+
+
+def _pair(row: DataRow) -> SentencePair:
+    first, second = row.text("sentence 1").strip(), row.text("sentence 2").strip()
+    return SentencePair(first, second, row.score("score", 0, HIGHEST))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+PATENT = DataSource(
+    "U.S. patent phrases, a CSV with columns anchor, target, context and score (train.csv)",
+    "https://www.kaggle.com/c/us-patent-phrase-to-phrase-matching",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PatentPair:
+    """Two phrases and how alike they are, from 0 to 1, in a patent class such as ``A47``."""
+
+    anchor: str
+    target: str
+    symbol: str
+    score: float
+    line: int
+
+
+def read_patents(path: Path) -> Iterator[PatentPair]:
+    """Read the table as published.
+
+    Raises:
+        InputError: if it is missing, lacks a column, or has a row that does not fit.
+    """
+    for row in PATENT.table(path, ("anchor", "target", "context", "score")):
+        anchor, target = row.text("anchor").strip(), row.text("target").strip()
+        score = row.score("score", 0, 1)
+        yield PatentPair(anchor, target, row.text("context"), score, row.number)

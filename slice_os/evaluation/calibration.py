@@ -1,0 +1,209 @@
+"""Calibration: how far the probabilities of hits can be trusted."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slice_os.corpus import Corpus
+from slice_os.datasets.files import DataFile
+from slice_os.datasets.span_set_formats import read_span_set
+from slice_os.datasets.span_sets import DocumentSpan, SpanSet
+from slice_os.encoder.calibration import Calibration, fit_calibration
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.measures import Measure, averaged, measured
+from slice_os.evaluation.results import Evaluation, Figure, Row, Series
+from slice_os.evaluation.span_retrieval.measures import halves_overlap
+from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
+from slice_os.evaluation.stats import Numbers
+from slice_os.text.words import find_words
+
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Probabilities of ``(n,)`` hits, and 1 for each hit that is right, else 0."""
+
+    probabilities: Numbers
+    right: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Hits of similar probability: their number, mean probability, and the share that is right."""
+
+    hits: int
+    probability: float
+    right: float
+
+
+def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
+    """Bins of equal width, without the empty ones (Guo et al. 2017, section 2)."""
+    numbers = np.minimum((probabilities * BINS).astype(int), BINS - 1)
+    parts = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+    return [
+        Bin(len(part), float(probabilities[part].mean()), float(right[part].mean()))
+        for part in parts
+    ]
+
+
+def expected_calibration_error(probabilities: Numbers, right: Numbers) -> float:
+    """Mean gap between probability and share right over the bins (Guo et al. 2017, equation 3)."""
+    bins = reliability(probabilities, right)
+    return sum(one.hits * abs(one.probability - one.right) for one in bins) / max(len(right), 1)
+
+
+def brier_score(probabilities: Numbers, right: Numbers) -> float:
+    """Mean squared difference of probability and outcome (Brier 1950), of one class of two."""
+    return float(np.mean((probabilities - right) ** 2))
+
+
+MEASURES: tuple[Measure[Outcomes], ...] = (
+    Measure("hits", lambda one: len(one.right)),
+    averaged("right", lambda one: one.right),
+    averaged("mean", lambda one: one.probabilities),
+    Measure("ece", lambda one: expected_calibration_error(one.probabilities, one.right)),
+    averaged("brier", lambda one: (one.probabilities - one.right) ** 2, interval=True),
+    Measure("brier_of_base_rate", lambda one: float(one.right.mean() * (1 - one.right.mean()))),
+)
+
+
+TOP_K = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """``(n,)`` hits: cosine, words of phrase and span, and 1 if the span is right, else 0."""
+
+    cosines: Numbers
+    phrase_words: Numbers
+    span_words: Numbers
+    right: Numbers
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    split: str | None = None,
+    train: Sequence[Path] = (),
+    limit: int | None = None,
+    fit: Path | None = None,
+) -> Evaluation:
+    """Measure the probabilities of the first ten hits of each query over all documents.
+
+    Raises:
+        InputError: if the data cannot be used, if a training document is among those measured,
+            or if a calibration is to be written but there is no training set or more than one
+            encoder.
+    """
+    if fit is not None and (len(encoders) > 1 or not train):
+        raise InputError("to write a calibration, give one encoder and a training set")
+    tested = read_span_set(data, split, limit)
+    trained = [read_span_set(path, limit=limit) for path in train]
+    texts = {one.text for one in tested.documents}
+    for path, one in zip(train, trained, strict=True):
+        if not texts.isdisjoint(document.text for document in one.documents):
+            raise InputError(f"{path}: training documents are among those measured")
+    rows: list[Row] = []
+    series: list[Series] = []
+    for encoder in encoders:
+        spans = span_encoder(encoder)
+        hits = label_hits(tested, encoder, progress)
+        if not len(hits.right):
+            raise InputError("no query has a hit; give documents with words and queries")
+        kinds: dict[str, Numbers] = {"cosine": np.clip(hits.cosines, 0, 1)}
+        if spans.calibration is not None:
+            kinds["shipped"] = _apply(spans.calibration, hits)
+        if trained:
+            fitted = fit_to(trained, encoder, progress)
+            kinds["fitted"] = _apply(fitted, hits)
+            if fit is not None:
+                fitted.save(fit)
+        for kind, probabilities in kinds.items():
+            cells = measured(MEASURES, Outcomes(probabilities, hits.right))
+            rows.append({"encoder": encoder.name, "probability": kind, **cells})
+            bins = reliability(probabilities, hits.right)
+            points = [(one.probability, one.right) for one in bins]
+            series.append(Series(f"{encoder.name}, {kind}", *zip(*points, strict=True)))
+    sets = zip((data, *train), (tested, *trained), strict=True)
+    return Evaluation(
+        "calibration",
+        tuple(rows),
+        tuple(DataFile.of(path, len(one.documents)) for path, one in sets),
+        {"set": tested.name, "trained_on": [one.name for one in trained], "limit": limit},
+        (
+            f"Of the first {TOP_K} hits of each query over all documents, by cosine; a hit is "
+            "right if half of its span, or of a gold span, is inside the other.",
+            f"ece: expected calibration error over {BINS} bins of equal width; cosine: "
+            "the cosine, used as a probability.",
+        ),
+        main=("ece", "brier"),
+        figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
+    )
+
+
+def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Labelled:
+    """Search all documents of a set for each of its queries, and label the first hits."""
+    tasks = ranking_tasks(data, CORPUS)
+    rows: list[tuple[float, float, float, float]] = []
+    spans = span_encoder(encoder)
+    with tempfile.TemporaryDirectory() as folder, Corpus(Path(folder) / "store", spans) as corpus:
+        label = f"{encoder.name}: documents of {data.name}"
+        corpus.add(track(data.documents, label, len(data.documents), progress))
+        label = f"{encoder.name}: queries of {data.name}"
+        for task in track(tasks, label, len(tasks), progress):
+            for hit in corpus.search(task.query, top_k=TOP_K, fusion="cosine"):
+                words = len(find_words(hit.phrase)), len(find_words(hit.text))
+                found = DocumentSpan(hit.doc_id, hit.start, hit.end)
+                right = halves_overlap(found, task.gold)
+                rows.append((hit.cosine, *words, right))
+    return Labelled(*np.array(rows, dtype=np.float64).reshape(-1, 4).T)
+
+
+def fit_to(sets: Sequence[SpanSet], encoder: TextEncoder, progress: Progress) -> Calibration:
+    """Fit a calibration to the labelled hits of some sets.
+
+    Raises:
+        InputError: if there are too few hits of either kind.
+    """
+    hits = [label_hits(one, encoder, progress) for one in sets]
+    return fit_calibration(
+        span_encoder(encoder).card.encoder_id,
+        np.concatenate([one.cosines for one in hits]),
+        np.concatenate([one.phrase_words for one in hits]),
+        np.concatenate([one.span_words for one in hits]),
+        np.concatenate([one.right for one in hits]),
+        f"the first {TOP_K} hits of each query over all documents of "
+        + " and of ".join(one.name for one in sets),
+    )
+
+
+def _apply(calibration: Calibration, hits: Labelled) -> Numbers:
+    return calibration.probabilities(hits.cosines, hits.phrase_words, hits.span_words)
+
+
+HARNESS = Harness(
+    "calibration",
+    "Reliability, expected calibration error and Brier score of the probabilities of hits. "
+    "With a training set, a calibration is fitted as well; to use it, copy it into the model "
+    "folder as calibration.json.",
+    "A set with gold spans, in any format of `slice-os eval span-retrieval`.",
+    run,
+    options=(
+        Option("split", "The split of the set to measure on, if it has splits."),
+        Option(
+            "train", "A set to fit a calibration on; repeatable, to fit it on all together.", "path"
+        ),
+        Option("limit", "Only the first N documents of each set.", least=1),
+        Option("fit", "Write the fitted calibration to this file."),
+    ),
+)

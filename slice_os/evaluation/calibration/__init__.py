@@ -1,1 +1,0 @@
-"""Calibration: how far the probabilities of hits can be trusted."""

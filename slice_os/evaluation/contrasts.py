@@ -1,0 +1,208 @@
+"""Contrasts: how often what says a phrase is scored above what only looks like it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from slice_os.arrays import IntArray
+from slice_os.datasets.files import DataFile, DataRow, DataSource
+from slice_os.evaluation.encoders.span_vectors import cosines, span_vector
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
+from slice_os.evaluation.measures import Measure, averaged, measured
+from slice_os.evaluation.results import Evaluation, Row
+from slice_os.evaluation.span_retrieval.ranking import span_encoder
+from slice_os.evaluation.stats import Numbers, ranks
+from slice_os.text.words import find_words, touched_words
+from slice_os.verifier.claims import Claim
+from slice_os.verifier.registry import find_verifier
+
+PAIRS = DataSource(
+    'JSON Lines of {"phrase", "says", "contrast", "kind"} with the span between [[ and ]]'
+)
+
+_MARKED = re.compile(r"(?P<before>.*?)\[\[(?P<span>.+?)\]\](?P<after>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSpan:
+    """A text and the code points ``start:end`` of the span of interest in it."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastPair:
+    """A phrase, a span that says it, and one that differs in its ``kind``, such as ``negation``."""
+
+    phrase: str
+    says: MarkedSpan
+    contrast: MarkedSpan
+    kind: str
+
+
+def read_pairs(path: Path) -> list[ContrastPair]:
+    """The pairs of a file; a text without marks is a span as a whole.
+
+    Raises:
+        InputError: if the file is missing, malformed or has no pair.
+    """
+    pairs = [
+        ContrastPair(
+            row.text("phrase"), _marked(row, "says"), _marked(row, "contrast"), row.text("kind")
+        )
+        for row in PAIRS.json_lines(path)
+    ]
+    if not pairs:
+        raise PAIRS.malformed(path, "has no pair")
+    return pairs
+
+
+def _marked(row: DataRow, name: str) -> MarkedSpan:
+    text = row.text(name)
+    found = _MARKED.fullmatch(text)
+    if found is None:
+        return MarkedSpan(text, 0, len(text))
+    start = len(found["before"])
+    if "[[" in found["after"]:
+        raise row.malformed(f"{name!r} has more than one span in [[ ]]")
+    return MarkedSpan(
+        found["before"] + found["span"] + found["after"], start, start + len(found["span"])
+    )
+
+
+COSINE, PROBABILITY = "cosine", "probability"
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """``(n,)`` scores of the spans that say the phrases, and of the others, by one scorer."""
+
+    says: Numbers
+    contrast: Numbers
+
+    @property
+    def right(self) -> Numbers:
+        """``(n,)`` 1 where the span that says the phrase has the higher score, ½ where equal."""
+        return (np.sign(self.says - self.contrast) + 1) / 2
+
+    def at(self, rows: IntArray) -> PairScores:
+        """The scores of some pairs."""
+        return PairScores(self.says[rows], self.contrast[rows])
+
+
+def auc(scores: PairScores) -> float:
+    """The probability that a span that says its phrase outscores one that does not, of any pair."""
+    n = len(scores.says)
+    placed = ranks(np.concatenate([scores.says, scores.contrast]))[:n]
+    return float((placed.sum() - n * (n + 1) / 2) / n**2)
+
+
+MEASURES: tuple[Measure[PairScores], ...] = (
+    Measure("pairs", lambda one: len(one.says)),
+    averaged("accuracy", lambda one: one.right, interval=True),
+    Measure("auc", auc),
+)
+
+
+def run(
+    data: Path,
+    encoders: Sequence[TextEncoder],
+    *,
+    progress: Progress = quiet,
+    verifiers: Sequence[str] = (),
+) -> Evaluation:
+    """Score both spans of each pair by cosine, by probability, and by verifiers.
+
+    Raises:
+        InputError: if the data or an encoder cannot be used, or there is no such verifier.
+    """
+    pairs = read_pairs(data)
+    kinds = sorted({pair.kind for pair in pairs})
+    rows: list[Row] = []
+    for encoder in track(encoders, "encoders", len(encoders), progress):
+        for scorer, scores in _scored(pairs, encoder, verifiers):
+            for kind in (*kinds, ALL):
+                chosen = np.array([kind in (pair.kind, ALL) for pair in pairs])
+                cells = measured(MEASURES, scores.at(np.flatnonzero(chosen)))
+                rows.append({"encoder": encoder.name, "score": scorer, "kind": kind, **cells})
+    return Evaluation(
+        "contrasts",
+        tuple(rows),
+        (DataFile.of(data, len(pairs)),),
+        {"verifiers": list(verifiers)},
+        (
+            "accuracy: share of the pairs in which the span that says the phrase has the higher "
+            "score; auc: the same over all spans of that kind, also of different pairs.",
+        ),
+        main=("accuracy", "auc"),
+    )
+
+
+def _scored(
+    pairs: Sequence[ContrastPair], encoder: TextEncoder, verifiers: Sequence[str]
+) -> Iterator[tuple[str, PairScores]]:
+    calibration = span_encoder(encoder).calibration
+    phrases = [pair.phrase for pair in pairs]
+    sides = ([pair.says for pair in pairs], [pair.contrast for pair in pairs])
+    similar = [_cosines(phrases, spans, encoder) for spans in sides]
+    yield COSINE, PairScores(*similar)
+    priors: list[Numbers] | None = None
+    if calibration is not None:
+        words = [len(find_words(phrase)) for phrase in phrases]
+        priors = [
+            calibration.probabilities(found, words, [_words_in(span) for span in spans])
+            for found, spans in zip(similar, sides, strict=True)
+        ]
+        yield PROBABILITY, PairScores(*priors)
+    for name in verifiers:
+        verifier = find_verifier(name, span_encoder(encoder))
+        given: list[Numbers] = []
+        for side, spans in enumerate(sides):
+            known = [None] * len(pairs) if priors is None else priors[side].tolist()
+            claims = [
+                Claim(phrase, span.text, span.start, span.end, prior)
+                for phrase, span, prior in zip(phrases, spans, known, strict=True)
+            ]
+            given.append(np.array([verdict.probability for verdict in verifier.check(claims)]))
+        yield name, PairScores(*given)
+
+
+def _cosines(phrases: Sequence[str], spans: Sequence[MarkedSpan], encoder: TextEncoder) -> Numbers:
+    """``(n,)`` cosines of phrases and of spans in their texts."""
+    means = []
+    tokens = encoder.tokens([span.text for span in spans])
+    for span, (aligned, vectors) in zip(spans, tokens, strict=True):
+        first, last = touched_words(aligned.words, span.start, span.end)
+        means.append(span_vector(encoder.representation, aligned, vectors, first, last))
+    return cosines(encoder.phrases(phrases), np.array(means))
+
+
+def _words_in(span: MarkedSpan) -> int:
+    return len(find_words(span.text[span.start : span.end]))
+
+
+HARNESS = Harness(
+    "contrasts",
+    "Pairs of spans that differ in one meaning, such as negation, roles or numbers: how often the "
+    "one that says the phrase is scored above the other, by cosine, probability and verifiers.",
+    'JSON Lines of {"phrase", "says", "contrast", "kind"}; in "says" and "contrast", [[ and ]] '
+    "mark the span.",
+    run,
+    options=(
+        Option(
+            "verifiers",
+            "A verifier to measure, by name, such as wording, wording:agreement or "
+            "cross-encoder:FOLDER; repeatable.",
+            metavar="VERIFIER",
+        ),
+    ),
+)

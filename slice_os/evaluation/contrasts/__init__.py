@@ -1,1 +1,0 @@
-"""Contrasts: pairs of spans that differ in one meaning, only one of which says a phrase."""

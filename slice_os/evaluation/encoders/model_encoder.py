@@ -1,0 +1,225 @@
+"""Models of token vectors as encoders under evaluation, with whole or with shorter vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.encoder.alignment import AlignedText
+from slice_os.encoder.batches import plan_batches
+from slice_os.encoder.engines import Engine
+from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
+from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
+from slice_os.encoder.token_model import TokenModel, load_model
+from slice_os.errors import InputError
+from slice_os.evaluation.encoders.text_encoder import DEFAULT, Cost, EncoderSpec, Representation
+from slice_os.evaluation.encoders.uncarded_models import (
+    is_onnx_folder,
+    load_onnx_folder,
+    load_torch_model,
+)
+
+T = TypeVar("T")
+
+
+class MeteredEngine:
+    """Another engine, with a count of its passes and of their tokens; see `Cost`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = Lock()
+        self.workers = engine.workers
+        self.batch_pieces = engine.batch_pieces
+        self.passes = 0
+        self.tokens = 0
+
+    def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
+        """One batch; see `Engine.run`."""
+        with self._lock:
+            self.passes += len(ids)
+            self.tokens += int(mask.sum())
+        return self._engine.run(ids, mask)
+
+
+def sentence_vectors(model: TokenModel, texts: Sequence[str]) -> FloatArray:
+    """The mean of all token vectors of each text, those of special tokens included.
+
+    For a text that fits the model, this is the sentence vector of sentence-transformers with
+    mean pooling; for a longer one, it is the mean over all windows.
+
+    Returns:
+        ``(n_texts, dimension)`` float32, zeros for a text without word pieces.
+    """
+    aligned = [model.aligner.align(text) for text in texts]
+    jobs = [
+        (row, one, window)
+        for row, one in enumerate(aligned)
+        for window in model.windows(one, 0, len(one.piece_ids))
+    ]
+    lengths = [window.end - window.start for _, _, window in jobs]
+    batches = plan_batches(lengths, model.engine.batch_pieces)
+    sums = np.zeros((len(texts), model.card.dimension))
+    counts = np.zeros(len(texts))
+
+    def run(batch: list[int]) -> tuple[FloatArray, IntArray]:
+        vectors, mask = model.run([jobs[job][1:] for job in batch])
+        return np.einsum("bld,bl->bd", vectors, mask.astype(np.float32)), mask.sum(axis=1)
+
+    with ThreadPoolExecutor(model.engine.workers, thread_name_prefix="encode") as executor:
+        for batch, (vectors, pieces) in zip(batches, executor.map(run, batches), strict=True):
+            rows = [jobs[job][0] for job in batch]
+            np.add.at(sums, rows, vectors)
+            np.add.at(counts, rows, pieces)
+    means: FloatArray = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+    return means
+
+
+class ModelEncoder:
+    """A `TokenModel` under evaluation; ``start-end`` is as in DensePhrases (Lee et al. 2021)."""
+
+    def __init__(
+        self, model: TokenModel, name: str, representation: Representation = "mean"
+    ) -> None:
+        self._meter = MeteredEngine(model.engine)
+        self._model = replace(model, engine=self._meter)
+        self._seconds = 0.0
+        self.spans = SpanEncoder(self._model)
+        self.name = name
+        self.representation = representation
+        self.identity = f"{model.card.encoder_id}-{representation}"
+
+    @property
+    def cost(self) -> Cost:
+        """See `TextEncoder.cost`."""
+        return Cost(self._meter.passes, self._meter.tokens, self._seconds)
+
+    def phrases(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.phrases`; for ``start-end``, the first and last token of its words."""
+        width = self._model.card.dimension * (2 if self.representation == "start-end" else 1)
+        vectors = np.zeros((len(texts), width), dtype=np.float32)
+        for row, (aligned, pieces) in enumerate(self.tokens(texts)):
+            if self.representation == "start-end" and len(aligned.words):
+                first, last = aligned.words[0, 2], aligned.words[-1, 3] - 1
+                vectors[row] = np.concatenate([pieces[first], pieces[last]])
+            elif self.representation == "mean" and len(pieces):
+                vectors[row] = pieces.mean(axis=0)
+        return vectors
+
+    def sentences(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.sentences`."""
+        if self.representation == "start-end":
+            return self.phrases(texts)
+        start = time.perf_counter()
+        vectors = sentence_vectors(self._model, texts)
+        self._seconds += time.perf_counter() - start
+        return vectors
+
+    def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
+        """See `TextEncoder.tokens`."""
+        aligned = [self.spans.align(text) for text in texts]
+        ranges = [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
+        yield from zip(aligned, self._timed(self.spans.encode_ranges(ranges)), strict=True)
+
+    def _timed(self, items: Iterable[T]) -> Iterator[T]:
+        """The same items; the time that they take to arrive is added to the cost."""
+        iterator = iter(items)
+        while True:
+            start = time.perf_counter()
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            finally:
+                self._seconds += time.perf_counter() - start
+            yield item
+
+
+def open_mean(spec: EncoderSpec) -> ModelEncoder:
+    """Open a plain model: the vector of a span is the mean of its token vectors."""
+    model, name = _load(spec)
+    return ModelEncoder(model, spec.label or name)
+
+
+def open_start_end(spec: EncoderSpec) -> ModelEncoder:
+    """Open ``start-end:MODEL``: the first and last token vector of a span, side by side."""
+    model, name = _load(spec)
+    return ModelEncoder(model, spec.label or f"start-end:{name}", "start-end")
+
+
+def _load(spec: EncoderSpec) -> tuple[TokenModel, str]:
+    """A model folder, an ONNX folder or a Hugging Face model, and its name."""
+    path = Path(spec.model)
+    if spec.model == DEFAULT or any(
+        (base / spec.model / CARD_FILE).is_file() for base in (Path(), BUNDLED)
+    ):
+        folder = model_folder(None if spec.model == DEFAULT else spec.model)
+        return load_model(folder, threads=spec.threads), folder.resolve().name
+    if is_onnx_folder(path):
+        model = load_onnx_folder(path, spec.threads)
+    else:
+        model = load_torch_model(spec.model, spec.threads)
+    return model, model.card.name
+
+
+class TruncatedEncoder:
+    """Another encoder with its vectors shortened to so many dimensions, as an index shortens them.
+
+    Raises:
+        InputError: if the model has no projection, or fewer dimensions.
+    """
+
+    def __init__(self, whole: ModelEncoder, truncate_dim: int) -> None:
+        projection = whole.spans.projection
+        if projection is None:
+            raise InputError(
+                f"encoder {whole.name!r} has no projection.npy; export it with slice-os"
+            )
+        if not 0 < truncate_dim <= len(projection):
+            raise InputError(
+                f"encoder {whole.name!r} has {len(projection)} dimensions; "
+                f"give 1 to {len(projection)}"
+            )
+        self._whole = whole
+        self._projection: FloatArray = projection[:truncate_dim]
+        self.name = f"{whole.name}, {truncate_dim} dimensions"
+        digest = hashlib.sha256(self._projection.tobytes()).hexdigest()[:16]
+        # Caches keep vectors under this key, so its wording stays.
+        self.identity = f"{whole.identity}-axes-{truncate_dim}-{digest}"
+        self.representation: Representation = "mean"
+        self.spans: SpanEncoder | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """See `TextEncoder.cost`."""
+        return self._whole.cost
+
+    def phrases(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.phrases`."""
+        return self._shorten(self._whole.phrases(texts))
+
+    def sentences(self, texts: Sequence[str]) -> FloatArray:
+        """See `TextEncoder.sentences`."""
+        return self._shorten(self._whole.sentences(texts))
+
+    def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
+        """See `TextEncoder.tokens`."""
+        for aligned, vectors in self._whole.tokens(texts):
+            yield aligned, self._shorten(vectors)
+
+    def _shorten(self, vectors: FloatArray) -> FloatArray:
+        shortened: FloatArray = np.asarray(vectors @ self._projection.T, dtype=np.float32)
+        return shortened
+
+
+def open_truncated(spec: EncoderSpec) -> TruncatedEncoder:
+    """Open ``truncate-N:MODEL``."""
+    return TruncatedEncoder(open_mean(spec), int(spec.kind.rpartition("-")[2]))

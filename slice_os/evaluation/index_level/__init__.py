@@ -1,1 +1,0 @@
-"""Index level: recall, latency and size of a store."""

@@ -1,0 +1,156 @@
+"""Scores of passages for phrases, of the whole passage or of its best span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.datasets.span_sets import Span
+from slice_os.evaluation.encoders.span_vectors import all_span_cosines, cosines
+from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
+from slice_os.evaluation.harness import Progress, quiet, track
+from slice_os.evaluation.stats import Numbers
+from slice_os.evaluation.sts_b_context.context_rows import ContextRow
+from slice_os.evaluation.sts_b_context.okapi import Okapi
+from slice_os.text.words import find_words
+
+FULL, FORWARD, SINGLE = SETTINGS = ("full-context", "ngram-forward", "single-pass")
+PASSAGES_AT_ONCE = 64
+
+Best: TypeAlias = list[tuple[float, Span | None]]
+"""Greatest score and its span, for each size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores of one encoder in one setting.
+
+    Attributes:
+        encoder: its name.
+        setting: full-context, ngram-forward or single-pass.
+        max_size: words of the longest span; None if there are no spans.
+        values: ``(n_rows,)``.
+        places: start and end character of the best span of each row; None without spans.
+        cost: of encoding the queries and the passages.
+    """
+
+    encoder: str
+    setting: str
+    max_size: int | None
+    values: Numbers
+    places: tuple[Span | None, ...]
+    cost: Cost
+
+
+def score_bm25(
+    okapi: Okapi, rows: Sequence[ContextRow], setting: str, sizes: Sequence[int]
+) -> Iterator[Scores]:
+    """BM25 of the passages, or the greatest over their spans; there is no forward pass."""
+    if setting == FULL:
+        values = [okapi.score(row.query, row.passage) for row in rows]
+        yield Scores("bm25", setting, None, np.array(values), (None,) * len(rows), Cost())
+        return
+    best = [
+        _best_spans(
+            find_words(row.passage), okapi.span_scores(row.query, row.passage, sizes[-1]), sizes
+        )
+        for row in rows
+    ]
+    yield from _by_size("bm25", setting, sizes, best, Cost())
+
+
+def score_encoder(
+    encoder: TextEncoder,
+    rows: Sequence[ContextRow],
+    setting: str,
+    sizes: Sequence[int],
+    label: str = "",
+    progress: Progress = quiet,
+) -> Iterator[Scores]:
+    """Cosines of the passages with their queries, or the greatest over their spans.
+
+    Yields:
+        One for each size; a single one in the setting without spans.
+    """
+    before = encoder.cost
+    progress(label, 0, len(rows))
+    encode = encoder.phrases if setting == SINGLE else encoder.sentences
+    queries = encode([row.query for row in rows])
+    if setting == FULL:
+        values = cosines(queries, encode([row.passage for row in rows]))
+        cost = encoder.cost - before
+        yield Scores(encoder.name, setting, None, values, (None,) * len(rows), cost)
+        return
+    score = _single_pass if setting == SINGLE else _forward_per_ngram
+    best = list(track(score(encoder, rows, queries, sizes), label, len(rows), progress))
+    yield from _by_size(encoder.name, setting, sizes, best, encoder.cost - before)
+
+
+def _single_pass(
+    encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
+) -> Iterator[Best]:
+    """Spans by their token vectors, from one forward pass per passage."""
+    encoded = encoder.tokens([row.passage for row in rows])
+    for query, (aligned, vectors) in zip(queries, encoded, strict=True):
+        (values,) = all_span_cosines(
+            encoder.representation, aligned, vectors, query[None], sizes[-1]
+        )
+        yield _best_spans(aligned.words, values, sizes)
+
+
+def _forward_per_ngram(
+    encoder: TextEncoder, rows: Sequence[ContextRow], queries: FloatArray, sizes: Sequence[int]
+) -> Iterator[Best]:
+    """Spans as separate texts; each distinct one of a block of passages is encoded once."""
+    for start in range(0, len(rows), PASSAGES_AT_ONCE):
+        block = rows[start : start + PASSAGES_AT_ONCE]
+        words = [find_words(row.passage) for row in block]
+        ngrams = [
+            [
+                row.passage[offsets[first, 0] : offsets[last, 1]]
+                for first, last in _spans(len(offsets), sizes[-1])
+            ]
+            for row, offsets in zip(block, words, strict=True)
+        ]
+        distinct = sorted({ngram for some in ngrams for ngram in some}, key=lambda n: (len(n), n))
+        numbers = {ngram: number for number, ngram in enumerate(distinct)}
+        vectors = encoder.sentences(distinct)
+        for row, (some, offsets) in enumerate(zip(ngrams, words, strict=True)):
+            query = np.repeat(queries[start + row][None], len(some), axis=0)
+            values = np.full((len(offsets), sizes[-1]), -np.inf)
+            found = cosines(vectors[[numbers[ngram] for ngram in some]], query)
+            for (first, last), value in zip(_spans(len(offsets), sizes[-1]), found, strict=True):
+                values[first, last - first] = value
+            yield _best_spans(offsets, values, sizes)
+
+
+def _spans(n_words: int, max_size: int) -> Iterator[tuple[int, int]]:
+    """First and last word of every span."""
+    for first in range(n_words):
+        for last in range(first, min(first + max_size, n_words)):
+            yield first, last
+
+
+def _best_spans(words: IntArray, values: FloatArray, sizes: Sequence[int]) -> Best:
+    """For each size the greatest value and its span; 0 if there is no word."""
+    best: Best = []
+    for size in sizes:
+        if not len(words):
+            best.append((0.0, None))
+            continue
+        first, extra = np.unravel_index(np.argmax(values[:, :size]), values[:, :size].shape)
+        place = (int(words[first, 0]), int(words[first + extra, 1]))
+        best.append((float(values[first, extra]), place))
+    return best
+
+
+def _by_size(
+    name: str, setting: str, sizes: Sequence[int], best: Sequence[Best], cost: Cost
+) -> Iterator[Scores]:
+    for size, column in zip(sizes, zip(*best, strict=True), strict=True):
+        values = np.array([value for value, _ in column])
+        yield Scores(name, setting, size, values, tuple(place for _, place in column), cost)

@@ -1,0 +1,162 @@
+"""Data sets as a recipe describes them: read, decontaminated, cut, split, ready to sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+
+from slice_os.datasets.decontamination import Decontamination, read_hashes
+from slice_os.errors import InputError
+from slice_os.training.config import DataConfig, TrainingConfig
+from slice_os.training.examples.formats import read_files
+from slice_os.training.examples.placement import context_sentences, place
+from slice_os.training.progress import Report, silent, tracked
+from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution, Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The numbers of records that were kept and dropped of a data set.
+
+    Attributes:
+        records: kept.
+        contaminated: dropped because they contain an evaluation sentence.
+        unfit: dropped because a text is too long for the recipe, or has no word.
+    """
+
+    records: int
+    contaminated: int
+    unfit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A data set, ready to be sampled.
+
+    Attributes:
+        name: in the recipe.
+        records: those that were kept.
+        contexts: sentences to place second phrases in; empty to leave them alone.
+        counts: what was kept and what was dropped.
+    """
+
+    name: str
+    records: tuple[Record, ...]
+    contexts: tuple[str, ...]
+    counts: Counts
+
+    def at(self, index: int, rng: Random) -> Record:
+        """A record; the second phrase of a pair is placed in a new text each time."""
+        record = self.records[index]
+        if self.contexts and isinstance(record, Pair):
+            return replace(record, passage=place(record.second, self.contexts, rng))
+        return record
+
+    def sample(self, limit: int, rng: Random) -> list[Record]:
+        """Different records at random, or all if there are not so many."""
+        count = min(limit, len(self.records))
+        return [self.at(index, rng) for index in rng.sample(range(len(self.records)), count)]
+
+    def batch(self, position: int, count: int, seed: str) -> list[Record]:
+        """The batch at a position of an endless sequence of shuffled epochs.
+
+        It depends on the arguments alone, so a resumed run reads the same batches.
+        """
+        rng = Random(f"{seed}/{position}")  # noqa: S311
+        records = []
+        for place_in_sequence in range(position * count, (position + 1) * count):
+            epoch, offset = divmod(place_in_sequence, len(self.records))
+            order = _shuffled(len(self.records), f"{seed}/{epoch}")
+            records.append(self.at(order[offset], rng))
+        return records
+
+
+@lru_cache(maxsize=64)
+def _shuffled(size: int, key: str) -> tuple[int, ...]:
+    return tuple(Random(key).sample(range(size), size))  # noqa: S311
+
+
+def load_datasets(
+    config: TrainingConfig, folder: Path, fits: Callable[[str], bool], report: Report = silent
+) -> dict[str, Loaded]:
+    """Every data set of a recipe, without records of which a text does not fit the encoder.
+
+    Raises:
+        InputError: if a file is missing or malformed, or no record of a data set is left.
+    """
+    hashes = read_hashes(folder / config.hashes) if config.hashes else Decontamination()
+    raw = {
+        name: _read(name, data, folder, hashes, fits)
+        for name, data in tracked(config.data.items(), "reading data", len(config.data), report)
+    }
+    return {
+        name: replace(loaded, contexts=_contexts(config.data[name], raw))
+        for name, loaded in raw.items()
+    }
+
+
+def _contexts(data: DataConfig, raw: Mapping[str, Loaded]) -> tuple[str, ...]:
+    if not data.place_in:
+        return ()
+    passages = [record for record in raw[data.place_in].records if isinstance(record, Passage)]
+    contexts = tuple(context_sentences(passages))
+    if not contexts:
+        raise InputError(f"data set {data.place_in!r} has no sentence of 6 to 24 words")
+    return contexts
+
+
+def _read(
+    name: str, data: DataConfig, folder: Path, hashes: Decontamination, fits: Callable[[str], bool]
+) -> Loaded:
+    kept: list[Record] = []
+    contaminated = unfit = 0
+    files = [folder / file for file in data.files]
+    for whole in read_files(data.format, files, data.split):
+        if not data.holds(part_key(whole)):
+            continue
+        if hashes.contaminated(texts_of(whole)):
+            contaminated += 1
+            continue
+        for record in _cut(whole, data.max_words):
+            if all(fits(text) for text in texts_of(record)):
+                kept.append(record)
+            else:
+                unfit += 1
+    if not kept:
+        raise InputError(f"data set {name!r}: no record is left of {', '.join(data.files)}")
+    return Loaded(name, tuple(kept), (), Counts(len(kept), contaminated, unfit))
+
+
+def _cut(record: Record, max_words: int) -> Sequence[Record]:
+    """The pieces of a passage, equally long in words; other records stay whole."""
+    if not isinstance(record, Passage) or record.end > record.start:
+        return [record]
+    words = record.text.split()
+    pieces = -(-len(words) // max_words)
+    return [
+        Passage(" ".join(words[len(words) * i // pieces : len(words) * (i + 1) // pieces]))
+        for i in range(pieces)
+    ]
+
+
+def texts_of(record: Record) -> list[str]:
+    """All texts of a record that an encoder may read."""
+    if isinstance(record, Passage):
+        return [record.text]
+    if isinstance(record, Triple):
+        return [record.query, record.positive, *record.negatives]
+    if isinstance(record, Pair):
+        return [record.first, record.second, record.passage.text]
+    if isinstance(record, Sense):
+        return [record.text, record.definition, *record.others]
+    return [record.text, *record.right, *record.wrong]
+
+
+def part_key(record: Record) -> str:
+    """The key that decides the part of a record: its first text, or the word."""
+    if isinstance(record, (Substitution, Sense)):
+        return record.text[record.start : record.end].lower()
+    return texts_of(record)[0]

@@ -1,0 +1,185 @@
+"""The other files of a run: log, summary and model card."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from slice_os.errors import InputError, MissingExtraError
+from slice_os.training.config import TrainingConfig
+from slice_os.training.dev import DevResult
+from slice_os.training.prepared_sets import Counts
+
+LOG_FILE = "log.jsonl"
+
+
+class RunLog:
+    """A log in ``log.jsonl`` of the run's folder, and in ``tensorboard/`` if requested.
+
+    Raises:
+        MissingExtraError: if TensorBoard is requested and not installed.
+    """
+
+    def __init__(self, folder: Path, stage: str, tensorboard: bool) -> None:
+        self._stage = stage
+        self._stream = (folder / LOG_FILE).open("ab")
+        self._events: Any = None
+        if tensorboard:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError:
+                raise MissingExtraError("TensorBoard", "train") from None
+            self._events = SummaryWriter(str(folder / "tensorboard" / stage))
+
+    def step(self, step: int, losses: Mapping[str, float], learning_rate: float) -> None:
+        """Log a step's losses."""
+        self._write(step, {**losses, "learning_rate": learning_rate})
+
+    def dev(self, step: int, found: DevResult) -> None:
+        """Log an evaluation."""
+        self._write(step, {f"dev/{name}": value for name, value in asdict(found).items()})
+
+    def _write(self, step: int, values: Mapping[str, float]) -> None:
+        line = {"stage": self._stage, "step": step, "time": round(time.time(), 3), **values}
+        self._stream.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._stream.flush()
+        if self._events is not None:
+            for name, value in values.items():
+                self._events.add_scalar(name, value, step)
+
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.close()
+        if self._events is not None:
+            self._events.close()
+
+
+SUMMARY_FILE = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSummary:
+    """The end of a run.
+
+    Attributes:
+        folder: the Hugging Face folder that ``slice-os model export`` takes.
+        seconds: from the last start of the run to its end.
+        before: dev metrics of the recipe's model; zeros without dev data.
+        after: dev metrics of the result.
+        datasets: what was read and what was dropped, by name of the data set.
+    """
+
+    folder: Path
+    seconds: float
+    before: DevResult
+    after: DevResult
+    datasets: Mapping[str, Counts]
+
+
+def save_summary(summary: TrainingSummary) -> None:
+    """Write a summary into its folder; from then on the run counts as finished."""
+    values = asdict(summary)
+    del values["folder"]
+    content = orjson.dumps(values, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    made = summary.folder / f"{SUMMARY_FILE}.new"
+    made.write_bytes(content)
+    made.replace(summary.folder / SUMMARY_FILE)
+
+
+def load_summary(folder: Path) -> TrainingSummary | None:
+    """The summary of a finished run; None if the run is not finished.
+
+    Raises:
+        InputError: if it is damaged.
+    """
+    path = folder / SUMMARY_FILE
+    if not path.is_file():
+        return None
+    try:
+        values = orjson.loads(path.read_bytes())
+        return TrainingSummary(
+            folder,
+            float(values["seconds"]),
+            DevResult(**values["before"]),
+            DevResult(**values["after"]),
+            {name: Counts(**counts) for name, counts in values["datasets"].items()},
+        )
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{path}: damaged ({type(error).__name__}: {error}); delete it to finish the run again"
+        ) from None
+
+
+def model_card(
+    config: TrainingConfig, datasets: Mapping[str, Counts], before: DevResult, after: DevResult
+) -> str:
+    """A README.md with the license in its front matter, the data, the stages and dev metrics."""
+    lines = [
+        "---",
+        f"license: {config.license}",
+        f"base_model: {config.model}",
+        "library_name: transformers",
+        "tags: [span-retrieval, phrase-mining, feature-extraction]",
+        "---",
+        "",
+        f"# {config.name}",
+        "",
+        "Token vectors whose mean over any consecutive words is the vector of that phrase: mean",
+        "pooling over a span's word pieces, cosine similarity. Made by `slice-os model train`.",
+        "",
+        "## Data",
+        "",
+        "| data set | records | dropped: evaluation sentence | dropped: unfit | license | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, counts in datasets.items():
+        data = config.data[name]
+        lines.append(
+            f"| {name} ({data.part}) | {counts.records:,} | {counts.contaminated:,} "
+            f"| {counts.unfit:,} | {data.license} | {data.source} |"
+        )
+    lines += ["", "## Stages", ""]
+    for stage in config.stages:
+        terms = ", ".join(
+            f"{term.weight:g} × {term.kind} on {' + '.join(term.data)} (batch {term.batch})"
+            for term in stage.objectives
+        )
+        lines.append(
+            f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
+            f"{stage.learning_rate:g}{', two teachers' if stage.two_teachers else ''}: {terms}"
+        )
+    if config.soup:
+        shares = [f"{share:g} of {name}" for name, share in config.soup.items()]
+        rest = 1 - sum(config.soup.values())
+        lines += ["", f"Weights: {' + '.join(shares)} + {rest:g} of {config.model}."]
+    if config.second_teacher is not None:
+        lines += [
+            "",
+            f"Second teacher: {config.second_teacher.model} ({config.second_teacher.license}).",
+        ]
+    lines += [
+        "",
+        "## Dev metrics",
+        "",
+        "On data that was held out; see the recipe. No evaluation set was used for choosing.",
+        "",
+        "| | Pearson, best span in context | AUC, substitutes in context |",
+        "|---|---|---|",
+        f"| {config.model} | {before.pearson:.3f} | {before.auc:.3f} |",
+        f"| {config.name} | {after.pearson:.3f} | {after.auc:.3f} |",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,159 @@
+"""Texts to token vectors while training: any Hugging Face encoder, gradients in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from slice_os.encoder.alignment import AlignedText, Aligner
+from slice_os.encoder.batches import pad, plan_batches
+from slice_os.errors import InputError
+from slice_os.training.backend import torch
+from slice_os.training.span_tensors import States
+
+_CPU_PIECES = 1024
+_GPU_PIECES = 65_536
+
+
+class Student(Protocol):
+    """The encoder that an objective trains."""
+
+    def align(self, text: str) -> AlignedText:
+        """A text's words and pieces; see `TrainingEncoder.align`."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> States:
+        """Token vectors of texts, padded to the longest."""
+        ...
+
+
+class TrainingEncoder:
+    """A network and its tokenizer: texts in, `States` out.
+
+    Texts run through the network in batches of similar length. If ``chunk`` is set, gradients
+    are cached (Gao et al., "Scaling Deep Contrastive Learning Batch Size under Memory Limited
+    Setup", 2021): batches of that many word pieces run without keeping activations, the loss
+    is differentiated down to the token vectors, and `replay` runs each batch once more to carry
+    those gradients into the weights. The chunk then bounds memory, and the gradient is the same
+    as without.
+
+    Args:
+        network: a transformers encoder.
+        tokenizer: its fast tokenizer.
+        max_pieces: longest text in word pieces, not counting special tokens.
+        chunk: word pieces that keep their activations at a time; all if None.
+    """
+
+    def __init__(
+        self, network: Any, tokenizer: Any, *, max_pieces: int, chunk: int | None = None
+    ) -> None:
+        self.network = network
+        self._aligner = Aligner(tokenizer.backend_tokenizer)
+        self._max_pieces = max_pieces
+        self._chunk = chunk
+        self._pending: list[tuple[Any, Any, Any, Any]] = []
+        self.align = lru_cache(maxsize=20_000)(self._align)
+
+    def _align(self, text: str) -> AlignedText:
+        """A text's words and pieces.
+
+        Raises:
+            InputError: if a text has no word, or is longer than the encoder takes.
+        """
+        aligned = self._aligner.align(text)
+        if not len(aligned.words):
+            raise InputError(f"training text without a word: {text[:60]!r}; remove it")
+        if len(aligned.piece_ids) > self._max_pieces:
+            raise InputError(
+                f"training text of {len(aligned.piece_ids)} word pieces, more than "
+                f"{self._max_pieces}: {text[:60]!r}…; cut it, or raise max_pieces"
+            )
+        return aligned
+
+    def fits(self, text: str) -> bool:
+        """Whether a text has a word and is no longer than the encoder takes."""
+        try:
+            self.align(text)
+        except InputError:
+            return False
+        return True
+
+    def encode(self, texts: Sequence[str]) -> States:
+        """Token vectors of texts, padded to the longest."""
+        aligned = [self.align(text) for text in texts]
+        cached = self._chunk is not None and torch.is_grad_enabled()
+        budget = self._chunk if self._chunk is not None and cached else self._batch_pieces
+        batches = plan_batches([len(text.piece_ids) for text in aligned], budget)
+        longest = max(len(text.piece_ids) for text in aligned)
+        parts = []
+        for batch in batches:
+            ids, mask = self._pad([aligned[index] for index in batch])
+            vectors = (self._forward_cached if cached else self._forward)(ids, mask)
+            parts.append(torch.nn.functional.pad(vectors, (0, 0, 0, longest - vectors.shape[1])))
+        places = torch.tensor([index for batch in batches for index in batch])
+        order = places.argsort().to(self.network.device)
+        return self._states(torch.cat(parts)[order], aligned)
+
+    def replay(self) -> None:
+        """Carry cached gradients into the weights; call it after ``backward``."""
+        for ids, mask, vectors, randomness in self._pending:
+            if vectors.grad is None:
+                continue
+            with torch.random.fork_rng(devices=_devices(vectors)):
+                _restore(randomness, vectors)
+                self._forward(ids, mask).backward(vectors.grad)
+        self._pending.clear()
+
+    @property
+    def _batch_pieces(self) -> int:
+        return _GPU_PIECES if self.network.device.type == "cuda" else _CPU_PIECES
+
+    def _forward_cached(self, ids: Any, mask: Any) -> Any:
+        randomness = _randomness(ids)
+        with torch.no_grad():
+            vectors = self._forward(ids, mask)
+        vectors.requires_grad_()
+        self._pending.append((ids, mask, vectors, randomness))
+        return vectors
+
+    def _forward(self, ids: Any, mask: Any) -> Any:
+        hidden = self.network(input_ids=ids, attention_mask=mask).last_hidden_state
+        before, after = len(self._aligner.prefix), len(self._aligner.suffix)
+        kept = mask[:, before + after :]
+        # autocast may return half precision; cosines are computed in single
+        inner = hidden[:, before : before + kept.shape[1]].float()
+        return inner * kept[:, :, None]
+
+    def _pad(self, aligned: Sequence[AlignedText]) -> tuple[Any, Any]:
+        prefix, suffix = self._aligner.prefix, self._aligner.suffix
+        rows = [[*prefix, *text.piece_ids.tolist(), *suffix] for text in aligned]
+        ids, mask = pad(rows)
+        device = self.network.device
+        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+    def _states(self, vectors: Any, aligned: Sequence[AlignedText]) -> States:
+        edges = np.zeros((2, len(aligned), max(len(text.words) for text in aligned)), np.int64)
+        for index, text in enumerate(aligned):
+            edges[:, index, : len(text.words)] = text.words[:, 2:].T
+        first, last = torch.from_numpy(edges).to(vectors.device)
+        counts = [[len(text.piece_ids), len(text.words)] for text in aligned]
+        n_pieces, n_words = torch.tensor(counts, device=vectors.device).T
+        return States(vectors, n_pieces, first, last, n_words)
+
+
+def _devices(tensor: Any) -> list[int]:
+    return [tensor.device.index or 0] if tensor.device.type == "cuda" else []
+
+
+def _randomness(tensor: Any) -> Any:
+    on_gpu = tensor.device.type == "cuda"
+    return torch.get_rng_state(), torch.cuda.get_rng_state(tensor.device) if on_gpu else None
+
+
+def _restore(randomness: Any, tensor: Any) -> None:
+    torch.set_rng_state(randomness[0])
+    if randomness[1] is not None:
+        torch.cuda.set_rng_state(randomness[1], tensor.device)
