@@ -1,4 +1,4 @@
-"""What the frameworks get of a hit: a text, and the evidence for it as metadata."""
+"""A hit as frameworks take it: a text, and the evidence for it as metadata."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PASSAGE, SPAN = CONTENTS = ("passage", "span")
 
 
 def check_content(content: str) -> str:
-    """Refuse what no framework can get as the text of a hit; returns what is fine.
+    """Return a known kind of text for hits.
 
     Raises:
-        InputError: saying what there is.
+        InputError: on another kind.
     """
     if content not in CONTENTS:
         raise InputError(f"no content {content!r}; there are {', '.join(CONTENTS)}")
@@ -27,12 +27,12 @@ def check_content(content: str) -> str:
 
 
 def content_of(hit: Hit, content: str) -> str:
-    """The passage around a hit, or its span alone."""
+    """The passage around a hit, or its span."""
     return hit.text if content == SPAN else hit.context.text
 
 
 def evidence_of(hit: Hit) -> dict[str, Any]:
-    """Where a hit is and how sure it is, without its other metadata; floats are rounded."""
+    """The place and the scores of a hit, with rounded floats."""
     raw = hit.to_dict()
     named = ("doc_id", "start", "end", "phrase", "cosine", "bm25", "score", "probability")
     return {
@@ -44,20 +44,20 @@ def evidence_of(hit: Hit) -> dict[str, Any]:
 
 
 def metadata_of(hit: Hit) -> dict[str, Any]:
-    """The metadata of a hit and its evidence, which takes precedence over fields of its name."""
+    """The metadata of a hit and its evidence; the evidence wins where both have a name."""
     return {**hit.metadata, **evidence_of(hit)}
 
 
 def document_of(doc_id: str, text: str, metadata: Mapping[str, Any]) -> Document:
-    """A framework's document as one of ours; fields that are None are left out.
+    """A framework's document as a `Document`, without fields that are None.
 
     Raises:
-        InputError: if a field is a list or an object, among other things; see `Document`.
+        InputError: if a field is a list or an object; see `Document` for other reasons.
     """
     kept = {name: value for name, value in metadata.items() if value is not None}
     return Document(doc_id, text, kept)
 
 
 def opened(corpus: Corpus | str | Path, encoder: SpanEncoder | str | None = None) -> Corpus:
-    """A corpus that is given, or the one at a location."""
+    """The given corpus, or the one at a location."""
     return corpus if isinstance(corpus, Corpus) else Corpus(corpus, encoder)

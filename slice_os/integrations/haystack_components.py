@@ -11,6 +11,7 @@ Examples:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +25,7 @@ from slice_os.integrations.evidence import (
     document_of,
     metadata_of,
 )
-from slice_os.integrations.haystack_filters import where_of
+from slice_os.query.filters import Condition, parse_where
 from slice_os.stores.registry import store_exists
 from slice_os.text.documents import Document as OurDocument
 
@@ -32,18 +33,32 @@ try:
     from haystack import Document, component, default_from_dict, default_to_dict
     from haystack.document_stores.errors import DuplicateDocumentError
     from haystack.document_stores.types import DuplicatePolicy, FilterPolicy, apply_filter_policy
+    from haystack.errors import FilterError
     from haystack.utils.filters import document_matches_filter
 except ImportError:
     raise MissingExtraError("Haystack", "haystack") from None
 
+_OPERATORS = {
+    "==": "eq",
+    "!=": "ne",
+    ">": "gt",
+    ">=": "gte",
+    "<": "lt",
+    "<=": "lte",
+    "in": "in",
+    "not in": "ne",
+}
+_OPPOSITES = {"==": "!=", "!=": "==", "in": "not in", "not in": "in"}
+_META = "meta."
+
 
 class HaystackDocumentStore:
-    """A corpus as a document store of Haystack; it makes and keeps the vectors itself.
+    """A corpus as a document store of Haystack.
 
     Args:
         location: of the store: a folder, or ``http(s)://[user@]host[:port]/index``. The first
             documents that are written create it.
-        encoder: the model to load; None for the one the store was made with, or the bundled one.
+        encoder: the model to load; None for that of the store, or the bundled one.
     """
 
     def __init__(self, location: str, encoder: str | None = None) -> None:
@@ -52,16 +67,16 @@ class HaystackDocumentStore:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The corpus behind it."""
+        """The corpus of the store."""
         return Corpus(self.location, self.encoder)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` makes it from."""
+        """The arguments, for `from_dict`."""
         return dict(default_to_dict(self, location=self.location, encoder=self.encoder))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HaystackDocumentStore:
-        """The document store that `to_dict` described."""
+        """The document store with these arguments."""
         store: HaystackDocumentStore = default_from_dict(cls, data)
         return store
 
@@ -70,7 +85,7 @@ class HaystackDocumentStore:
         return len(self.corpus)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """The documents that match any filter of Haystack, by id; each of them is read.
+        """The documents that match a filter, by id; reads each document of the corpus.
 
         Raises:
             FilterError: if the filter is malformed.
@@ -88,19 +103,19 @@ class HaystackDocumentStore:
     def write_documents(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
-        """Store documents; returns how many.
+        """Store documents; returns their number.
 
-        Their text and their metadata are stored, without fields that are None. Embeddings are not
-        kept: the corpus encodes the text.
+        The corpus stores text and metadata, without fields that are None. It makes the vectors
+        itself, and does not keep embeddings.
 
         Args:
             documents: with text.
-            policy: what becomes of those whose id is there; ``NONE`` is ``FAIL``.
+            policy: for documents whose id is there already; ``NONE`` is ``FAIL``.
 
         Raises:
-            ValueError: on something else than documents.
-            DuplicateDocumentError: if an id is there already, and duplicates fail; nothing is
-                stored then.
+            ValueError: on anything but documents.
+            DuplicateDocumentError: if an id is there already and the policy is ``FAIL``; nothing
+                is stored then.
             InputError: if a document has no text, or a field that is a list or an object.
         """
         if not isinstance(documents, list) or not all(
@@ -121,7 +136,7 @@ class HaystackDocumentStore:
         return self.corpus.add(ours.values())
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents; ids that are not there do not matter."""
+        """Delete documents; unknown ids are ignored."""
         self.corpus.delete(document_ids)
 
 
@@ -134,10 +149,10 @@ class HaystackRetriever:
     of ``doc_id``, ``start`` and ``end``.
 
     Args:
-        document_store: what to search.
+        document_store: the store to search.
         top_k: number of documents.
-        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
-        filters: on metadata; see `slice_os.integrations.haystack_filters.where_of` for which.
+        content: the text of a document: the ``passage`` around a hit, or its ``span``.
+        filters: on metadata; those that `where_of` takes.
         filter_policy: whether the filters of a run replace these, or are merged with them.
         search_kwargs: further arguments of `Corpus.search`, such as ``threshold``.
 
@@ -162,7 +177,7 @@ class HaystackRetriever:
         self.search_kwargs = search_kwargs or {}
 
     def to_dict(self) -> dict[str, Any]:
-        """What `from_dict` makes it from."""
+        """The arguments, for `from_dict`."""
         return dict(
             default_to_dict(
                 self,
@@ -177,7 +192,7 @@ class HaystackRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HaystackRetriever:
-        """The retriever that `to_dict` described."""
+        """The retriever with these arguments."""
         given = dict(data["init_parameters"])
         given["document_store"] = HaystackDocumentStore.from_dict(given["document_store"])
         given["filter_policy"] = FilterPolicy.from_str(given["filter_policy"])
@@ -221,3 +236,69 @@ def _found(hit: Hit, content: str) -> Document:
         meta=metadata_of(hit),
         score=hit.score,
     )
+
+
+def where_of(filters: dict[str, Any] | None) -> tuple[Condition, ...]:
+    """The conditions of a filter of Haystack, all of which must hold.
+
+    A corpus cannot combine conditions in other ways. ``OR`` of values of one field is one
+    condition, and so is ``NOT`` of one comparison with ``==``, ``!=``, ``in`` or ``not in``.
+
+    Raises:
+        FilterError: if the filter is malformed, or cannot be written so.
+    """
+    return tuple(_conditions(filters)) if filters else ()
+
+
+def _conditions(filters: dict[str, Any]) -> Iterator[Condition]:
+    if "field" in filters:
+        yield _comparison(filters)
+        return
+    operator, inner = filters.get("operator"), filters.get("conditions")
+    if operator not in ("AND", "OR", "NOT") or not isinstance(inner, list):
+        raise FilterError(f"{filters!r:.80}: give a field, or AND, OR or NOT with conditions")
+    if operator == "AND" or (operator == "OR" and len(inner) == 1):
+        for each in inner:
+            yield from _conditions(each)
+    elif operator == "NOT" and len(inner) == 1 and inner[0].get("operator") in _OPPOSITES:
+        yield _comparison({**inner[0], "operator": _OPPOSITES[inner[0]["operator"]]})
+    elif operator == "OR" and (union := _union(inner)):
+        yield _comparison(union)
+    else:
+        raise FilterError(
+            f"{operator} of {len(inner)} conditions: a search takes AND, OR of values of one "
+            "field, and NOT of one comparison; filter_documents takes any filter"
+        )
+
+
+def _union(inner: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """One comparison with all values of one field; None if there is no such comparison."""
+    if len({each.get("field") for each in inner}) != 1 or not all(
+        each.get("operator") in ("==", "in") for each in inner
+    ):
+        return None
+    values: list[Any] = []
+    for each in inner:
+        value = each.get("value")
+        values += value if isinstance(value, list) else [value]
+    return {"field": inner[0]["field"], "operator": "in", "value": values}
+
+
+def _comparison(filters: dict[str, Any]) -> Condition:
+    try:
+        field, operator, value = filters["field"], filters["operator"], filters["value"]
+        name = _OPERATORS[operator]
+    except KeyError as error:
+        raise FilterError(
+            f"{filters!r:.80}: no {error}; give field, operator and value, and one of the "
+            f"operators {', '.join(_OPERATORS)}"
+        ) from None
+    if not field.startswith(_META):
+        raise FilterError(f"a search filters by metadata; give meta.NAME, not {field}")
+    if operator in ("in", "not in") and not isinstance(value, list):
+        raise FilterError(f"{field}: {operator} takes a list, not {value!r:.50}")
+    try:
+        (condition,) = parse_where({field.removeprefix(_META): {name: value}})
+    except InputError as error:
+        raise FilterError(str(error)) from None
+    return condition

@@ -49,7 +49,7 @@ class LangChainRetriever(BaseRetriever):
     Attributes:
         corpus: a corpus, or the location of its store.
         k: number of documents; ``invoke(query, k=3)`` gives another one for a call.
-        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
+        content: the text of a document: the ``passage`` around a hit, or its ``span``.
         search_kwargs: further arguments of `Corpus.search`, such as ``threshold`` and ``where``.
     """
 
@@ -77,15 +77,14 @@ class LangChainRetriever(BaseRetriever):
 
 
 class LangChainVectorStore(VectorStore):
-    """A corpus as a vector store of LangChain; it has an encoder of its own.
+    """A corpus, with its own encoder, as a vector store of LangChain.
 
-    What a search returns is like that of `LangChainRetriever`, and its id is that of the document
-    in the corpus. Arguments of `Corpus.search`, such as ``threshold`` and ``where``, are also
-    arguments of the searches here.
+    Searches return documents as `LangChainRetriever` does; their ids are those of the documents in
+    the corpus. They also take the arguments of `Corpus.search`, such as ``threshold``.
 
     Args:
         corpus: a corpus, or the location of its store, which the first documents create.
-        content: what a document shows: the ``passage`` around a hit, or its ``span`` alone.
+        content: the text of a document: the ``passage`` around a hit, or its ``span``.
 
     Raises:
         InputError: on other content.
@@ -102,7 +101,7 @@ class LangChainVectorStore(VectorStore):
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """The best passages for a phrase with the score by which they are ranked."""
+        """The best passages for a phrase, each with its score."""
         hits = self.corpus.search(query, top_k=k, **kwargs)
         return [(_found(hit, self.content), hit.score) for hit in hits]
 
@@ -119,12 +118,12 @@ class LangChainVectorStore(VectorStore):
         Args:
             texts: of any length.
             metadatas: fields that are None are left out.
-            ids: made up if there are none.
-            kwargs: none is known.
+            ids: random if there are none.
+            kwargs: not allowed.
 
         Raises:
-            InputError: if there are not as many metadatas or ids as texts, on an unknown argument,
-                or a field that is a list or an object.
+            InputError: if the lists have different lengths, on an unknown argument, or if a field
+                is a list or an object.
         """
         if kwargs:
             raise InputError(f"add_texts has no argument {', '.join(kwargs)}")
@@ -144,7 +143,7 @@ class LangChainVectorStore(VectorStore):
         return self.corpus.delete(list(self.corpus) if ids is None else ids) > 0
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Those of the documents that there are, whole."""
+        """The documents with these ids, whole; unknown ids are ignored."""
         found = self.corpus.store.find_documents(ids)
         return [
             Document(
@@ -170,7 +169,7 @@ class LangChainVectorStore(VectorStore):
 
         Args:
             texts: as for `add_texts`.
-            embedding: None; the corpus has an encoder of its own.
+            embedding: must be None; the corpus has its own encoder.
             metadatas: as for `add_texts`.
             ids: as for `add_texts`.
             kwargs: those of the class: ``corpus`` and ``content``.
@@ -185,7 +184,7 @@ class LangChainVectorStore(VectorStore):
         return store
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        """The score is a relevance as it is, but for those below 0."""
+        """The score, which is a relevance already, cut to 0 to 1."""
         return lambda score: min(1.0, max(0.0, score))
 
 

@@ -48,7 +48,7 @@ class LlamaIndexRetriever(BaseRetriever):
     Args:
         corpus: a corpus, or the location of its store.
         similarity_top_k: number of nodes.
-        content: what a node shows: the ``passage`` around a hit, or its ``span`` alone.
+        content: the text of a node: the ``passage`` around a hit, or its ``span``.
         search_kwargs: further arguments of `Corpus.search`, such as ``threshold`` and ``where``.
         options: of `BaseRetriever`.
 

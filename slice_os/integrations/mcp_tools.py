@@ -1,4 +1,4 @@
-"""An MCP server: tools by which a language model searches stores and reads documents."""
+"""An MCP server: tools with which a language model searches stores and reads documents."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class StoreList:
 
 @dataclass(frozen=True)
 class FoundHit:
-    """Words ``start:end`` of a document that say a phrase, and the passage around them."""
+    """Code points ``start:end`` of a document that say a phrase, and the passage around them."""
 
     doc_id: str
     start: int
@@ -142,7 +142,7 @@ class FoundHit:
 
 @dataclass(frozen=True)
 class FoundHits:
-    """Hits; `complete` is false if there are more than the limit lets through."""
+    """Hits; `complete` is false if there are more than the limit."""
 
     hits: list[FoundHit]
     complete: bool
@@ -150,7 +150,7 @@ class FoundHits:
 
 @dataclass(frozen=True)
 class DocumentText:
-    """Code points ``start:end`` of a document; read on at `next`, if it is not its end."""
+    """Code points ``start:end`` of a document; the text goes on at `next`, unless it is null."""
 
     doc_id: str
     text: str
@@ -248,7 +248,7 @@ class Tools:
 
 
 def mcp_server(tools: Tools) -> MCPServer[Any]:
-    """The server of some tools; none of them changes anything."""
+    """A server with these tools, none of which changes anything."""
     server: MCPServer[Any] = MCPServer(
         "slice-os", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
     )
@@ -259,7 +259,7 @@ def mcp_server(tools: Tools) -> MCPServer[Any]:
 
 
 def _explained(tool: Callable[P, R]) -> Callable[P, R]:
-    """The tool, whose errors a language model can read."""
+    """The tool, with errors that a language model can read."""
 
     @wraps(tool)
     def explained(*arguments: P.args, **named: P.kwargs) -> R:

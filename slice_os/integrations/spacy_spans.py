@@ -1,4 +1,4 @@
-"""spaCy: a component that marks what says a phrase, or belongs to a topic.
+"""spaCy: a component that marks the spans that say a phrase, or belong to a topic.
 
 Examples:
     >>> nlp = spacy.blank("en")
@@ -38,18 +38,18 @@ class SpacySpans:
     """Sets ``doc.spans[spans_key]``: a span for each hit, labelled with its topic or its phrase.
 
     ``span._.slice_os`` has the evidence, such as ``cosine`` and ``probability``. The cosines are
-    also in ``doc.spans[spans_key].attrs["scores"]``, in the order of the spans. A span has whole
-    tokens: those that its hit touches.
+    also in ``doc.spans[spans_key].attrs["scores"]``, in the order of the spans. A span has all
+    tokens that its hit touches.
 
     Args:
-        phrases: what to look for; each is a label.
-        topics: files and folders of topics, whose names are labels. They have cuts of their own.
+        phrases: to look for; each is a label.
+        topics: files and folders of topics, each with its own threshold; their names are labels.
         threshold: least cosine of a hit of a phrase; None for the model's own.
         min_probability: least probability of a hit of a phrase; None for any.
         verify: whether the verifier reads the hits; see `Corpus.search`.
-        unit: how wide hits of phrases are; see `Corpus.search`.
+        unit: width of hits of phrases; see `Corpus.search`.
         model: a model folder, or the name of a bundled one; None for the default.
-        spans_key: where the spans go.
+        spans_key: key of the spans in ``doc.spans``.
 
     Raises:
         InputError: without a phrase or a topic, or if a topic cannot be used.
@@ -85,7 +85,7 @@ class SpacySpans:
         return marked
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Mark documents as they come; those of a batch are encoded together."""
+        """Mark documents as they come, a batch at a time."""
         rest = iter(stream)
         while batch := list(islice(rest, batch_size)):
             hits: dict[str, list[Hit]] = defaultdict(list)
@@ -151,7 +151,7 @@ def _span(doc: Doc, hit: Hit) -> Span:
 
 
 def _evidence(span: Span) -> dict[str, Any] | None:
-    """What a group of spans has about one of them; None if no hit made it."""
+    """The evidence for a span; None if no hit made it."""
     # An attribute stored with a span would be one for all labels of the same words.
     for group in span.doc.spans.values():
         for other, evidence in zip(group, group.attrs.get(FACTORY, ()), strict=False):

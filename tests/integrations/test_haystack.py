@@ -14,8 +14,11 @@ from haystack.errors import FilterError
 from haystack.testing.document_store import DocumentStoreBaseTests
 
 from slice_os import Corpus, InputError, SpanEncoder
-from slice_os.integrations.haystack_components import HaystackDocumentStore, HaystackRetriever
-from slice_os.integrations.haystack_filters import where_of
+from slice_os.integrations.haystack_components import (
+    HaystackDocumentStore,
+    HaystackRetriever,
+    where_of,
+)
 from slice_os.query.filters import Condition
 
 from .conftest import PHRASE

@@ -15,7 +15,6 @@ for library in ("langchain_core", "haystack", "llama_index", "mcp", "spacy"):
 for module, extra in {
     "langchain_search": "langchain",
     "haystack_components": "haystack",
-    "haystack_filters": "haystack",
     "llama_index_retriever": "llama-index",
     "spacy_spans": "spacy",
     "mcp_tools": "mcp",
