@@ -32,7 +32,7 @@ PLACES = {
     "per_passage": {
         "query/options.py",  # the field and its bounds
         "cli/hit_options.py",  # the flag
-        "service/resources/hits.py",  # the limit
+        "service/resources/options.py",  # the limit
         "search/run.py",  # the use
     },
     "collapse": {
@@ -43,6 +43,7 @@ PLACES = {
         "async_corpus.py",  # whether all hits must be there before the first one is returned
         "cli/mine.py",  # near misses join the hits first
         "integrations/mcp_tools.py",  # what it tells a language model
+        "service/resources/hits.py",  # a request that is given up ends, whatever needs all hits
     },
 }
 DOORS = [

@@ -1,4 +1,4 @@
-"""What the client sends and returns besides the types of the library."""
+"""Types that the client takes and returns, besides those of the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TopicTable(TypedDict, total=False):
     """A topic with the keys of its file; those that are missing have the usual value.
 
     Attributes:
-        etag: tells this version from every other; a topic that is not stored yet has none.
+        etag: of this version; a topic that is not stored yet has none.
     """
 
     name: str
@@ -46,7 +46,7 @@ class StoreRecord(TypedDict):
 
 
 class FieldValue(TypedDict):
-    """A value of a metadata field, and how many documents have it."""
+    """A value of a metadata field, and the number of documents that have it."""
 
     value: Scalar
     documents: int
@@ -54,12 +54,12 @@ class FieldValue(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An example of a topic, and what came of it.
+    """An example of a topic, and its result.
 
     Attributes:
         text: the example.
         expected: whether it should match.
-        passed: whether it came out as it should.
+        passed: whether the result is as expected.
         hit: the nearest one, however far; None if there is no word.
         why: one line about it.
     """
@@ -73,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class NearMisses:
-    """Near misses of a topic that say much the same: a phrase or a counter-phrase to be.
+    """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
 
     Attributes:
         text: the one that represents them best.

@@ -82,7 +82,7 @@ _CHOSEN: dict[str, Any] = {
 
 
 def _takes(kind: type[HitOptions]) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a tool an argument for each option that is chosen; it gets them as ``options``."""
+    """Give a tool an argument for each of these options; it gets them as ``options``."""
     defaults = {field.name: field.default for field in fields(kind)}
     chosen = [name for name in _CHOSEN if name in defaults]
 

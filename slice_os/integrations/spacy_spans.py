@@ -18,7 +18,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
 from slice_os.integrations.evidence import evidence_of
-from slice_os.query.options import SPAN
+from slice_os.query.options import SPAN, HitOptions
 from slice_os.search.scan import scan
 from slice_os.text.documents import Document
 from slice_os.topics.files import read_topics
@@ -70,12 +70,9 @@ class SpacySpans:
             raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
         self._phrases = phrases
         self._topics = read_topics(topics) if topics else []
-        self._verify = verify
-        self._options: dict[str, Any] = {
-            "threshold": threshold,
-            "min_probability": min_probability,
-            "unit": unit,
-        }
+        self._options = HitOptions(
+            threshold=threshold, min_probability=min_probability, unit=unit, verify=verify
+        )
         self._encoder = SpanEncoder(model)
         self._spans_key = spans_key
 
@@ -96,11 +93,11 @@ class SpacySpans:
                 yield doc
 
     def _hits(self, documents: list[Document]) -> Iterator[Hit]:
-        how: dict[str, Any] = {"encoder": self._encoder, "verify": self._verify}
+        encoder, verify = self._encoder, self._options.verify
         if self._phrases:
-            yield from scan(documents, self._phrases, **self._options, **how)
+            yield from scan(documents, self._phrases, self._options, encoder=encoder)
         if self._topics:
-            yield from scan_topics(documents, self._topics, **how)
+            yield from scan_topics(documents, self._topics, encoder=encoder, verify=verify)
 
 
 @Language.factory(

@@ -15,7 +15,8 @@ from slice_os.query.options import MineOptions
 from slice_os.service.asgi.json_answers import JsonLines, json_line
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.resources.bodies import WHOLE, Filters, StoreName
-from slice_os.service.resources.hits import PhraseBody, TopicHighlights, mined, with_options
+from slice_os.service.resources.hits import TopicHighlights, mined
+from slice_os.service.resources.options import PhraseBody, with_options
 from slice_os.service.services import Services, Shared
 
 router = APIRouter(tags=["search"])

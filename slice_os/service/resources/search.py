@@ -14,7 +14,8 @@ from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import StoreName
 from slice_os.service.resources.documents import DocumentBody, documents_of
-from slice_os.service.resources.hits import HitsAnswer, PhraseBody, with_options
+from slice_os.service.resources.hits import HitsAnswer
+from slice_os.service.resources.options import PhraseBody, with_options
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_TEXTS
 
