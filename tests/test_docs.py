@@ -260,3 +260,21 @@ def test_the_files_that_pages_name_exist() -> None:
     for page in (REPOSITORY / "docs").rglob("*.md"):
         for name in re.findall(rf"`((?:{folders})/[\w/.-]+)`", page.read_text("utf-8")):
             assert (REPOSITORY / name).exists(), f"{page.name}: {name}"
+
+
+def test_the_modules_that_pages_name_exist() -> None:
+    for page in (REPOSITORY / "docs").rglob("*.md"):
+        if page.stem.startswith("extending"):  # names modules that readers are to add
+            continue
+        text = page.read_text("utf-8")
+        imported = re.findall(r"^\s*from (slice_os\.[\w.]+) import (\w+)", text, re.MULTILINE)
+        named = re.findall(r"`(slice_os(?:\.\w+)+)`", text)
+        for name in [*map(".".join, imported), *named]:
+            path, module = REPOSITORY, name.split(".")
+            while module and (path / module[0]).is_dir():
+                path /= module.pop(0)
+            if module and (path / f"{module[0]}.py").exists():
+                path /= f"{module.pop(0)}.py"
+            source = path / "__init__.py" if path.is_dir() else path
+            assert not module or re.search(rf"\b{module[0]}\b", source.read_text("utf-8")), name
+            assert len(module) <= 1, name
