@@ -7,8 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+
+from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.errors import PluginError
+from slice_os.stores.backend import NewStore
+from slice_os.stores.opensearch.backend import OpenSearchBackend
+from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
+from slice_os.testing import StoreConformance
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -84,3 +92,51 @@ class TestCommands:
 
     def test_a_mistyped_one_is_found(self, slice_os: Run) -> None:
         assert "Did you mean `slice-os wave`?" in slice_os("wav").stderr
+
+
+class TestStores(StoreConformance):
+    @pytest.fixture
+    def location(self, toy_packages: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        monkeypatch.syspath_prepend(str(toy_packages))
+        return f"toy://{uuid4().hex}"
+
+    def test_a_corpus_is_filled_searched_and_mined(
+        self, location: str, encoder: SpanEncoder, tmp_path: Path
+    ) -> None:
+        calls = tmp_path / "calls"
+        calls.mkdir()
+        (calls / "call.txt").write_text("Hello there. Please cancel my subscription today.")
+        (calls / "other.txt").write_text("The weather is nice in May, isn't it?")
+        phrases = ["I want to cancel my subscription", "stop billing me"]
+        found = []
+        for place in (location, str(tmp_path / "calls.slice")):
+            with Corpus(place, encoder) as corpus:
+                summary = corpus.ingest([calls], dead_letters=tmp_path / "dead-letters.jsonl")
+                assert (summary.documents, summary.sources) == (2, 2)
+                assert corpus.ingest([calls]).sources_unchanged == 2
+                best = corpus.search(phrases, fusion="cosine")
+                mined = corpus.mine(phrases, threshold=0.5)
+                assert best[0].text in corpus.text(best[0].doc_id)
+            found.append(
+                [[(h.doc_id, h.start, h.end, h.phrase) for h in hits] for hits in (best, mined)]
+            )
+        assert found[0] == found[1]
+        assert all(found[0])
+
+    def test_one_is_opened_with_its_encoder(self, location: str, encoder: SpanEncoder) -> None:
+        assert not store_exists(location)
+        create_store(location, NewStore(encoder.card, 64))
+        assert open_store(location.replace("toy", "TOY").lower(), encoder.card)
+        assert find_backend(location).login(location) is None
+        with Corpus(location) as corpus:
+            assert str(corpus.default_dead_letters) == "dead-letters.jsonl"
+            corpus.add([Document("1", "end my plan")])
+            assert corpus.encoder.card == encoder.card
+            with pytest.raises(InputError, match="'server' needs"):
+                corpus.search("cancel", fusion="server")
+
+    @pytest.mark.usefixtures("location")
+    def test_of_ours_win_and_of_another_type_are_refused(self) -> None:
+        assert isinstance(find_backend("http://localhost/calls"), OpenSearchBackend)
+        with pytest.raises(PluginError, match=r"'half' of toy-plugin 1\.0 is a ABCMeta, not"):
+            find_backend("half://x")

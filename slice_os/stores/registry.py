@@ -9,12 +9,16 @@ from typing import TypeAlias
 
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
+from slice_os.plugins import plugins
 from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.protocol import Store
 
 Location: TypeAlias = str | Path
 
-# A new kind of store is a file and a line here: the scheme of its locations, and a `Backend`.
+GROUP = "slice_os.stores"
+"""Entry points of this group are stores of other packages: a scheme, and a `Backend`."""
+
+# By the scheme of their addresses.
 STORES = {
     "": "slice_os.stores.local.backend:BACKEND",
     "http": "slice_os.stores.opensearch.backend:BACKEND",
@@ -27,15 +31,21 @@ def find_backend(location: Location) -> Backend:
 
     Raises:
         StoreError: on an address with a scheme that no store has.
+        PluginError: if the package that brings the store does not load.
     """
     found = re.match(r"([a-z][a-z0-9+.-]+)://", str(location).lower())
     scheme = found[1] if found else ""
-    if scheme not in STORES:
-        # The address is not repeated, since it may contain a password.
-        known = ", ".join(f"{name}://…" for name in STORES if name)
-        raise StoreError(f"no store has addresses of the form {scheme}://…; use a folder, {known}")
-    backend: Backend = pkgutil.resolve_name(STORES[scheme])
-    return backend
+    if scheme in STORES:
+        backend: Backend = pkgutil.resolve_name(STORES[scheme])
+        return backend
+    installed = {plugin.name: plugin for plugin in plugins(GROUP)}
+    if scheme in installed:
+        return installed[scheme].load(Backend)  # type: ignore[type-abstract]
+    # The address is not repeated, since it may contain a password.
+    known = ", ".join(
+        f"{name}://…" for name in (*STORES, *sorted(installed.keys() - STORES)) if name
+    )
+    raise StoreError(f"no store has addresses of the form {scheme}://…; use a folder, {known}")
 
 
 def store_exists(location: Location) -> bool:
