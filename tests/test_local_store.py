@@ -24,45 +24,16 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
-from slice_os.arrays import FloatArray
-from slice_os.query.filters import parse_where
-from slice_os.query.query import Phrases, Query
-from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.backend import NewStore
 from slice_os.stores.protocol import Store
 from slice_os.stores.registry import create_store, open_store, store_exists
-from slice_os.text.words import find_words
+from slice_os.testing.random_vectors import CARD
+from slice_os.testing.random_vectors import best_cosines as brute_force
+from slice_os.testing.random_vectors import random_part as part_of
+from slice_os.testing.random_vectors import random_query as query
 
 from .strategies import hard_texts
-
-DIMENSION = 8
-CARD = ModelCard(
-    encoder_id="0123456789abcdef",
-    name="tiny",
-    dimension=DIMENSION,
-    max_length=64,
-    pooling="mean",
-    min_words=1,
-    max_words=4,
-    precision="fp32",
-    license="unknown",
-    provenance="random vectors",
-    threshold=0.5,
-)
-
-
-def part_of(document: Document, seed: int = 0, words_each: int = 7) -> DocumentPart:
-    """A document with random vectors: one piece per word, and one between two words."""
-    rng = np.random.default_rng(seed)
-    words = find_words(document.text)
-    passages = []
-    for start in range(0, len(words), words_each):
-        rows = words[start : start + words_each]
-        first = np.arange(len(rows)) * 2
-        table = np.column_stack([rows, first, first + 1])
-        vectors = rng.normal(0.2, 1, (2 * len(rows) - 1, DIMENSION)).astype(np.float32)
-        passages.append(EncodedPassage(int(table[0, 0]), int(table[-1, 1]), table, vectors))
-    return DocumentPart(document, tuple(passages), last=True)
 
 
 def fill(store: Store, documents: Iterable[Document]) -> dict[str, DocumentPart]:
@@ -71,24 +42,6 @@ def fill(store: Store, documents: Iterable[Document]) -> dict[str, DocumentPart]
         for part in parts.values():
             writer.write(part)
     return parts
-
-
-def query(*texts: str, where: dict[str, list[str]] | None = None, seed: int = 9) -> Query:
-    vectors = np.random.default_rng(seed).standard_normal((len(texts), DIMENSION))
-    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    return Query(Phrases(texts, units), parse_where(where), CARD.min_words, CARD.max_words)
-
-
-def brute_force(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
-    """The best cosine of each phrase over spans that are computed one by one."""
-    n_words = len(passage.words)
-    spans = [
-        passage.vectors[passage.words[i, 2] : passage.words[j, 3]].mean(axis=0, dtype=float)
-        for i in range(n_words)
-        for j in range(i, min(i + CARD.max_words, n_words))
-    ]
-    units = np.array(spans) / np.linalg.norm(spans, axis=1, keepdims=True)
-    return (units @ phrases.T).max(axis=0)
 
 
 @pytest.fixture
@@ -118,16 +71,6 @@ class TestDocuments:
         np.testing.assert_allclose(found.encoded.vectors, passage.vectors, atol=0.02)
         assert store.find_documents(["a", "b"])["a"].fingerprint == document.fingerprint
 
-    def test_of_a_known_id_are_replaced(self, store: Store) -> None:
-        fill(store, documents(5))
-        fill(store, [Document("doc 2", "something else")])
-        assert store.info().documents == 5
-        assert store.document_text("doc 2") == "something else"
-        candidates = store.rank(query("something"), 10)
-        texts = [found.text for found in candidates.load(candidates.keys).values()]
-        assert texts.count("something else") == 1
-        assert not any("number 2" in text for text in texts)
-
     def test_can_be_deleted(self, store: Store) -> None:
         fill(store, documents(5))
         with store.writer() as writer:
@@ -145,11 +88,6 @@ class TestDocuments:
             (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()
             assert rows == store.info().passages
 
-    def test_without_words_are_kept(self, store: Store) -> None:
-        fill(store, [Document("dots", "...")])
-        assert store.document_text("dots") == "..."
-        assert store.info().passages == 0
-
     def test_that_are_incomplete_are_dropped(self, store: Store) -> None:
         fill(store, [Document("a", "the former text")])
         with pytest.raises(RuntimeError), store.writer() as writer:  # noqa: PT012
@@ -163,14 +101,6 @@ class TestDocuments:
         candidates = store.rank(query("former"), 10)
         assert candidates.bm25[0].argmax() == candidates.keys.index(min(candidates.keys))
         assert store.info().documents == 3
-
-    def test_of_a_source_are_known(self, store: Store) -> None:
-        fill(store, [Document("a", "x", source="one"), Document("b", "x", source="two")])
-        with store.writer() as writer:
-            writer.finish_source("one", "first")
-            writer.finish_source("one", "second")
-        assert store.document_ids("one") == {"a"}
-        assert store.source_signatures(["one", "two"]) == {"one": "second"}
 
     @settings(max_examples=25)
     @given(texts=st.lists(hard_texts(8), max_size=4))
@@ -211,12 +141,6 @@ class TestScores:
             ]
             unquantised = brute_force(original, asked.phrases.vectors)
             np.testing.assert_allclose(candidates.cosines[:, column], unquantised, atol=0.01)
-
-    def test_of_passages_shorter_than_any_span_that_counts(self, store: Store) -> None:
-        fill(store, [Document("a", "one"), Document("b", "one two three")])
-        asked = query("one")
-        long = Query(asked.phrases, (), min_words=2, max_words=4)
-        assert np.isfinite(store.rank(long, 1).cosines).tolist() == [[False, True]]
 
     def test_of_a_scan_are_those_of_the_ranking(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -327,23 +251,6 @@ class TestFilters:
     ) -> None:
         assert filled(where) == set(ids)
 
-    def test_see_the_fields_of_a_passage_first(self, store: Store) -> None:
-        part = part_of(Document("a", "one two", {"speaker": "nobody", "lang": "en"}), words_each=1)
-        said = [
-            EncodedPassage(p.start, p.end, p.words, p.vectors, {"speaker": name})
-            for p, name in zip(part.passages, ["Ann", "Bob"], strict=True)
-        ]
-        with store.writer() as writer:
-            writer.write(DocumentPart(part.document, tuple(said), last=True))
-
-        def texts(**where: list[str]) -> list[str]:
-            candidates = store.rank(query("one", where=where), 1)
-            return [passage.text for passage in candidates.load(candidates.keys).values()]
-
-        assert texts(speaker=["Ann"]) == ["one"]
-        assert texts(speaker=["nobody"]) == []
-        assert texts(lang=["en"], speaker=["Bob", "Cy"]) == ["two"]
-
     def test_take_numbers_and_booleans_in_python(
         self, encoder: SpanEncoder, tmp_path: Path
     ) -> None:
@@ -355,12 +262,6 @@ class TestFilters:
 
 
 class TestOpening:
-    def test_an_empty_store_answers(self, store: Store) -> None:
-        candidates = store.rank(query("one", "two"), 10)
-        assert (list(candidates.keys), candidates.cosines.shape) == ([], (2, 0))
-        assert list(store.scan(query("one"), 0.5, exhaustive=True)) == []
-        assert store.info().documents == store.info().passages == 0
-
     def test_no_store(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         for place in (tmp_path / "none", tmp_path, tmp_path / "file"):
@@ -379,7 +280,7 @@ class TestOpening:
 
     def test_another_encoder(self, store: Store) -> None:
         card = ModelCard(**{**{f: getattr(CARD, f) for f in CARD.__slots__}, "encoder_id": "ff"})
-        with pytest.raises(EncoderMismatchError, match=r"tiny fp32 \(0123456789abcdef\), not by"):
+        with pytest.raises(EncoderMismatchError, match=r"random fp32 \(0123456789abcdef\), not by"):
             open_store(store.info().location, card)
 
     def test_another_encoder_of_a_corpus(self, store: Store, encoder: SpanEncoder) -> None:
