@@ -1,21 +1,29 @@
-"""The formats that ingest reads: name, extensions, help, and where the reader is.
+"""The formats that ingest reads: name, extensions, help, and the place of the reader.
 
 The command line shows them in its help, so importing this module imports no reader.
 """
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, PluginError
+from slice_os.plugins import plugins
 
 if TYPE_CHECKING:
     from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
     from slice_os.text.documents import Document
+
+GROUP = "slice_os.readers"
+"""Entry points of this group are formats of other packages: a name, and a `Reader`."""
+
+_logger = logging.getLogger(__name__)
 
 ReadFunction: TypeAlias = (
     "Callable[[str, Any, ReadOptions], Iterator[Document | BadRecord | PackedFile]]"
@@ -80,15 +88,21 @@ READERS = {
 }
 
 
+def readers() -> dict[str, Reader]:
+    """All readers by the name of their format, with those of other packages last."""
+    return {**READERS, **{name: own for name, own in _installed().items() if name not in READERS}}
+
+
 def reader_named(name: str) -> Reader:
     """The reader of that format.
 
     Raises:
         InputError: if there is none.
     """
-    if name not in READERS:
-        raise InputError(f"no format {name!r}; choose one of {', '.join(READERS)}")
-    return READERS[name]
+    known = readers()
+    if name not in known:
+        raise InputError(f"no format {name!r}; choose one of {', '.join(known)}")
+    return known[name]
 
 
 def format_of(path: Path) -> str | None:
@@ -99,20 +113,30 @@ def format_of(path: Path) -> str | None:
 def format_by(name: str, head: bytes) -> str | None:
     """The format of a file by its first bytes, or else its name; None if no reader has it."""
     known = _by_extension(Path(name).suffix)
-    if known and READERS[known].magic and head.startswith(READERS[known].magic):
-        return known
-    return format_that_begins(head) or known
+    magic = readers()[known].magic if known else b""
+    return known if magic and head.startswith(magic) else format_that_begins(head) or known
 
 
 def format_that_begins(head: bytes) -> str | None:
     """The first format of files that begin so; None if there is none."""
-    begins = (name for name, own in READERS.items() if own.magic and head.startswith(own.magic))
+    begins = (name for name, own in readers().items() if own.magic and head.startswith(own.magic))
     return next(begins, None)
 
 
 def _by_extension(suffix: str) -> str | None:
     extension = suffix.lower()
-    return next((name for name, own in READERS.items() if extension in own.extensions), None)
+    return next((name for name, own in readers().items() if extension in own.extensions), None)
+
+
+@cache
+def _installed() -> dict[str, Reader]:
+    found = {}
+    for plugin in plugins(GROUP):
+        try:
+            found[plugin.name] = plugin.load(Reader)
+        except PluginError as error:
+            _logger.warning("%s", error)
+    return found
 
 
 def _head(path: Path) -> bytes:

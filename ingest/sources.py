@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slice_os.errors import InputError
-from slice_os.ingest.formats import READERS, format_of, reader_named
+from slice_os.ingest.formats import format_of, reader_named, readers
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import check_text
 
@@ -222,8 +222,9 @@ def _check_readable(argument: str, read_as: str | None) -> None:
 
 
 def _known_formats() -> str:
-    extensions = " ".join(itertools.chain(*(reader.extensions for reader in READERS.values())))
-    return f"known extensions are {extensions}; for others, choose --format {'|'.join(READERS)}"
+    known = readers()
+    extensions = " ".join(itertools.chain(*(reader.extensions for reader in known.values())))
+    return f"known extensions are {extensions}; for others, choose --format {'|'.join(known)}"
 
 
 def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Iterator[_Entry]:

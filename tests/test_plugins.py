@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -140,3 +141,39 @@ class TestStores(StoreConformance):
         assert isinstance(find_backend("http://localhost/calls"), OpenSearchBackend)
         with pytest.raises(PluginError, match=r"'half' of toy-plugin 1\.0 is a ABCMeta, not"):
             find_backend("half://x")
+
+
+class TestReaders:
+    def found(self, slice_os: Run, *arguments: str, status: int = 0) -> tuple[list[str], str]:
+        done = slice_os("scan", *arguments, "-p", "we end the contract", "--threshold", "0.6")
+        assert done.returncode == status, done.stderr
+        return [json.loads(line)["doc_id"] for line in done.stdout.splitlines()], done.stderr
+
+    def test_one_reads_its_extension_and_by_name(self, slice_os: Run, tmp_path: Path) -> None:
+        for name in ("board.min", "board.log"):
+            (tmp_path / name).write_bytes(b"We end the contract.\n\xff\nThe weather is fine.\n")
+        by_extension, told = self.found(slice_os, "board.min", status=1)
+        assert by_extension == ["board.min#1"]
+        assert "slice-os: board.min:2: 'utf-8' codec can't decode" in told
+        by_name, _ = self.found(slice_os, "board.log", "--format", "minutes", status=1)
+        assert by_name == ["board.log#1"]
+
+    def test_a_broken_one_is_told_in_a_line_and_stops_nothing(
+        self, slice_os: Run, tmp_path: Path
+    ) -> None:
+        (tmp_path / "ann.txt").write_text("We end the contract.")
+        found, told = self.found(slice_os, "ann.txt")
+        assert found == ["ann.txt"]
+        assert told == (
+            "slice-os: slice_os.readers: 'broken' of toy-plugin 1.0 does not load: "
+            "ModuleNotFoundError: No module named 'toy_plugin.missing'; "
+            "update or uninstall the package\n"
+        )
+        refused = slice_os("scan", "ann.txt", "-p", "x", "--format", "broken")
+        assert refused.returncode == 2
+        assert "'broken' is not one of 'text'" in refused.stderr
+        assert "'minutes'" in refused.stderr
+
+    def test_ours_wins(self, slice_os: Run, tmp_path: Path) -> None:
+        (tmp_path / "a.csv").write_text("id,text\nann,We end the contract.\n")
+        assert self.found(slice_os, "a.csv")[0] == ["ann"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.ingest.formats import READERS
+from slice_os.ingest.formats import READERS, readers
 
 if TYPE_CHECKING:
     from slice_os.encoder.span_encoder import SpanEncoder
@@ -106,10 +106,19 @@ text_field_option = click.option(
     "--text-field", default="text", show_default=True, help="Tables and JSON: field of the text."
 )
 
+
+class _Format(click.Choice):  # type: ignore[type-arg]
+    """The name of a format, perhaps of another package's reader."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        self.choices = tuple(readers())
+        return super().convert(value, param, ctx)
+
+
 format_option = click.option(
     "--format",
     "format_name",
-    type=click.Choice(list(READERS)),
+    type=_Format(list(READERS)),
     metavar="NAME",
     help="Format of every PATH, as named below; by default by what it is, and text for standard "
     "input.",
