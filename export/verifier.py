@@ -21,8 +21,7 @@ from slice_os.export.graph import LOG_ODDS, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import Claim
-from slice_os.verifier.cross_encoder import VerifierCard
-from slice_os.verifier.inputs import ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs, VerifierCard
 
 MAX_DIFFERENCE = {"fp32": 1e-3, "int8": 1.0}
 MEAN_DIFFERENCE = {"fp32": 1e-4, "int8": 0.25}

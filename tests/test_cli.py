@@ -247,6 +247,7 @@ class TestSearching:
                     "phrase",
                     "topic",
                     "metadata",
+                    "clause",
                     "sentence",
                     "turn",
                     "span",

@@ -59,6 +59,9 @@ def check(hit: Hit, document: Document) -> None:
     assert hit.turn is not None
     assert hit.turn.start <= hit.sentence.start <= start
     assert end <= hit.sentence.end <= hit.turn.end
+    assert hit.clause is not None
+    assert hit.clause.start <= start
+    assert end <= hit.clause.end
     assert LAYOUT not in hit.metadata
 
 
@@ -124,6 +127,8 @@ def test_hits_are_as_wide_as_requested(calls: Corpus, unit: str, wide: str) -> N
     assert "slow" in text[hit.span.start : hit.span.end]
     assert hit.to_dict()["span"] == {"start": hit.span.start, "end": hit.span.end}
     narrow = next(h for h in calls.search("it is slow") if h.doc_id == "letter")
+    assert narrow.widened(unit) == hit
+    assert text[narrow.clause.start : narrow.clause.end] == "because it is slow"
     assert (narrow.start, narrow.end, narrow.cosine) == (hit.span.start, hit.span.end, hit.cosine)
     assert narrow.to_dict()["span"] is None
 

@@ -45,8 +45,8 @@ HIT = Hit(
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org", "{=1}", "'=1")
 COLUMNS = [
     "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "reasons", "phrase",
-    "topic", "sentence.start", "sentence.end", "turn.start", "turn.end", "span.start", "span.end",
-    "count", "passage.start", "passage.end", "passage.text",
+    "topic", "clause.start", "clause.end", "sentence.start", "sentence.end", "turn.start",
+    "turn.end", "span.start", "span.end", "count", "passage.start", "passage.end", "passage.text",
 ]  # fmt: skip
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 extents = st.none() | st.builds(Extent, st.integers(0, 99), st.integers(0, 99))
@@ -67,6 +67,7 @@ hits = st.builds(
     probability=st.none() | numbers,
     reasons=st.lists(texts, max_size=2).map(tuple),
     topic=st.none() | texts,
+    clause=extents,
     sentence=extents,
     turn=extents,
     span=extents,

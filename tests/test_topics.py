@@ -18,7 +18,7 @@ from slice_os.hits.hit import Context, Hit
 from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
 from slice_os.topics.assignment import Rule, admits, assign
-from slice_os.topics.difference import difference
+from slice_os.topics.changes import difference
 from slice_os.topics.examples import run_examples
 from slice_os.topics.files import read_topics, with_learned, write_learned
 from slice_os.topics.labels import Label, read_labels
@@ -26,7 +26,7 @@ from slice_os.topics.learning import fit_threshold, learn
 from slice_os.topics.lint import lint
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.tallies import tally
-from slice_os.topics.topic import Cut
+from slice_os.topics.topic import Requirement
 
 CLINC = Path(__file__).parents[2] / "shared" / "data" / "clinc150" / "data_full.json"
 CANCEL = Topic(
@@ -71,8 +71,8 @@ class TestFiles:
         assert topic.name == "cancel"
         assert topic.all_phrases == ("end my plan", "stop it")
         assert topic.where == parse_where({"csat": {"lt": 3}, "domain": ["bank", "airline"]})
-        assert topic.cut(0.5) == Cut(cosine=0.6)
-        assert replace(topic, learned=Learned()).cut(0.5) == Cut(probability=0.9)
+        assert topic.requirement(0.5) == Requirement(cosine=0.6)
+        assert replace(topic, learned=Learned()).requirement(0.5) == Requirement(probability=0.9)
 
     @pytest.mark.parametrize(
         ("text", "told"),
@@ -164,7 +164,7 @@ class TestAssignment:
             Topic("p", ("p1", "p2"), counter_phrases=("n1", "q1")),
             Topic("q", ("q1",), counter_phrases=("n2",)),
         ]
-        rules = [Rule(topic, Cut(cosine=least)) for topic in topics]
+        rules = [Rule(topic, Requirement(cosine=least)) for topic in topics]
         found = list(assign(hits, rules, cosines, exclusive))
         for topic in topics:
             own = [hit for hit in found if hit.topic == topic.name]
@@ -189,7 +189,7 @@ class TestAssignment:
 
     def test_exclusive_words_count_for_one_topic(self) -> None:
         hits = [made_hit("p1", 0, 5, 0.8), made_hit("q1", 1, 5, 0.9), made_hit("q1", 8, 9, 0.7)]
-        rules = [Rule(Topic(name, (f"{name}1",)), Cut()) for name in ("p", "q")]
+        rules = [Rule(Topic(name, (f"{name}1",)), Requirement()) for name in ("p", "q")]
 
         def none(hit: Hit, phrases: Sequence[str]) -> FloatArray:
             raise AssertionError
@@ -428,7 +428,7 @@ class TestLearning:
 
         def f1(topic: Topic) -> float:
             near = of_found @ encoder.encode_phrases(topic.all_phrases).T
-            hits = near.max(axis=1) >= topic.cut(encoder.card.threshold).cosine
+            hits = near.max(axis=1) >= topic.requirement(encoder.card.threshold).cosine
             right = np.array([name == topic.name for _, name in found])
             return 2 * float((hits & right).sum() / (hits.sum() + right.sum()))
 

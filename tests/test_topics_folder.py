@@ -22,8 +22,7 @@ from slice_os.topics.folder import (
     TopicExistsError,
     TopicsFolder,
 )
-from slice_os.topics.table import read_table, topic_table
-from slice_os.topics.writing import topic_text
+from slice_os.topics.table import read_table, topic_table, topic_text
 
 from .strategies import hard_texts
 

@@ -64,18 +64,18 @@ def review(
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label
-    from slice_os.topics.near_misses import near_misses
-    from slice_os.topics.review import to_review
+    from slice_os.topics.near_misses import near_misses, to_review
 
     found = read_topics(paths)
     journal = LabelJournal(labels_file)
     labels = [answer.label for answer in journal.read()]
     with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
-        cuts = {topic.name: topic.cut(corpus.encoder.card.threshold) for topic in found}
+        usual = corpus.encoder.card.threshold
+        needs = {topic.name: topic.requirement(usual) for topic in found}
         hits = near_misses(
             corpus, found, margin=margin, where=parse_filters(filters), and_hits=True
         )
-        waiting = to_review(hits, labels, cuts)
+        waiting = to_review(hits, labels, needs)
     click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
     answers: list[Label | None] = []  # for each hit shown
     while len(answers) < len(waiting):

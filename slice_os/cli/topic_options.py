@@ -104,7 +104,7 @@ def new_hits(hits: Iterable[Hit], corpus: Corpus, state: str | None) -> Iterator
     Raises:
         click.UsageError: if there is no place for the state.
     """
-    from slice_os.topics.seen import FILE, SeenHits
+    from slice_os.topics.changes import FILE, SeenHits
 
     folder = corpus.store.folder
     if state is None and folder is None:

@@ -184,7 +184,7 @@ def diff(
     threads: int | None,
 ) -> None:
     """Show the hits that topics gain and lose in a store by a change from OLD to NEW."""
-    from slice_os.topics.difference import difference
+    from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
 
     before, after = read_topics([old]), read_topics([new])
@@ -230,7 +230,7 @@ def learn(
     from slice_os.topics.files import read_topic, topic_files, write_learned
     from slice_os.topics.labels import of_topic, read_labels
     from slice_os.topics.learning import learn as learn_topic
-    from slice_os.topics.writing import learned_table
+    from slice_os.topics.table import learned_table
 
     labels = read_labels(labels_file)
     encoder = loaded_encoder(model, providers, threads)

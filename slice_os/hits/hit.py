@@ -12,6 +12,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
+from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
 from slice_os.tables.fields import Column, columns_of, decoded, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.table import Table, collected
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from slice_os.arrays import FloatArray
+    from slice_os.arrays import FloatArray, IntArray
 
 # Fields with another name in JSON.
 _NAMES = {"context": "passage"}
@@ -58,6 +59,7 @@ class Hit:
             otherwise by the model's calibration; None if the model has none.
         reasons: what the verifier holds against the hit, for people.
         topic: the topic that it is a hit of; None if it was not mined by topics.
+        clause: the clause around the span; several, if it crosses their borders.
         sentence: the sentence around the span; several, if it crosses their borders.
         turn: the turn of the conversation around the span; None in other texts.
         span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
@@ -77,6 +79,7 @@ class Hit:
     probability: float | None = None
     reasons: tuple[str, ...] = ()
     topic: str | None = None
+    clause: Extent | None = None
     sentence: Extent | None = None
     turn: Extent | None = None
     span: Extent | None = None
@@ -97,6 +100,7 @@ class Hit:
             "phrase": self.phrase,
             "topic": self.topic,
             "metadata": dict(self.metadata),
+            "clause": self.clause and self.clause.to_dict(),
             "sentence": self.sentence and self.sentence.to_dict(),
             "turn": self.turn and self.turn.to_dict(),
             "span": self.span and self.span.to_dict(),
@@ -112,6 +116,21 @@ class Hit:
         """The hit as one line of JSON, including the newline."""
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
 
+    def widened(self, unit: str) -> Hit:
+        """The hit as wide as a unit around its span, as far as its passage goes.
+
+        Args:
+            unit: one of `slice_os.query.options.UNITS`.
+        """
+        if unit == SPAN:
+            return self
+        own, context = Extent(self.start, self.end), self.context
+        within = {CLAUSE: self.clause, SENTENCE: self.sentence, TURN: self.turn or self.sentence}
+        wide = within[unit] or own
+        start, end = max(wide.start, context.start), min(wide.end, context.end)
+        text = context.text[start - context.start : end - context.start]
+        return replace(self, start=start, end=end, text=text, span=own)
+
     def _repr_html_(self) -> str:
         """The hit in its context, for notebooks."""
         facts = [f"cosine {self.cosine:.2f}"]
@@ -126,7 +145,7 @@ class Hit:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
-        """The hit that `to_dict` gave; fields that an earlier version did not have are optional.
+        """The hit that `to_dict` gave; fields after ``passage`` may be missing.
 
         Raises:
             InputError: if a field is missing or of another type.
@@ -169,24 +188,33 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadHit(Hit):
-    """A hit on its way to a verifier.
+    """A hit on its way to a verifier or a topic, with the stored vectors of its span.
 
     Attributes:
-        word_vectors: ``(n_words, dimension)`` unit vectors of the words of the span.
+        vectors: ``(n_pieces, dimension)`` from the first word of the span to its last.
+        words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
     """
 
-    word_vectors: FloatArray = field(compare=False, repr=False)
+    vectors: FloatArray = field(compare=False, repr=False)
+    words: IntArray = field(compare=False, repr=False)
 
     @classmethod
-    def of(cls, hit: Hit, word_vectors: FloatArray) -> UnreadHit:
-        """A hit with the vectors of its words."""
-        kept = {one.name: getattr(hit, one.name) for one in fields(Hit)}
-        return cls(**kept, word_vectors=word_vectors)
+    def of(cls, hit: Hit, vectors: FloatArray, words: IntArray) -> UnreadHit:
+        """A hit with vectors."""
+        return cls(**_values(hit), vectors=vectors, words=words)
 
     def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
-        """The hit with what the verifier says, without the vectors."""
-        kept = {one.name: getattr(self, one.name) for one in fields(Hit)}
-        return Hit(**{**kept, "probability": probability, "reasons": reasons})
+        """The hit with a verdict, without vectors."""
+        return Hit(**{**_values(self), "probability": probability, "reasons": reasons})
+
+
+def without_vectors(hit: Hit) -> Hit:
+    """The hit as callers get it."""
+    return Hit(**_values(hit)) if isinstance(hit, UnreadHit) else hit
+
+
+def _values(hit: Hit) -> dict[str, Any]:
+    return {one.name: getattr(hit, one.name) for one in fields(Hit)}
 
 
 @cache

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
-from slice_os.topics.table import read_table
+from slice_os.topics.table import learned_table, read_table
 from slice_os.topics.topic import Learned, Topic
-from slice_os.topics.writing import learned_table
 
 if sys.version_info >= (3, 11):
     import tomllib

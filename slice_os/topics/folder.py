@@ -15,8 +15,8 @@ from filelock import FileLock
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
 from slice_os.topics.files import files_in, parse_topic, with_learned
+from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
-from slice_os.topics.writing import topic_text
 
 _LOCK = ".lock"
 

@@ -129,6 +129,11 @@ def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     return [answers[-1] for answers in given.values() if answers]
 
 
+def folded(text: str) -> str:
+    """A text without difference of case and white space, to tell whether two are the same."""
+    return " ".join(text.casefold().split())
+
+
 def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
     """The labels of one topic."""
     return [label for label in labels if label.topic == name]

@@ -1,4 +1,4 @@
-"""What a topic learns from labels: phrases, counter-phrases, a threshold and a calibration.
+"""Learning topics from labels: phrases, counter-phrases, a threshold and a calibration.
 
 Few labels must not undo what is known: each number has a prior, where it stays without evidence.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from math import log, log2
 
 import numpy as np
@@ -16,10 +17,9 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.query.options import HitOptions
 from slice_os.search.refinement import Refinement, refinement
-from slice_os.text.words import find_words
+from slice_os.text.words import find_words, touched_words
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Learned, Topic
-from slice_os.topics.vectors import SpanVectors
 from slice_os.verifier.claims import Claim, claim_in
 
 # Chosen on training utterances of CLINC150, checked on those of Banking77.
@@ -39,6 +39,7 @@ SUREST = 0.99
 EDGE = 1e-9
 _GRID = np.arange(0.3, 0.9501, 0.005)
 _NEWTON_STEPS = 25
+_PASSAGES_KEPT = 64
 
 
 def learn(
@@ -50,7 +51,7 @@ def learn(
     verify: bool | None = None,
     today: date | None = None,
 ) -> Learned:
-    """What labels tell about a topic; what it learned before does not count.
+    """Learn a topic from labels alone, whatever it learned before.
 
     A right hit that no phrase is near becomes a phrase. A wrong one that comes near the threshold
     becomes a counter-phrase, unless a right one would be out by it. Threshold and calibration are
@@ -99,9 +100,8 @@ def learn(
     ]
     wordings = [*topic.phrases, *(labels[row].text for row in added)]
     phrases = [wordings[column] for column in nearest]
-    odds = _log_odds(
-        labels, phrases, cosines, encoder, refinement(encoder, HitOptions(verify=verify))
-    )
+    refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or None)
+    odds = _log_odds(labels, phrases, cosines, encoder, refine)
     offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
     wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
     by_probability = topic.min_probability is not None
@@ -156,16 +156,21 @@ def fit_calibration(odds: Float64Array, right: FloatArray) -> tuple[float, float
 
 def label_vectors(labels: Sequence[Label], encoder: SpanEncoder) -> FloatArray:
     """``(n, dimension)`` unit vectors of labelled words, in their passage if it is known."""
-    alone = [label.text for label in labels if label.context is None]
-    spans = SpanVectors(encoder, alone)
-    return np.stack(
-        [
-            spans.phrase(label.text)
-            if label.context is None
-            else spans.of(label.context, label.start, label.end)
-            for label in labels
-        ]
-    )
+    alone = list(dict.fromkeys(label.text for label in labels if label.context is None))
+    vectors = dict(zip(alone, encoder.encode_phrases(alone), strict=True))
+    encoded = lru_cache(_PASSAGES_KEPT)(encoder.encode_text)
+    found = []
+    for label in labels:
+        if label.context is None:
+            found.append(vectors[label.text])
+            continue
+        aligned, pieces = encoded(label.context.text)
+        begin, words = label.context.start, aligned.words
+        first, last = touched_words(words, label.start - begin, label.end - begin)
+        own = pieces[words[first, 2] : words[last - 1, 3]] if first < last else pieces[:0]
+        vector = own.sum(axis=0)
+        found.append(vector / max(float(np.linalg.norm(vector)), 1e-12))
+    return np.stack(found)
 
 
 def _log_odds(

@@ -1,4 +1,4 @@
-"""What is odd about topics although they can be read."""
+"""Problems of topic files, also of those that can be read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
-from slice_os.search.refinement import Refinement
-from slice_os.topics.assignment import assign
+from slice_os.search.run import mine
 from slice_os.topics.examples import run_examples
 from slice_os.topics.files import examine, topic_files
-from slice_os.topics.run import make_rules, mine_phrases, span_cosines
+from slice_os.topics.labels import folded
+from slice_os.topics.run import TopicQuery, make_rules
 from slice_os.topics.topic import Topic
 
 SAME_COSINE = 0.97
@@ -28,7 +28,7 @@ class Problem:
 
     Attributes:
         path: the file.
-        told: what is wrong, and what to do.
+        told: the problem, and what to do.
     """
 
     path: Path
@@ -43,7 +43,7 @@ def lint(
     Args:
         paths: files and folders.
         encoder: compares phrases.
-        corpus: in which to find phrases that never count, because others match better.
+        corpus: where to find phrases that have no hit, because others match the same words better.
 
     Raises:
         InputError: if a path does not exist.
@@ -69,11 +69,11 @@ def lint(
 
 def _repeated(topic: Topic) -> Iterator[str]:
     for name in ("phrases", "counter_phrases", "must_match", "must_not_match"):
-        counts = Counter(map(_folded, getattr(topic, name)))
+        counts = Counter(map(folded, getattr(topic, name)))
         yield from (f"{name}: {text!r} occurs {n} times" for text, n in counts.items() if n > 1)
-    counters = set(map(_folded, topic.all_counter_phrases))
+    counters = set(map(folded, topic.all_counter_phrases))
     for phrase in topic.phrases:
-        if _folded(phrase) in counters:
+        if folded(phrase) in counters:
             yield f"{phrase!r} is a phrase and a counter-phrase; delete one"
 
 
@@ -84,12 +84,12 @@ def _across(
     if names.setdefault(topic.name, path) != path:
         yield f"name: {names[topic.name]} also has topic {topic.name!r}"
     for phrase in topic.phrases:
-        if owners.setdefault(_folded(phrase), path) != path:
-            yield f"phrase {phrase!r} is also in {owners[_folded(phrase)]}"
+        if owners.setdefault(folded(phrase), path) != path:
+            yield f"phrase {phrase!r} is also in {owners[folded(phrase)]}"
 
 
 def _nearly_equal(topic: Topic, encoder: SpanEncoder) -> Iterator[str]:
-    phrases = list({_folded(phrase): phrase for phrase in topic.phrases}.values())
+    phrases = list({folded(phrase): phrase for phrase in topic.phrases}.values())
     vectors = encoder.encode_phrases(phrases)
     for later, row in enumerate(np.tril(vectors @ vectors.T, -1)):
         if row.max() >= SAME_COSINE:
@@ -110,18 +110,18 @@ def _countered(topic: Topic, encoder: SpanEncoder) -> Iterator[str]:
 
 
 def _shadowed(topics: dict[Path, Topic], corpus: Corpus) -> Iterator[Problem]:
-    rules = make_rules(list(topics.values()), corpus.encoder)
+    rules = make_rules(list(topics.values()), corpus.encoder, verify=False)
     reached: Counter[tuple[str, str]] = Counter()
 
     def counted(hits: Iterable[Hit]) -> Iterator[Hit]:
         for hit in hits:
             for rule in rules:
-                if hit.phrase in rule.topic.all_phrases and rule.cut.admits(hit):
+                if hit.phrase in rule.topic.all_phrases and rule.needs.admits(hit):
                     reached[rule.topic.name, hit.phrase] += 1
             yield hit
 
-    cosines = span_cosines(rules, corpus.encoder)
-    hits = assign(counted(mine_phrases(corpus, rules, Refinement())), rules, cosines)
+    asked = TopicQuery.of(rules, corpus.encoder)
+    hits = asked.assign(counted(mine(corpus.store, asked.query, threshold=asked.least)))
     counts = Counter((hit.topic, hit.phrase) for hit in hits)
     for path, topic in topics.items():
         for phrase in topic.phrases:
@@ -132,7 +132,3 @@ def _shadowed(topics: dict[Path, Topic], corpus: Corpus) -> Iterator[Problem]:
                     f"phrase {phrase!r} is shadowed: other phrases match all of its {among} "
                     "spans better; delete it",
                 )
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -1,9 +1,10 @@
-"""Near misses of topics: what almost was a hit, clustered, as suggestions for their files."""
+"""Near misses of topics: suggestions for their files, and hits for people to label."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +13,11 @@ from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
-from slice_os.query.filters import Filter
-from slice_os.topics.assignment import assign
-from slice_os.topics.run import make_rules, mine_phrases, span_cosines
-from slice_os.topics.topic import Cut, Topic
+from slice_os.query.filters import Filter, parse_where
+from slice_os.search.run import mine
+from slice_os.topics.labels import Label, folded
+from slice_os.topics.run import TopicQuery, make_rules
+from slice_os.topics.topic import Requirement, Topic
 
 MARGIN = 0.1
 CLUSTER_COSINE = 0.8
@@ -24,7 +26,7 @@ MOST_MISSES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Near misses of a topic that say much the same: a phrase or a counter-phrase to be.
+    """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
 
     Attributes:
         topic: its name.
@@ -53,23 +55,22 @@ def near_misses(
     where: Filter | None = None,
     and_hits: bool = False,
 ) -> Iterator[Hit]:
-    """Spans below a topic's cut by no more than a margin, nearer to it than to counter-phrases.
+    """Spans below what a topic needs by no more than a margin; none nearer to a counter-phrase.
 
     Args:
         corpus: where to look.
         topics: whose near misses.
-        margin: how far below: in cosine, or in probability if that is what cuts.
+        margin: in cosine, or in probability if the topic needs that.
         where: conditions on metadata; see `Corpus.search`.
         and_hits: also the hits themselves.
     """
-    rules = make_rules(topics, corpus.encoder)
-    wide = [replace(rule, cut=_lowered(rule.cut, margin)) for rule in rules]
-    cuts = {rule.topic.name: rule.cut for rule in rules}
-    cosines = span_cosines(rules, corpus.encoder)
-    refine = corpus.refinement()
-    hits = mine_phrases(corpus, wide, refine, where)
-    for hit in assign(hits, wide, cosines, verify=refine.each):
-        if and_hits or not cuts[hit.topic or ""].admits(hit):
+    encoder = corpus.encoder
+    rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier)
+    needs = {rule.topic.name: rule.needs for rule in rules}
+    wide = [replace(rule, needs=_lowered(rule.needs, margin)) for rule in rules]
+    asked = TopicQuery.of(wide, encoder, parse_where(where))
+    for hit in asked.assign(mine(corpus.store, asked.query, threshold=asked.least)):
+        if and_hits or not needs[hit.topic or ""].admits(hit):
             yield hit
 
 
@@ -103,10 +104,46 @@ def suggest(
     ]
 
 
-def _lowered(cut: Cut, margin: float) -> Cut:
-    if cut.probability:
-        return replace(cut, probability=max(cut.probability - margin, 1e-3))
-    return replace(cut, cosine=cut.cosine - margin)
+def to_review(
+    hits: Iterable[Hit], labels: Sequence[Label], needs: Mapping[str, Requirement]
+) -> list[Hit]:
+    """Hits and near misses without a label, the most uncertain first, topics in turn.
+
+    Those nearest to what their topic needs are the most uncertain. Of equal texts only one is
+    returned.
+
+    Args:
+        hits: of topics, also some below what they need.
+        labels: given so far.
+        needs: of the topics, by name.
+    """
+    seen = {(label.topic, folded(label.text)) for label in labels}
+    queues: dict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        label = Label.of(hit, right=True)
+        key = (label.topic, folded(label.text))
+        if key not in seen:
+            seen.add(key)
+            queues[key[0]].append(hit)
+    ranked = [
+        (rank, name, hit)
+        for name, queue in queues.items()
+        for rank, hit in enumerate(sorted(queue, key=lambda hit: _distance(hit, needs[name])))
+    ]
+    return [hit for _, _, hit in sorted(ranked, key=lambda each: each[:2])]
+
+
+def _distance(hit: Hit, needs: Requirement) -> float:
+    """The distance of a hit from what its topic needs, in cosine or in probability."""
+    if needs.probability:
+        return abs((hit.probability or 0.0) - needs.probability)
+    return abs(hit.cosine - needs.cosine)
+
+
+def _lowered(needs: Requirement, margin: float) -> Requirement:
+    if needs.probability:
+        return replace(needs, probability=max(needs.probability - margin, 1e-3))
+    return replace(needs, cosine=needs.cosine - margin)
 
 
 def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:

@@ -1,25 +1,29 @@
-"""Mines a store for topics: one pass, however many topics and phrases there are."""
+"""Mining a store for topics, in one pass however many topics and phrases there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit
+from slice_os.hits.hit import Hit, UnreadHit
 from slice_os.query.filters import Filter, parse_where
-from slice_os.query.options import LOW_THRESHOLD, SPAN, check_unit
-from slice_os.search.refinement import Refinement
+from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
+from slice_os.query.query import Query, Where
+from slice_os.search.refinement import refinement
 from slice_os.search.run import make_query, mine
 from slice_os.text.words import find_words
-from slice_os.topics.assignment import Rule, SpanCosines, assign
+from slice_os.topics.assignment import Rule, assign
 from slice_os.topics.topic import Topic
-from slice_os.topics.vectors import SpanVectors
+from slice_os.verifier.claims import Verifier
 
 _STEPS = 1_001
+_TINY = 1e-12
 
 
 def mine_topics(
@@ -41,62 +45,115 @@ def mine_topics(
         exhaustive: score every passage; see `Corpus.mine`.
         exclusive: words count for the nearest topic alone.
         unit: how wide hits are of topics that do not say it; see `Corpus.search`.
-        verify: whether the verifier reads the hits of topics; see `Corpus.search`.
+        verify: whether a verifier reads the hits: that of the topic, or else that of the corpus.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
 
     Raises:
-        InputError: on no topic, two with one name, or one cut by probability if the model has none.
+        InputError: on no topic, two with one name, or one that needs a probability if the model
+            has none.
     """
-    rules = make_rules(topics, corpus.encoder, unit)
-    refine = corpus.refinement(verify)
-    hits = mine_phrases(corpus, rules, refine, where, exhaustive)
-    cosines = span_cosines(rules, corpus.encoder)
-    yield from assign(hits, rules, cosines, exclusive, refine.each)
+    encoder = corpus.encoder
+    verifier = corpus.refinement(verify).verifier
+    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier)
+    asked = TopicQuery.of(rules, encoder, parse_where(where))
+    hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
+    yield from asked.assign(hits, exclusive)
 
 
-def mine_phrases(
-    corpus: Corpus,
-    rules: Sequence[Rule],
-    refine: Refinement,
-    where: Filter | None = None,
-    exhaustive: bool = True,
-) -> Iterator[Hit]:
-    """The hits of every phrase and counter-phrase that `assign` chooses from; see `mine_topics`.
+@dataclass(frozen=True, slots=True)
+class TopicQuery:
+    """A query for all phrases of some topics, and what it takes to make hits of topics of its hits.
 
-    They are not verified yet: only those that `assign` leaves need it.
+    Attributes:
+        rules: the topics.
+        query: for their phrases. Its hits are not verified: only those that `assign` leaves are.
+        least: a cosine that every hit of these topics has.
+        rows: the row in ``vectors`` of each phrase and counter-phrase.
+        vectors: ``(n, dimension)`` unit vectors.
     """
-    texts = wordings(rule.topic for rule in rules)
-    least = least_cosine(rules, corpus.encoder, refine)
-    query = make_query(corpus.encoder, texts, parse_where(where), word_vectors=refine.verifies)
-    yield from mine(corpus.store, query, threshold=least, exhaustive=exhaustive)
+
+    rules: Sequence[Rule]
+    query: Query
+    least: float
+    rows: dict[str, int]
+    vectors: FloatArray
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], encoder: SpanEncoder, where: Where = ()) -> TopicQuery:
+        """The query of topics.
+
+        Args:
+            rules: the topics.
+            encoder: of the passages.
+            where: conditions on metadata for all topics.
+        """
+        topics = [rule.topic for rule in rules]
+        phrases = dict.fromkeys(text for topic in topics for text in topic.all_phrases)
+        others = [text for text in wordings(topics) if text not in phrases]
+        compares = any(topic.all_counter_phrases for topic in topics)
+        verifies = any(rule.refine.verifies for rule in rules)
+        query = make_query(encoder, list(phrases), where, word_vectors=compares or verifies)
+        vectors = np.concatenate([query.phrases.vectors, encoder.encode_phrases(others)])
+        rows = {text: row for row, text in enumerate([*phrases, *others])}
+        least = min(_least_cosine(rule, encoder) for rule in rules)
+        return cls(rules, query, least, rows, vectors)
+
+    def assign(self, hits: Iterable[Hit], exclusive: bool = False) -> Iterator[Hit]:
+        """The hits of topics among those of the query; see `slice_os.topics.assignment`."""
+        return assign(hits, self.rules, self.cosines, exclusive)
+
+    def cosines(self, hit: Hit, phrases: Sequence[str]) -> FloatArray:
+        """The cosines of the words of a hit with phrases, from the vectors that the hit carries."""
+        if not isinstance(hit, UnreadHit):
+            raise TypeError("a hit without vectors cannot be compared with counter-phrases")
+        vector = hit.vectors.sum(axis=0)
+        products = self.vectors[[self.rows[phrase] for phrase in phrases]] @ vector
+        cosines: FloatArray = products / max(float(np.linalg.norm(vector)), _TINY)
+        return cosines
 
 
-def make_rules(topics: Sequence[Topic], encoder: SpanEncoder, unit: str = SPAN) -> list[Rule]:
-    """Topics with what their hits need, and how wide they are.
+def make_rules(
+    topics: Sequence[Topic],
+    encoder: SpanEncoder,
+    *,
+    unit: str = SPAN,
+    verify: bool | None = None,
+    verifier: Verifier | str | None = None,
+) -> list[Rule]:
+    """Topics with what their hits need, how wide they are, and what verifies them.
+
+    Args:
+        topics: the topics.
+        encoder: of the passages.
+        unit: for topics that name none.
+        verify: whether a verifier reads the hits; see `Corpus.search`.
+        verifier: for topics that name none; None for the bundled one.
 
     Raises:
         InputError: as `mine_topics`.
     """
     check_topics(topics)
     check_unit(unit)
-    usual = encoder.card.threshold
-    rules = [Rule(topic, topic.cut(usual), topic.unit or unit) for topic in topics]
-    for rule in rules:
-        if rule.cut.probability and encoder.calibration is None:
+    rules = []
+    for topic in topics:
+        needs = topic.requirement(encoder.card.threshold)
+        if needs.probability and encoder.calibration is None:
             raise InputError(
-                f"topic {rule.topic.name!r} is cut by probability, but model {encoder.card.name!r} "
+                f"topic {topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
+        refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
+        rules.append(Rule(topic, needs, topic.unit or unit, refine))
     return rules
 
 
 def check_topics(topics: Sequence[Topic]) -> None:
-    """Raise unless there are topics, each with a phrase and a name of its own.
+    """Refuse topics that cannot be looked for together.
 
     Raises:
-        InputError: if there are none.
+        InputError: if there is none, one without a phrase, or two with one name.
     """
     if not topics:
         raise InputError("no topic to look for")
@@ -108,12 +165,6 @@ def check_topics(topics: Sequence[Topic]) -> None:
             raise InputError(f"topic {topic.name!r} has no phrase")
 
 
-def span_cosines(rules: Sequence[Rule], encoder: SpanEncoder) -> SpanCosines:
-    """What `assign` compares hits with counter-phrases by."""
-    contested = [rule.topic for rule in rules if rule.topic.all_counter_phrases]
-    return SpanVectors(encoder, wordings(contested)).cosines
-
-
 def wordings(topics: Iterable[Topic]) -> list[str]:
     """Every phrase and counter-phrase of topics, once."""
     return list(
@@ -123,19 +174,12 @@ def wordings(topics: Iterable[Topic]) -> list[str]:
     )
 
 
-def least_cosine(rules: Sequence[Rule], encoder: SpanEncoder, refine: Refinement) -> float:
-    """A cosine that every hit of these topics has; a low one if a verifier decides."""
-
-    def least(rule: Rule) -> float:
-        if not rule.cut.probability:
-            return rule.cut.cosine
-        return _cosine_for(rule, encoder) if refine.verifier is None else LOW_THRESHOLD
-
-    return min(map(least, rules))
-
-
-def _cosine_for(rule: Rule, encoder: SpanEncoder) -> float:
-    """The least cosine with which a span of any length reaches a topic's probability."""
+def _least_cosine(rule: Rule, encoder: SpanEncoder) -> float:
+    """A cosine that every hit of a topic has; a low one if a verifier decides."""
+    if not rule.needs.probability:
+        return rule.needs.cosine
+    if rule.refine.verifies:
+        return LOW_THRESHOLD
     if encoder.calibration is None:
         return -1.0
     cosines = np.linspace(0, 1, _STEPS)[:, None]
@@ -143,6 +187,6 @@ def _cosine_for(rule: Rule, encoder: SpanEncoder) -> float:
     least = 1.0
     for words in {len(find_words(phrase)) for phrase in rule.topic.all_phrases}:
         given = encoder.calibration.probabilities(cosines, words, lengths).max(axis=1)
-        enough = [rule.topic.learned.probability(each) >= rule.cut.probability for each in given]
+        enough = [rule.topic.learned.probability(each) >= rule.needs.probability for each in given]
         least = min(least, max(0, enough.index(True) - 1) / (_STEPS - 1) if any(enough) else 1.0)
     return least

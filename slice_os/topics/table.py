@@ -1,13 +1,15 @@
-"""Topics as tables: the keys that TOML files and JSON share, and what their values may be."""
+"""Topics as tables of TOML files and JSON: their keys, what the values may be, and their text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import date
 from difflib import get_close_matches
 from typing import Any
+
+import orjson
 
 from slice_os.errors import InputError
 from slice_os.query.filter_values import parse_number
@@ -18,6 +20,7 @@ from slice_os.topics.topic import Learned, Topic
 
 _HEAVIEST = 1e6
 CUTS = ("threshold", "min_probability", "precision")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 Table = Mapping[str, Any]
@@ -57,6 +60,24 @@ def topic_table(topic: Topic) -> dict[str, Any]:
     if topic.learned != Learned():
         table["learned"] = _unusual(topic.learned, Learned())
     return table
+
+
+def topic_text(topic: Topic) -> str:
+    """A topic as the text of a file that `read_topic` reads as the same topic.
+
+    Raises:
+        InputError: if its conditions are none that a file can have.
+    """
+    table = topic_table(topic)
+    learned = table.pop("learned", {})
+    text = "".join(f"{line}\n" for line in _lines(table))
+    return f"{text}\n{learned_table(topic.learned)}" if learned else text
+
+
+def learned_table(learned: Learned) -> str:
+    """The ``[learned]`` table as TOML."""
+    table = topic_table(Topic("", (), learned=learned)).get("learned", {})
+    return "".join(f"{line}\n" for line in ("[learned]", *_lines(table)))
 
 
 def _unusual(record: Topic | Learned, usual: Topic | Learned) -> dict[str, Any]:
@@ -175,6 +196,45 @@ def _table(value: Any) -> Learned:
     return Learned()
 
 
+def _lines(table: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in table.items():
+        if isinstance(value, list):
+            yield f"{name} = ["
+            yield from (f"  {_string(item)}," for item in value)
+            yield "]"
+        elif name == "date" and _is_date(value):
+            yield f"{name} = {value}"
+        else:
+            yield f"{name} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(name)} = {_value(each)}" for name, each in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _string(value) if isinstance(value, str) else repr(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _string(name)
+
+
+def _string(text: str) -> str:
+    return orjson.dumps(text).decode().replace("\x7f", "\\u007f")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
 _KEYS: dict[str, Callable[[Any], Any]] = {
     "name": _text,
     "description": _text,
@@ -185,6 +245,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "min_probability": _number(0, 1),
     "precision": _number(0, 1),
     "unit": _unit,
+    "verifier": _text,
     "must_match": _texts,
     "must_not_match": _texts,
     "learned": _table,

@@ -8,15 +8,12 @@ from dataclasses import replace
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.ingest.passages import encode_documents
-from slice_os.query.options import HitOptions
-from slice_os.search.refinement import refinement
-from slice_os.search.run import make_query
 from slice_os.search.scan import part_hits
 from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.text.documents import Document
-from slice_os.topics.assignment import assign
-from slice_os.topics.run import least_cosine, make_rules, span_cosines, wordings
+from slice_os.topics.run import TopicQuery, make_rules
 from slice_os.topics.topic import Topic
+from slice_os.verifier.claims import Verifier
 
 FIELD_PREFIX = "topic_"
 
@@ -28,7 +25,8 @@ class TopicTagger:
         topics: what to look for.
         encoder: of the documents.
         exclusive: words count for the nearest topic alone.
-        verify: whether the verifier reads the hits; see `Corpus.search`.
+        verify: whether a verifier reads the hits; see `Corpus.search`.
+        verifier: of topics that name none, or its name; None for the bundled one.
 
     Raises:
         InputError: as `mine_topics`.
@@ -40,13 +38,11 @@ class TopicTagger:
         encoder: SpanEncoder,
         exclusive: bool = False,
         verify: bool | None = None,
+        verifier: Verifier | str | None = None,
     ) -> None:
         self._encoder = encoder
-        self._rules = make_rules(topics, encoder)
-        self._refine = refinement(encoder, HitOptions(verify=verify))
-        self._query = make_query(encoder, wordings(topics), word_vectors=self._refine.verifies)
-        self._cosines = span_cosines(self._rules, encoder)
-        self._least = least_cosine(self._rules, encoder, self._refine)
+        rules = make_rules(topics, encoder, verify=verify, verifier=verifier)
+        self._asked = TopicQuery.of(rules, encoder)
         self._exclusive = exclusive
 
     def scan(self, documents: Iterable[Document]) -> Iterator[Hit]:
@@ -56,8 +52,8 @@ class TopicTagger:
 
     def hits(self, part: DocumentPart) -> Iterator[Hit]:
         """The hits of topics in a part of a document."""
-        hits = part_hits(part, self._query, self._least)
-        return assign(hits, self._rules, self._cosines, self._exclusive, self._refine.each)
+        hits = part_hits(part, self._asked.query, self._asked.least)
+        return self._asked.assign(hits, self._exclusive)
 
     def tag(self, part: DocumentPart) -> DocumentPart:
         """The part with a field ``topic_NAME``, true, in each passage that has a hit of a topic."""
@@ -80,6 +76,7 @@ def scan_topics(
     encoder: SpanEncoder | None = None,
     exclusive: bool = False,
     verify: bool | None = None,
+    verifier: Verifier | str | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a stream of documents; nothing is stored.
 
@@ -88,7 +85,8 @@ def scan_topics(
         topics: what to look for.
         encoder: None for the bundled default.
         exclusive: words count for the nearest topic alone.
-        verify: whether the verifier reads the hits; see `Corpus.search`.
+        verify: whether a verifier reads the hits; see `Corpus.search`.
+        verifier: of topics that name none, or its name; None for the bundled one.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.
@@ -96,4 +94,5 @@ def scan_topics(
     Raises:
         InputError: as `mine_topics`.
     """
-    yield from TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify).scan(documents)
+    tagger = TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify, verifier)
+    yield from tagger.scan(documents)

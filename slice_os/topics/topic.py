@@ -1,4 +1,4 @@
-"""A topic: what counts as a hit of it, and what labels taught it."""
+"""A topic: its phrases, what its hits need, and what labels taught it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _EDGE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a topic learned from labelled hits: the ``[learned]`` table of its file.
+    """The ``[learned]`` table of a topic file, from labelled hits.
 
     Attributes:
-        threshold: least cosine of a hit; it takes the place of the file's own cut. None if the
-            labels did not tell one.
+        threshold: least cosine of a hit, in place of what the file itself asks of hits; None if
+            the labels did not tell one.
         phrases: right hits that serve as further phrases.
         counter_phrases: wrong hits that serve as further counter-phrases.
         offset: added to the log-odds of a hit's probability.
@@ -37,15 +37,15 @@ class Learned:
     date: str = ""
 
     def probability(self, given: float) -> float:
-        """The probability that a hit is right in this topic, from that of the model."""
+        """The probability that a hit is right in this topic, from that of the verifier."""
         bounded = min(max(given, _EDGE), 1 - _EDGE)
         odds = self.scale * log(bounded / (1 - bounded)) + self.offset
         return 1 / (1 + exp(-odds))
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """The least a hit needs in order to count.
+class Requirement:
+    """The least that a hit of a topic needs.
 
     Attributes:
         cosine: least cosine.
@@ -64,19 +64,22 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Something that texts may say, in phrases; `read_topic` reads it from a file.
+    """A meaning that texts may express, in phrases; `read_topic` reads it from a file.
 
     Attributes:
         name: letters, digits, ``-`` and ``_``.
         phrases: wordings of it.
         description: for people.
-        counter_phrases: wordings of what sounds alike but is something else. Words that say one
-            of them better than any phrase are no hit.
+        counter_phrases: wordings of what sounds alike but is something else. Words that are
+            nearer to one of them than to every phrase are no hit.
         where: conditions on the metadata of hits.
         threshold: least cosine of a hit.
         min_probability: least probability of a hit, in place of a threshold.
         precision: share of the hits that should be right, in place of a threshold.
-        unit: what a hit shows: ``span``, ``clause``, ``sentence`` or ``turn``; empty for the span.
+        unit: how wide hits are: ``span``, ``clause``, ``sentence`` or ``turn``; empty for what
+            the run says.
+        verifier: name of the verifier that reads its hits; see `find_verifier`. Empty for that of
+            the run.
         must_match: examples with a hit.
         must_not_match: examples without one.
         learned: from labels.
@@ -91,6 +94,7 @@ class Topic:
     min_probability: float | None = None
     precision: float | None = None
     unit: str = ""
+    verifier: str = ""
     must_match: tuple[str, ...] = ()
     must_not_match: tuple[str, ...] = ()
     learned: Learned = field(default_factory=Learned)
@@ -105,18 +109,18 @@ class Topic:
         """Its counter-phrases, given and learned."""
         return tuple(dict.fromkeys(self.counter_phrases + self.learned.counter_phrases))
 
-    def cut(self, default: float) -> Cut:
-        """The least a hit needs.
+    def requirement(self, default: float) -> Requirement:
+        """The least that a hit needs.
 
-        A wished precision is reached if every hit has at least that probability. Labels find a
-        lower cut that reaches it, too.
+        A precision is reached if every hit has at least that probability. Labels find a lower
+        threshold that reaches it, too.
 
         Args:
             default: least cosine, if the topic gives nothing.
         """
         if self.learned.threshold is not None:
-            return Cut(cosine=self.learned.threshold)
+            return Requirement(cosine=self.learned.threshold)
         least = self.min_probability if self.precision is None else self.precision
         if least is not None:
-            return Cut(probability=least)
-        return Cut(cosine=default if self.threshold is None else self.threshold)
+            return Requirement(probability=least)
+        return Requirement(cosine=default if self.threshold is None else self.threshold)

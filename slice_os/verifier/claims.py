@@ -9,6 +9,7 @@ from typing import Protocol
 
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, UnreadHit
+from slice_os.spans.passages import word_vectors
 from slice_os.text.sentences import sentence_ends
 
 
@@ -68,7 +69,7 @@ def claim_of(hit: Hit) -> Claim:
         begin = within.start
         text = context.text[begin - context.start : within.end - context.start]
         claim = Claim(hit.phrase, text, span.start - begin, span.end - begin, hit.probability)
-    vectors = hit.word_vectors if isinstance(hit, UnreadHit) else None
+    vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
     return replace(claim, cosine=hit.cosine, word_vectors=vectors)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import orjson
 
 from slice_os.arrays import FloatArray, IntArray
-from slice_os.encoder.alignment import Aligner
+from slice_os.encoder.alignment import AlignedText, Aligner
+from slice_os.encoder.batches import pad
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
@@ -24,7 +25,6 @@ from slice_os.encoder.model_folder import (
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
-from slice_os.verifier.inputs import ClaimInputs
 
 VERIFIER_FILE = "verifier.json"
 _SHORTEST, _LONGEST = 16, 512
@@ -74,6 +74,48 @@ class VerifierCard:
         """Write the card into a folder, as indented JSON."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         (folder / VERIFIER_FILE).write_bytes(orjson.dumps(asdict(self), option=options))
+
+
+class ClaimInputs:
+    """Builds the rows of ids that a cross-encoder reads: ``[CLS] phrase [SEP] sentence [SEP]``.
+
+    The words of the hit have token type 1, everything else 0. A sentence that is too long loses
+    what is farthest from the hit, a phrase or a hit that is too long its end.
+
+    Args:
+        aligner: of the model's tokenizer.
+        max_length: longest row, special tokens included.
+    """
+
+    def __init__(self, aligner: Aligner, max_length: int) -> None:
+        self._aligner = aligner
+        special = len(aligner.prefix) + 2 * len(aligner.suffix)
+        self._capacity = max_length - special
+
+    def rows(self, claims: Sequence[Claim]) -> tuple[IntArray, IntArray]:
+        """Ids and token types of claims, each ``(n_claims, longest)``, padded with 0."""
+        built = [self.row(claim) for claim in claims]
+        ids, _ = pad([row for row, _ in built])
+        types, _ = pad([kinds for _, kinds in built])
+        return ids, types
+
+    def row(self, claim: Claim) -> tuple[list[int], list[int]]:
+        """Ids and token types of a claim."""
+        phrase = self._aligner.align(claim.phrase).piece_ids.tolist()[: self._capacity // 2]
+        aligned = self._aligner.align(claim.text)
+        room = self._capacity - len(phrase)
+        first, last = _pieces(aligned, claim.start, claim.end)
+        last = min(last, first + room)
+        spare = room - (last - first)
+        n_pieces = len(aligned.piece_ids)
+        left = min(first, max(spare // 2, spare - (n_pieces - last)))
+        opens, closes = first - left, min(n_pieces, last + spare - left)
+        prefix, suffix = list(self._aligner.prefix), list(self._aligner.suffix)
+        head = [*prefix, *phrase, *suffix]
+        ids = [*head, *aligned.piece_ids[opens:closes].tolist(), *suffix]
+        types = np.zeros(len(ids), dtype=np.int64)
+        types[len(head) + first - opens : len(head) + last - opens] = 1
+        return ids, types.tolist()
 
 
 class CrossEncoderVerifier:
@@ -126,6 +168,15 @@ class CrossEncoderVerifier:
         if result.shape != (1, 1):
             raise ModelError(f"{self.folder}: returns {result.shape}, not (1, 1) log-odds")
         return float(result[0, 0])
+
+
+def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:
+    """The pieces of the words between two code points; all of them if there is no word."""
+    words = aligned.words
+    inside = np.flatnonzero((words[:, 1] > start) & (words[:, 0] < end))
+    if not len(inside):
+        return 0, len(aligned.piece_ids)
+    return int(words[inside[0], 2]), int(words[inside[-1], 3])
 
 
 def read_verifier_card(folder: Path) -> VerifierCard:

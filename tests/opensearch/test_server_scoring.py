@@ -232,7 +232,7 @@ def test_hits_stay_within_turns(
             for other in (scored_here, local):
                 expected = ask(other)
                 assert_same(found, expected)
-                for name in ("sentence", "turn", "span", "count"):
+                for name in ("clause", "sentence", "turn", "span", "count"):
                     assert [getattr(h, name) for h in found] == [getattr(h, name) for h in expected]
 
 

@@ -14,7 +14,7 @@ from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.verifier.batches import ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe
 from slice_os.training.verifier.run import CHECKPOINT, LOG_FILE, train_verifier
-from slice_os.verifier.inputs import ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs
 
 REPOSITORY = Path(__file__).parents[2]
 

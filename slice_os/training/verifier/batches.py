@@ -14,7 +14,7 @@ from slice_os.encoder.batches import pad
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.claims import claim_in
-from slice_os.verifier.inputs import ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs
 
 # Groups are shuffled, then sorted by length within so many, then their batches are shuffled.
 _POOL = 400

@@ -18,7 +18,7 @@ from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.verifier.batches import ClaimBatch, ClaimBatches
 from slice_os.training.verifier.recipe import VerifierRecipe
-from slice_os.verifier.inputs import ClaimInputs
+from slice_os.verifier.cross_encoder import ClaimInputs
 
 LOG_FILE = "log.jsonl"
 CHECKPOINT = "checkpoint"

@@ -13,48 +13,28 @@ _SMALL = (
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _WORDS = {word: float(value) for value, word in enumerate(_SMALL.split(" "))}
 _WORDS |= {word: 10.0 * value for value, word in enumerate(_TENS.split(" "), start=2)}
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "dozen": 12, "k": 1e3}
-_SINGLE = {
-    "once": 1,
-    "twice": 2,
-    "thrice": 3,
-    "double": 2,
-    "triple": 3,
-    "both": 2,
-    "pair": 2,
-    "couple": 2,
-    "trio": 3,
-    "half": 0.5,
-    "quarter": 0.25,
-    "noon": 12,
-    "midnight": 0,
-    "single": 1,
-    "first": 1,
-    "second": 2,
-    "third": 3,
-    "fourth": 4,
-    "fifth": 5,
-    "tenth": 10,
-    "decade": 10,
-    "quarterly": 4,
-    "sixth": 6,
-    "seventh": 7,
-    "eighth": 8,
-    "ninth": 9,
-}
-_HOURS = {
-    "minute": 1 / 60,
-    "hour": 1,
-    "day": 24,
-    "night": 24,
-    "week": 168,
-    "fortnight": 336,
-    "month": 730,
-    "year": 8760,
-    "annum": 8760,
-    "decade": 87600,
-    "quarter": 2190,
-}
+
+
+def _numbers(table: str) -> dict[str, float]:
+    """Words with their numbers."""
+    cells = table.split()
+    return {word: float(value) for word, value in zip(cells[::2], cells[1::2], strict=True)}
+
+
+_SCALES = _numbers("hundred 1e2 thousand 1e3 million 1e6 billion 1e9 dozen 12 k 1e3")
+_SINGLE = _numbers(
+    """
+    once 1 twice 2 thrice 3 double 2 triple 3 both 2 pair 2 couple 2 trio 3 half 0.5 quarter 0.25
+    noon 12 midnight 0 single 1 first 1 second 2 third 3 fourth 4 fifth 5 tenth 10 decade 10
+    quarterly 4 sixth 6 seventh 7 eighth 8 ninth 9
+    """
+)
+_HOURS = {"minute": 1 / 60} | _numbers(
+    """
+    hour 1 day 24 night 24 week 168 fortnight 336 month 730 year 8760 annum 8760 decade 87600
+    quarter 2190
+    """
+)
 _MONTHS = "january february march april june july august september october november december"
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _NAMES = f"{_MONTHS} {_DAYS}".split(" ")

@@ -11,11 +11,17 @@ from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.cues import CUES
 from slice_os.verifier.wording.denying import denials, denied_words, only_unless
+from slice_os.verifier.wording.moods import (
+    asks,
+    long_ago,
+    may_ask,
+    past_words,
+    requests,
+    same_result,
+)
 from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
-from slice_os.verifier.wording.questions import asks, may_ask, requests
 from slice_os.verifier.wording.reading import Reading
-from slice_os.verifier.wording.times import long_ago, past_words, same_result
 
 _MATCHED = 0.55
 _PERMUTED = 0.7

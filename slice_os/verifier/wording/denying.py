@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from slice_os.verifier.wording.pairs import word_list
 from slice_os.verifier.wording.parties import is_content
 
 _NEGATED = (
@@ -53,28 +54,7 @@ _REFUSALS = re.compile(
     r"|in the dark|quit(?:s|ting)?|los(?:t|e|ing) (?:my|his|her|our|their|your))\b"
 )
 # Words between a denial and what it denies.
-_BETWEEN = frozenset(
-    (
-        *(
-            "longer",
-            "more",
-            "ever",
-            "even",
-            "really",
-            "yet",
-            "single",
-            "much",
-            "such",
-            "own",
-            "another",
-            "other",
-        ),
-        *("entitled", "able", "allowed", "permitted", "obliged", "required", "willing", "ready"),
-        *("want", "wants", "wanted", "like", "get", "got", "gets", "getting", "having", "one"),
-        *("go", "goes", "going", "make", "makes", "take", "takes", "give", "gives"),
-        *("actually", "always", "quite", "exactly", "anyone", "anything", "event", "account"),
-    )
-)
+_BETWEEN = word_list("between")
 _UNLESS = re.compile(r"\b(?:unless|except)\b(?! (?:sooner|earlier|otherwise|for|as|that)\b)")
 _WORD = re.compile(r"[\w'’-]+")
 _CLAUSE = re.compile(r"[.;:!?\n]")

@@ -1,4 +1,4 @@
-"""Words that are opposites, and words that tell the same from the other side."""
+"""Lists of words: opposites, words that tell the same from the other side, function words."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ _ENDING = re.compile(r"(?:ies|es|s|ed|d|ing|ly)\Z")
 def _table(name: str) -> dict[str, frozenset[str]]:
     """From each word to those on the other side of its lines."""
     found: dict[str, set[str]] = {}
-    for line in Path(__file__).with_name(name).read_text("utf-8").splitlines():
+    for line in _lines(name):
         left, right = (side.split() for side in line.split(" / "))
         for word in left:
             found.setdefault(word, set()).update(right)
         for word in right:
             found.setdefault(word, set()).update(left)
     return {word: frozenset(others) for word, others in found.items()}
+
+
+def word_list(name: str) -> frozenset[str]:
+    """The words of one list of ``words.txt``."""
+    lines = (line.split() for line in _lines("words.txt"))
+    return frozenset(word for first, *words in lines if first == f"{name}:" for word in words)
 
 
 @lru_cache(_MOST_WORDS)
@@ -55,3 +61,7 @@ def _listed(name: str, first: str, second: str) -> bool:
         for one in {first, stem(first)}
         for other in {second, stem(second)}
     )
+
+
+def _lines(name: str) -> list[str]:
+    return Path(__file__).with_name(name).read_text("utf-8").splitlines()

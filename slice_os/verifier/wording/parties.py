@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slice_os.verifier.wording.cues import CUES
-from slice_os.verifier.wording.pairs import converse, stem
+from slice_os.verifier.wording.pairs import converse, stem, word_list
 from slice_os.verifier.wording.verbs import is_past
 
 PERSONS = {
@@ -19,34 +19,10 @@ PERSONS = {
     **dict.fromkeys(("she", "her", "hers", "she's", "she'll", "she'd"), 4),
     **dict.fromkeys(("they", "them", "their", "theirs", "they're", "they'll", "they've"), 5),
 }
-_SUBJECTS = frozenset(
-    (
-        *("i", "we", "he", "she", "they", "i'm", "i've", "i'll", "i'd", "we're", "we've", "we'll"),
-        *("we'd", "he's", "he'll", "he'd", "she's", "she'll", "she'd", "they're", "they'll"),
-        *("they've", "they'd"),
-    )
-)
-_OBJECTS = frozenset(("me", "us", "him", "them"))
-_CLOSED = frozenset(
-    (
-        *("a", "an", "the", "this", "that", "these", "those", "there", "here", "it", "its", "and"),
-        *("or", "but", "so", "if", "whether", "unless", "of", "to", "from", "by", "with", "for"),
-        *("in", "on", "at", "as", "than", "then", "be", "am", "is", "are", "was", "were", "been"),
-        *("being", "do", "does", "did", "have", "has", "had", "will", "would", "shall", "should"),
-        *("can", "could", "may", "might", "must", "not", "no", "never", "will", "going", "about"),
-        *("don't", "doesn't", "didn't", "won't", "can't", "isn't", "aren't", "wasn't", "weren't"),
-        *("hasn't", "haven't", "cannot", "very", "just", "already", "also", "too", "into", "up"),
-        *("well", "yes", "please", "okay", "any", "some", "all", "each", "every", "which", "who"),
-        *("what", "where", "when", "how", "why", "because", "while", "it's", "that's", "there's"),
-    )
-)
-# What two parties stand around, besides words that name: verbs, and words that give a direction.
-_LINKS = frozenset(
-    (
-        *("am", "is", "are", "was", "were", "be", "has", "have", "had"),
-        *("to", "from", "than", "before", "after", "over", "against", "behind", "above", "below"),
-    )
-)
+_SUBJECTS, _OBJECTS = word_list("subjects"), word_list("objects")
+_CLOSED = word_list("closed")
+# Words between two parties, besides those that name: verbs, and words that give a direction.
+_LINKS = word_list("links")
 _SHORT = re.compile(r"['’](?:m|re|s|ll|ve|d)\Z")
 _PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 

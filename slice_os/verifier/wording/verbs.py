@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
 
-_IRREGULAR = """
-be was been, become became become, begin began begun, bend bent bent, bind bound bound,
-bite bit bitten, blow blew blown, break broke broken, bring brought brought, build built built,
-buy bought bought, catch caught caught, choose chose chosen, come came come, cost cost cost,
-cut cut cut, deal dealt dealt, do did done, draw drew drawn, drink drank drunk, drive drove driven,
-eat ate eaten, fall fell fallen, feed fed fed, feel felt felt, fight fought fought,
-find found found, fly flew flown, forbid forbade forbidden, forget forgot forgotten,
-forgive forgave forgiven, freeze froze frozen, get got got, give gave given, go went gone,
-grow grew grown, hang hung hung, have had had, hear heard heard, hide hid hidden, hit hit hit,
-hold held held, hurt hurt hurt, keep kept kept, know knew known, lay laid laid, lead led led,
-leave left left, lend lent lent, let let let, lie lay lain, lose lost lost, make made made,
-mean meant meant, meet met met, outbid outbid outbid, overtake overtook overtaken,
-oversee oversaw overseen, pay paid paid, put put put, quit quit quit, read read read,
-repay repaid repaid, ride rode ridden, ring rang rung, rise rose risen, run ran run, say said said,
-see saw seen, seek sought sought, sell sold sold, send sent sent, set set set, shake shook shaken,
-shoot shot shot, show showed shown, shut shut shut, sing sang sung, sink sank sunk, sit sat sat,
-sleep slept slept, speak spoke spoken, spend spent spent, spread spread spread, stand stood stood,
-steal stole stolen, stick stuck stuck, strike struck struck, swear swore sworn, swim swam swum,
-take took taken, teach taught taught, tear tore torn, tell told told, think thought thought,
-throw threw thrown, understand understood understood, undertake undertook undertaken,
-wake woke woken, wear wore worn, win won won, withdraw withdrew withdrawn, write wrote written
-"""
+_IRREGULAR = Path(__file__).with_name("irregular_verbs.txt").read_text("utf-8")
 _FORMS = {
     base: (past, participle)
-    for base, past, participle in (entry.split() for entry in _IRREGULAR.split(","))
+    for base, past, participle in (entry.split() for entry in _IRREGULAR.splitlines())
 }
 PARTICIPLE = rf"(?:\w+ed|{'|'.join(sorted({participle for _, participle in _FORMS.values()}))})"
 """A pattern of a past participle in lower case, and of some other words in -ed."""

@@ -1,0 +1,107 @@
+"""Changes of hits of topics: by another version of a topic, and since earlier runs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+
+from slice_os.corpus import Corpus
+from slice_os.errors import InputError
+from slice_os.hits.hit import Hit, overlap
+from slice_os.topics.labels import folded
+from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Topic
+
+FILE = "topics-seen.txt"
+_FORMER = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A hit that only one of two versions of a topic has."""
+
+    kind: Literal["gained", "lost"]
+    hit: Hit
+
+
+def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> Iterator[Change]:
+    """The hits that topics gain and lose by a change, in one pass.
+
+    Hits that overlap are the same. A topic is known by its name.
+
+    Args:
+        corpus: where to look.
+        old: topics before the change.
+        new: topics after it.
+
+    Yields:
+        Changes by document and position.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+    former = [replace(topic, name=f"{_FORMER}{topic.name}") for topic in old]
+    hits = mine_topics(corpus, [*former, *new])
+    for _, document in groupby(hits, key=lambda hit: hit.doc_id):
+        by_topic: dict[str, list[Hit]] = defaultdict(list)
+        for hit in document:
+            by_topic[hit.topic or ""].append(hit)
+        changes = []
+        for name in dict.fromkeys(name.removeprefix(_FORMER) for name in by_topic):
+            before = [replace(hit, topic=name) for hit in by_topic.get(f"{_FORMER}{name}", [])]
+            after = by_topic.get(name, [])
+            changes += [Change("lost", hit) for hit in before if not _among(hit, after)]
+            changes += [Change("gained", hit) for hit in after if not _among(hit, before)]
+        yield from sorted(changes, key=lambda change: (change.hit.start, change.hit.end))
+
+
+def _among(hit: Hit, others: Sequence[Hit]) -> bool:
+    return any(overlap(hit, other) for other in others)
+
+
+class SeenHits:
+    """The hits that earlier runs of each topic found on a store, in one file.
+
+    A hit is known by its topic, its document and its words, not by its offsets. So what stays in
+    a document that was replaced is not new.
+
+    Args:
+        path: the file; it need not exist.
+
+    Raises:
+        InputError: if it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._seen = set(path.read_text("ascii").split()) if path.exists() else set()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: no record of seen hits ({error})") from None
+
+    def new(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """The hits that no earlier run found; when all are taken, they count as seen.
+
+        Raises:
+            InputError: if the file cannot be written.
+        """
+        copies: Counter[str] = Counter()
+        fresh = []
+        for hit in hits:
+            name = "\0".join((hit.topic or "", hit.doc_id, folded(hit.text)))
+            copies[name] += 1
+            digest = hashlib.sha256(f"{name}\0{copies[name]}".encode()).hexdigest()[:24]
+            if digest not in self._seen:
+                fresh.append(digest)
+                yield hit
+        try:
+            with self.path.open("a", encoding="ascii") as file:
+                file.writelines(f"{digest}\n" for digest in fresh)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror})") from None
+        self._seen.update(fresh)
