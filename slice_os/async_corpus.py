@@ -34,7 +34,7 @@ from slice_os.search.run import (
     all_hits,
     best_hits,
     fused,
-    page_hits,
+    hits_in,
     passage_requests,
 )
 from slice_os.stores.candidates import ScoredCandidates
@@ -218,8 +218,8 @@ async def _search(store: AsyncOpenSearchStore, query: Query, options: SearchOpti
 
 async def _found(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> FoundHits:
     """The hits in the best passages."""
-    if (page := await store.page(query, options)) is not None:
-        return await asyncio.to_thread(page_hits, page, query, options)
+    if (best := await store.best_passages(query, options)) is not None:
+        return await asyncio.to_thread(hits_in, best, query, options)
     if options.fusion == SERVER:
         candidates, scores = await store.rank_fused(query, options.num_candidates)
     else:

@@ -32,8 +32,7 @@ from slice_os.query.options import (
     SearchOptions,
 )
 from slice_os.query.query import Query
-from slice_os.search.notebook_bars import counted, ingest_bar
-from slice_os.search.notebook_html import corpus_html
+from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.refinement import Refinement, prepare, refinement
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DEFAULT_MAX_PIECES

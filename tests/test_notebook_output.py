@@ -135,7 +135,7 @@ class TestBars:
     def notebook(self, monkeypatch: pytest.MonkeyPatch) -> None:
         shell = SimpleNamespace(kernel="a kernel", config={})
         monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-        monkeypatch.setattr("slice_os.search.notebook_bars.DELAY_SECONDS", 0)
+        monkeypatch.setattr("slice_os.search.notebook.DELAY_SECONDS", 0)
 
     @pytest.mark.usefixtures("notebook")
     def test_count_in_notebooks(

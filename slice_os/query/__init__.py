@@ -1,1 +1,1 @@
-"""What is asked for: phrases, filters, options, and one score from two."""
+"""Queries and their parts: phrases, filters, options, and the fusion of two scores."""

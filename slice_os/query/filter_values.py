@@ -31,7 +31,7 @@ _LENGTHS = {
     "fraction": timedelta(milliseconds=1),
 }
 _END = datetime.max.replace(tzinfo=timezone.utc)
-# Longer integers take a time that is quadratic in their length to parse.
+# Parsing takes time that is quadratic in the length of an integer.
 _LONGEST_NUMBER = 400
 
 
@@ -44,7 +44,7 @@ class Interval:
 
 
 def parse_number(text: str) -> Number | None:
-    """A text as a number; None if it is none."""
+    """A text as a number; None if it is not one."""
     found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
     if found is None:
         return None
@@ -55,9 +55,9 @@ def parse_number(text: str) -> Number | None:
 
 
 def parse_time_span(text: str) -> Interval | None:
-    """The span of time that an ISO date, month, year or time stands for; None if it is none.
+    """The span of time that an ISO date, month, year or time stands for; None for any other text.
 
-    Times without a zone are in UTC. A fraction of a second counts to the millisecond.
+    Times without a zone are in UTC. Fractions of a second are cut to milliseconds.
     """
     found = _DATE.fullmatch(text)
     if found is None:
@@ -77,7 +77,7 @@ def parse_time_span(text: str) -> Interval | None:
 
 
 def parse_date(text: str) -> datetime | None:
-    """When a value begins that is an ISO month, date or time; None if it is none.
+    """The begin of an ISO month, date or time; None for any other text.
 
     A year alone is a number.
     """

@@ -1,7 +1,7 @@
-"""Filters on metadata: which passages a query admits, by the values of their fields.
+"""Filters on metadata: conditions on the fields of the passages that a query admits.
 
-Both kinds of store keep a value as it was given, and compare it as text, as a number or as a date
-by what the condition asks for. So a filter admits the same passages in both.
+Stores keep a value as it was given, and compare it as text, as a number or as a date, depending on
+the condition. So a filter admits the same passages in every store.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a metadata field must be for a passage to be admitted.
+    """A condition on a metadata field; passages that meet it are admitted.
 
-    Text compares whatever the case of A to Z, and numbers as numbers. A date stands for its whole
+    Texts compare without the case of A to Z, numbers as numbers. A date stands for its whole
     day, month or year; without a time zone it is in UTC. ``ne`` also admits passages without the
     field.
 
     Attributes:
         field: of the metadata; or ``_id`` for the id of the document, which is compared exactly.
-        operator: how to compare.
+        operator: the comparison.
         values: as text; for ``eq`` the field has one of them, for ``ne`` none of them. The others
             have one value.
-        kind: the type by which a store compares the field; empty before the store has looked.
+        kind: the type by which a store compares the field; empty until the store sets it.
 
     Raises:
         InputError: if an ordering has a value that is neither a number nor a date, or on a lone
@@ -133,7 +133,7 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
 
 
 def matcher(condition: Condition) -> Callable[[str], bool]:
-    """Whether a value, as text, fits a condition; for ``ne`` whether it is one to exclude."""
+    """A test whether a value, as text, meets a condition; for ``ne``, whether to exclude it."""
     if condition.ordering:
         return _ordering(condition)
     texts = {_folded(text) for text in condition.spellings}
@@ -142,7 +142,7 @@ def matcher(condition: Condition) -> Callable[[str], bool]:
 
 
 def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
-    """The values of a condition that none of the texts that match it has."""
+    """The values of a condition that do not occur among the texts that match it."""
     texts = list(found)
     if condition.ordering:
         return () if texts else condition.values
@@ -163,7 +163,7 @@ def comparable(texts: Iterable[str]) -> bool:
 
 
 def unknown_field(condition: Condition, fields: Iterable[str], location: object) -> InputError:
-    """The error to raise if a store has no such field; it names those that it has."""
+    """The error for a field that a store does not have; it names those that it has."""
     there = sorted(fields)
     close = get_close_matches(condition.field, there, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -174,7 +174,7 @@ def unknown_field(condition: Condition, fields: Iterable[str], location: object)
 
 
 def without_order(condition: Condition, texts: Sequence[str], location: object) -> InputError:
-    """The error to raise if a field has nothing that an ordering could compare."""
+    """The error for an ordering of a field that has neither numbers nor dates."""
     return InputError(
         f"{location}: filter {condition}: {condition.field} has no numbers or dates to compare, "
         f"but {_listing(texts)}; use = or !="
@@ -182,7 +182,7 @@ def without_order(condition: Condition, texts: Sequence[str], location: object) 
 
 
 def absent(condition: Condition, values: Iterable[str], frequent: Sequence[str]) -> str:
-    """A line that says that no passage has some values, and what there is instead.
+    """A line that names values that no passage has, and those that passages have instead.
 
     Args:
         condition: that no passage meets.
@@ -260,17 +260,17 @@ def _spellings(value: str) -> list[str]:
 
 
 def _fits(number: Number) -> bool:
-    """Whether a number is no integer beyond 64 bits."""
+    """Whether a number is a float, or an integer of at most 64 bits."""
     return isinstance(number, float) or -(2**63) <= number < 2**63
 
 
 def _day(value: str) -> Interval | None:
-    """The span of a date; a number is none, though it may be a year."""
+    """The span of a date; None for any other text, and for a year, which is a number."""
     return parse_time_span(value) if parse_number(value) is None else None
 
 
 def _folded(text: str) -> str:
-    """In lower case, only A to Z, as SQLite and OpenSearch fold."""
+    """A text with A to Z in lower case, as SQLite and OpenSearch fold it."""
     return text.translate(_FOLD)
 
 

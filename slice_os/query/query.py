@@ -1,4 +1,4 @@
-"""Queries: origin phrases, and the filter on passages."""
+"""Queries: origin phrases and counter-phrases as vectors, and the filter on passages."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Phrases:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to look for in a store.
+    """A search as stores and scorers need it.
 
     Attributes:
         phrases: the origin phrases.
         where: conditions on metadata fields; all of them must hold.
-        min_words: words in the shortest span that counts.
-        max_words: words in the longest span that counts.
+        min_words: least number of words of a span.
+        max_words: most words of a span.
         calibration: computes the probability of hits; None if the model has none.
-        unit: how wide hits are; one of `slice_os.query.options.UNITS`.
+        unit: width of hits; one of `slice_os.query.options.UNITS`.
         word_vectors: whether hits carry the vectors of their words, for a verifier.
         counters: ``(n_counter_phrases, dimension)`` unit rows: words that are nearer to one of
             them than to every phrase are no hit; None for none.
@@ -50,3 +50,14 @@ class Query:
     unit: str = SPAN
     word_vectors: bool = False
     counters: FloatArray | None = None
+
+
+def nearer_counter(phrases: FloatArray, counters: FloatArray) -> int | None:
+    """The counter-phrase that words are nearest to; None if a phrase is at least as near.
+
+    Args:
+        phrases: ``(n,)`` products of the words' vector with those of the phrases.
+        counters: ``(m,)`` products with those of the counter-phrases.
+    """
+    nearest = int(counters.argmax())
+    return nearest if counters[nearest] > phrases.max() else None

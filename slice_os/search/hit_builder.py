@@ -10,8 +10,7 @@ import numpy as np
 
 from slice_os.arrays import IntArray
 from slice_os.hits.hit import Context, Hit, UnreadHit, overlap
-from slice_os.query.nearer_counter import nearer_counter
-from slice_os.query.query import Query
+from slice_os.query.query import Query, nearer_counter
 from slice_os.spans.choice import Borders
 from slice_os.spans.cosines import ScoredSpan
 from slice_os.spans.passage_scorer import PassageScorer, span_offsets

@@ -27,9 +27,9 @@ from slice_os.query.options import (
 )
 from slice_os.query.query import Phrases, Query, Where
 from slice_os.search.hit_builder import HitBuilder
+from slice_os.stores.best_passages import BestPassages, ScoredPassage, best_columns
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.protocol import FusingStore, PagingStore, Store
-from slice_os.stores.result_page import Page, ScoredPassage, best_columns
+from slice_os.stores.protocol import FusingStore, ScoringStore, Store
 
 # Where hits can be lost, so many times more passages than hits are searched for.
 _MORE = 4
@@ -64,7 +64,7 @@ def make_query(
         encoder: of the store.
         phrases: one, or several.
         where: conditions on metadata.
-        unit: how wide hits are.
+        unit: width of hits.
         word_vectors: whether hits carry the vectors of their words, for a verifier.
         counter_phrases: words that are nearer to one of these than to every phrase are no hit.
 
@@ -93,9 +93,9 @@ def make_query(
 def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) -> Hits:
     """The best hits for any of the phrases, by score; nothing is verified.
 
-    Phrases are alternatives: each passage is scored for the phrase that scores best in it, and has
-    hits of this one only. Hits with equal scores are ordered by the score of their passage, and
-    then by its position in the store, so that pages never repeat a hit.
+    Phrases are alternatives: a passage has the score, and the hits, of the phrase that is best in
+    it. Hits with equal scores are in the order of their passages' scores, and then of the store,
+    so that pages never repeat a hit.
 
     Raises:
         InputError: if the options reach beyond the candidates of an index.
@@ -118,8 +118,8 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
     Hits of one phrase never overlap; hits of two phrases may.
 
     Args:
-        store: where to search.
-        query: what to look for.
+        store: the store.
+        query: the phrases and the filter.
         threshold: least cosine of a hit.
         exhaustive: score every passage, so that none is missed; otherwise only those that an
             index of spans proposes, which is faster on large indices.
@@ -138,7 +138,7 @@ def passage_requests(
     """Search for passages until the requested hits are complete, and no better ones can follow.
 
     Args:
-        query: what to look for.
+        query: the phrases and the filter.
         options: the hits that are requested.
         exhaustive: whether the store scores every passage, however many are requested.
 
@@ -166,8 +166,9 @@ def passage_requests(
 
 def _found(store: Store, query: Query, options: SearchOptions) -> FoundHits:
     """The hits in the best passages."""
-    if isinstance(store, PagingStore) and (page := store.page(query, options)) is not None:
-        return page_hits(page, query, options)
+    best = store.best_passages(query, options) if isinstance(store, ScoringStore) else None
+    if best is not None:
+        return hits_in(best, query, options)
     if options.fusion != SERVER:
         candidates = store.rank(query, options.num_candidates)
         scores = fused(candidates, load_fusion(options.fusion))
@@ -198,8 +199,8 @@ def best_hits(
     Args:
         candidates: passages that a store proposes.
         scores: ``(n_phrases, n_passages)``.
-        query: what to look for.
-        options: how many passages, from which on.
+        query: the phrases and the filter.
+        options: number of passages, and how many to skip before them.
         exhaustive: whether the candidates are all passages.
     """
     best = best_columns(scores, candidates.cosines, options)
@@ -214,16 +215,16 @@ def best_hits(
         for row, column in best
         if candidates.keys[column] in loaded
     )
-    found = page_hits(Page(passages, exhaustive), query, options)
+    found = hits_in(BestPassages(passages, exhaustive), query, options)
     # Passages that were deleted meanwhile do not mean that there are no more.
     return replace(found, passages=len(best))
 
 
-def page_hits(page: Page, query: Query, options: SearchOptions) -> FoundHits:
+def hits_in(best: BestPassages, query: Query, options: SearchOptions) -> FoundHits:
     """The hits in passages that a store scored itself."""
     fusion = linear_fusion(options.fusion)
     hits: list[Hit] = []
-    for found in page.passages:
+    for found in best.passages:
         hits += HitBuilder(found.passage, query).hits(
             found.row,
             bm25=found.bm25,
@@ -233,9 +234,9 @@ def page_hits(page: Page, query: Query, options: SearchOptions) -> FoundHits:
             limit=options.per_passage,
         )
     hits.sort(key=lambda hit: -hit.score)
-    least = page.passages[-1].score if page.passages else -np.inf
+    least = best.passages[-1].score if best.passages else -np.inf
     return FoundHits(
-        Hits(tuple(hits), options.threshold, page.exhaustive), len(page.passages), least
+        Hits(tuple(hits), options.threshold, best.exhaustive), len(best.passages), least
     )
 
 

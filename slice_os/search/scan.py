@@ -57,7 +57,7 @@ def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hi
 
     Args:
         part: the part, with its vectors.
-        query: what to look for; its filter does not apply.
+        query: the phrases; its filter does not apply.
         threshold: least cosine of a hit.
     """
     for passage in part.passages:

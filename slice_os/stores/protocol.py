@@ -13,8 +13,8 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
+from slice_os.stores.best_passages import BestPassages
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.result_page import Page
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document, Metadata
 
@@ -268,9 +268,9 @@ class FusingStore(Protocol):
 
 
 @runtime_checkable
-class PagingStore(Protocol):
+class ScoringStore(Protocol):
     """A store that can score, fuse and place spans by itself."""
 
-    def page(self, query: Query, wanted: SearchOptions) -> Page | None:
-        """One page of a search; None if this search has to go through `Store.rank`."""
+    def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
+        """The best passages; None if this search has to go through `Store.rank`."""
         ...

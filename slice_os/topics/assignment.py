@@ -13,9 +13,8 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, overlap, without_vectors
 from slice_os.query.filters import matcher
-from slice_os.query.nearer_counter import nearer_counter
 from slice_os.query.options import SPAN
-from slice_os.query.query import Where
+from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
 from slice_os.text.documents import Metadata, field_text
 from slice_os.text.extents import Extent

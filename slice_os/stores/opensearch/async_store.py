@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from slice_os.arrays import FloatArray
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
+from slice_os.stores.best_passages import BestPassages
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search.drivers import AsyncDriver
 from slice_os.stores.opensearch.search.flows import SearchFlows, resolve
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.handle import no_index
-from slice_os.stores.result_page import Page
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -52,9 +52,9 @@ class AsyncOpenSearchStore:
             raise no_index(location)
         return cls(driver, index)
 
-    async def page(self, query: Query, wanted: SearchOptions) -> Page | None:
-        """One page of a search; see `PagingStore`."""
-        return await self._driver.run(self._server.page(query, wanted))
+    async def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
+        """The best passages; see `ScoringStore`."""
+        return await self._driver.run(self._server.best_passages(query, wanted))
 
     async def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""

@@ -14,6 +14,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
+from slice_os.stores.best_passages import BestPassages
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.opensearch.schema.records import document_key, source_key
@@ -37,7 +38,6 @@ from slice_os.stores.protocol import (
     StoredDocument,
     StoreInfo,
 )
-from slice_os.stores.result_page import Page
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import LAYOUT
@@ -192,9 +192,9 @@ class OpenSearchStore:
         """The most frequent values of a field; see `Store.field_values`."""
         return fields.values_of(self.handle, field, limit)
 
-    def page(self, query: Query, wanted: SearchOptions) -> Page | None:
-        """One page of a search, scored by the server; None if the server cannot."""
-        return self._driver.run(self._server.page(query, wanted))
+    def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
+        """The best passages, scored by the server; None if the server cannot."""
+        return self._driver.run(self._server.best_passages(query, wanted))
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""

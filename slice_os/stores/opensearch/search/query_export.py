@@ -75,7 +75,7 @@ def export_query(
         exported["scored"] = {
             "path": with_bm25,
             "bodies": [
-                server_bodies.page(query, row, nothing, engine, weights, (0, 10)) | has_span
+                server_bodies.best(query, row, nothing, engine, weights, (0, 10)) | has_span
                 for row in rows
             ],
             "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},

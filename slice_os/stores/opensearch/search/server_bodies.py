@@ -25,7 +25,7 @@ def measure() -> Body:
     return count(()) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
 
 
-def page(
+def best(
     query: Query,
     row: int,
     passages: Body,

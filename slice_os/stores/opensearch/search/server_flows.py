@@ -17,6 +17,7 @@ from slice_os.errors import StoreError
 from slice_os.query.fusion import Linear
 from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
+from slice_os.stores.best_passages import BestPassages, ScoredPassage, best_columns
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.search import (
     hybrid,
@@ -43,7 +44,6 @@ from slice_os.stores.opensearch.search.server_responses import (
     ServerScores,
 )
 from slice_os.stores.opensearch.search.server_scan import ServerScan
-from slice_os.stores.result_page import Page, ScoredPassage, best_columns
 
 # Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
 # scored, as many as have that many token vectors, and the graph is explored further for them.
@@ -71,12 +71,12 @@ class ServerFlows:
         self._engine: ScriptEngine | None = None
         self._size = IndexSize(0, 0.0, 1)
 
-    def page(self, query: Query, wanted: SearchOptions) -> Flow[Page | None]:
-        """One page of a search; None if the server does not score."""
+    def best_passages(self, query: Query, wanted: SearchOptions) -> Flow[BestPassages | None]:
+        """The best passages; None if the server does not score."""
         query = yield from self._flows.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
             try:
-                return (yield from self._page(query, wanted, engine))
+                return (yield from self._best(query, wanted, engine))
             except ScriptsRefusedError as refusal:
                 if refusal.passing:
                     return None
@@ -126,9 +126,11 @@ class ServerFlows:
                 refusal,
             )
 
-    def _page(self, query: Query, wanted: SearchOptions, engine: ScriptEngine) -> Flow[Page]:
+    def _best(
+        self, query: Query, wanted: SearchOptions, engine: ScriptEngine
+    ) -> Flow[BestPassages]:
         if wanted.fusion == SERVER:
-            return (yield from self._page_fused_there(query, wanted, engine))
+            return (yield from self._best_fused_there(query, wanted, engine))
         fusion = load_fusion(wanted.fusion)
         limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
         proposals, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
@@ -139,7 +141,7 @@ class ServerFlows:
             rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
             fused = np.stack([fusion(*row) for row in rows])
             hits = yield from self._fetch(query, wanted, engine, found, fused)
-        return Page((yield from self._load(query, hits)), exhaustive=proposals is None)
+        return BestPassages((yield from self._load(query, hits)), exhaustive=proposals is None)
 
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
@@ -189,7 +191,7 @@ class ServerFlows:
         fusion: Linear,
         best: FloatArray,
     ) -> Flow[Mapping[str, RankedHit]]:
-        """A page of the best passages, fused by the script."""
+        """The best passages, fused by the script."""
         rows = range(len(query.phrases.texts))
         threshold = -1.0 if wanted.threshold is None else wanted.threshold
         weights = [
@@ -206,7 +208,7 @@ class ServerFlows:
                 for found, weight, above in zip(proposals, weights, margins, strict=True)
             ]
         bodies = [
-            server_bodies.page(query, row, passages[row], engine, weights[row], span)
+            server_bodies.best(query, row, passages[row], engine, weights[row], span)
             for row in rows
         ]
         if len(bodies) == 1:
@@ -216,10 +218,10 @@ class ServerFlows:
         merged = server_responses.merged(list(each), wanted)
         return merged if fusion.bm25 else (yield from self._with_bm25(query, merged))
 
-    def _page_fused_there(
+    def _best_fused_there(
         self, query: Query, wanted: SearchOptions, engine: ScriptEngine
-    ) -> Flow[Page]:
-        """A page by the server's ``hybrid`` query."""
+    ) -> Flow[BestPassages]:
+        """The best passages by the server's ``hybrid`` query."""
         hybrid.require((yield ListPlugins()), self._flows.location)
         bodies = hybrid.bodies(query, self._flows.index.settings, wanted.num_candidates)
         answers = yield from self._flows.msearch(bodies, query)
@@ -233,7 +235,7 @@ class ServerFlows:
             found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
             unscored = yield from self._fetch(query, wanted, engine, found, fused)
             hits = yield from self._with_bm25(query, unscored)
-        return Page((yield from self._load(query, hits)), exhaustive=False)
+        return BestPassages((yield from self._load(query, hits)), exhaustive=False)
 
     def _scores(
         self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
@@ -272,13 +274,13 @@ class ServerFlows:
         found: ServerScores,
         fused: FloatArray,
     ) -> Flow[Mapping[str, RankedHit]]:
-        """The page's passages, by passage id."""
+        """The best passages, by passage id."""
         chosen = best_columns(fused, found.cosines, wanted)
         if not chosen:
             return {}
         rows = sorted({row for row, _ in chosen})
         bodies = [
-            server_bodies.page(
+            server_bodies.best(
                 query,
                 row,
                 search_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),

@@ -11,12 +11,12 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
+from slice_os.stores.best_passages import ScoredPassage
 from slice_os.stores.opensearch.schema.records import passage_key, stored_passage
 from slice_os.stores.opensearch.search.scripting import Weights
 from slice_os.stores.opensearch.search.search_bodies import Answer
 from slice_os.stores.opensearch.search.server_bodies import SPAN
 from slice_os.stores.opensearch.server.connection import reason_of
-from slice_os.stores.result_page import ScoredPassage
 
 TOO_MANY_REQUESTS = 429
 # Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
@@ -109,7 +109,7 @@ def _is_refusal(error: Mapping[str, Any], reason: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit of `server_bodies.page`.
+    """A hit of `server_bodies.best`.
 
     Attributes:
         row: the phrase's row in the query.
@@ -136,7 +136,7 @@ class RankedHit:
 
 
 def ranked_hits(answer: Answer, row: int, weights: Weights) -> dict[str, RankedHit]:
-    """The hits of `server_bodies.page` by passage id; passages without a span are left out.
+    """The hits of `server_bodies.best` by passage id; passages without a span are left out.
 
     Their BM25 is what the score has beyond the cosine, or 0 if it has no weight.
     """

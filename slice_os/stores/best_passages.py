@@ -29,8 +29,8 @@ class ScoredPassage:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a search.
+class BestPassages:
+    """The passages with the best scores, as many as a search requests.
 
     Attributes:
         passages: by falling score.
@@ -44,14 +44,14 @@ class Page:
 def best_columns(
     scores: FloatArray, cosines: FloatArray, wanted: SearchOptions
 ) -> list[tuple[int, int]]:
-    """Row and column of the best score of each passage on a page.
+    """Row and column of the best score of each requested passage.
 
-    A passage counts with the phrase that scores best in it; equal scores are ordered by column.
+    A passage has the score of the phrase that is best in it; equal scores are ordered by column.
 
     Args:
-        scores: ``(n_phrases, n_passages)``; ``-inf`` for passages that do not count.
+        scores: ``(n_phrases, n_passages)``; ``-inf`` for passages to leave out.
         cosines: ``(n_phrases, n_passages)``.
-        wanted: the page.
+        wanted: how many passages, from which on, and from which cosine.
     """
     if wanted.threshold is not None:
         scores = np.where(cosines >= wanted.threshold, scores, -np.inf)

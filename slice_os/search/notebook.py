@@ -1,4 +1,4 @@
-"""Progress bars in notebooks, where nobody sees a terminal; elsewhere there are none."""
+"""Progress bars and the summary of a store in notebooks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from slice_os.hits.notebook import NUMBER, TABLE, TEXT
+from slice_os.stores.protocol import StoreInfo
 
 if TYPE_CHECKING:
     from slice_os.ingest.summary import IngestSummary, SummaryCallback
 
 T = TypeVar("T")
 
-# What takes less time needs no bar.
+# Shorter work needs no bar.
 DELAY_SECONDS = 1.0
 
 
@@ -24,12 +28,12 @@ def in_notebook() -> bool:
 
 
 def counted(items: Iterable[T], unit: str, whole: object = None) -> Iterator[T]:
-    """The same items; in a notebook, a bar counts them as they come.
+    """Yield the items; in a notebook, a bar counts them.
 
     Args:
         items: in any number.
-        unit: what they are.
-        whole: what they come from, if it has a length.
+        unit: their name in the plural.
+        whole: their source, which gives their number if it has a length.
     """
     if not in_notebook():
         yield from items
@@ -42,7 +46,7 @@ def counted(items: Iterable[T], unit: str, whole: object = None) -> Iterator[T]:
 
 @contextmanager
 def ingest_bar(progress: SummaryCallback | None) -> Iterator[SummaryCallback | None]:
-    """What to call while documents are read: a bar in a notebook, if nothing else is given."""
+    """A callback for progress: the given one, or else a bar if this is a notebook."""
     if progress is not None or not in_notebook():
         yield progress
         return
@@ -59,3 +63,26 @@ def _bar(unit: str, total: int | None) -> Any:
         warnings.simplefilter("ignore")  # without ipywidgets, it is a line of text
         from tqdm.auto import tqdm
     return tqdm(total=total, unit=f" {unit}", delay=DELAY_SECONDS)
+
+
+def corpus_html(name: str, info: StoreInfo) -> str:
+    """The counts of a store as a short HTML table, everything in it escaped.
+
+    Args:
+        name: of the corpus, for people.
+        info: its counts.
+    """
+    facts = {
+        "documents": f"{info.documents:,}",
+        "passages": f"{info.passages:,}",
+        "words": f"{info.words:,}",
+        "encoder": info.encoder.name,
+        "on disk": f"{info.size_bytes / 1e6:,.1f} MB",
+    }
+    rows = "".join(
+        f'<tr><th scope="row" style="{TEXT}">{label}</th>'
+        f'<td style="{NUMBER}">{escape(value)}</td></tr>'
+        for label, value in facts.items()
+    )
+    table = f'<table style="{TABLE}"><tbody>{rows}</tbody></table>'
+    return f"<div><code>{escape(name)}</code>{table}</div>"
