@@ -258,7 +258,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 def test_the_files_that_pages_name_exist() -> None:
     folders = "slice_os|ingest|export|docs|tests|benchmarks"
     for page in (REPOSITORY / "docs").rglob("*.md"):
-        for name in re.findall(rf"`((?:{folders})/[\w/.-]+)`", page.read_text("utf-8")):
+        text = page.read_text("utf-8")
+        quoted = re.findall(rf"`((?:{folders})/[\w/.-]+)`", text)
+        for name in quoted + re.findall(r"\bpython ((?:benchmarks|recipes)/[\w/.]+)", text):
             assert (REPOSITORY / name).exists(), f"{page.name}: {name}"
 
 
