@@ -19,7 +19,7 @@ from slice_os.version import __version__
 
 @click.group(
     cls=TopCommands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     invoke_without_command=True,
 )
 @click.version_option(__version__, prog_name="slice-os")

@@ -20,7 +20,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "ingest": (
             "slice_os.cli.ingest:ingest",
             "Read files, folders or standard input into a store.",
-        ),
+        )
     },
     "Find": {
         "search": ("slice_os.cli.search:search", "Rank the passages that say a phrase."),

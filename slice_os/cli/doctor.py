@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from slice_os.cli.options import encoder_options, optional_store_option, report_option
+from slice_os.cli.options import (
+    EncoderChoice,
+    encoder_options,
+    optional_store_option,
+    report_option,
+)
 from slice_os.cli.render import echo_json, printable, styled, wants_json
 
 if TYPE_CHECKING:
@@ -18,13 +23,7 @@ if TYPE_CHECKING:
 @optional_store_option
 @encoder_options
 @report_option
-def doctor(
-    store: str | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
-    as_json: bool | None,
-) -> int:
+def doctor(store: str | None, encoder: EncoderChoice, as_json: bool | None) -> int:
     """Show what works here, and how fast.
 
     The encoder reads a few texts, with the model and the provider that you choose. With --store,
@@ -33,9 +32,9 @@ def doctor(
     """
     from slice_os.doctor import machine_checks, store_checks
 
-    checks = list(machine_checks(model, providers, threads))
+    checks = list(machine_checks(encoder.model, encoder.providers, encoder.threads))
     if store:
-        checks += store_checks(store, model)
+        checks += store_checks(store, encoder.model)
     usable = all(check.usable for check in checks)
     if wants_json(as_json):
         echo_json(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))

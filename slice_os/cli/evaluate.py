@@ -17,8 +17,6 @@ from slice_os.cli.progress import StepBar
 from slice_os.cli.render import echo_json, wants_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
     from slice_os.evaluation.harness import Harness, Option
@@ -74,7 +72,7 @@ def compare_command(first: Path, second: Path, wide: bool) -> None:
 )
 @click.option("--model", help="Model to use at the endpoint.")
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random choices.")
+@click.option("--seed", type=int, default=0, help="Seed of the random choices.")
 def build_context(
     pairs: Path,
     out: Path,
@@ -123,39 +121,27 @@ def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
     from slice_os.datasets.catalog import State, check
 
     found = list(check(folder))
-    as_json = wants_json(as_json)
-    click.echo(_files_json(folder, found) if as_json else _describe_files(found))
+    counts = Counter(one.state.value for one in found)
+    totals = {state: counts[state] for state in ("right", "missing", "different")}
+    if wants_json(as_json):
+        files = [asdict(one) for one in found]
+        result = {"folder": str(folder), **totals, "files": files}
+        echo_json(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    else:
+        click.echo("\n".join(map(_describe_file, found)))
+        told = ", ".join(f"{count} {state}" for state, count in totals.items())
+        click.echo(f"{len(found)} files: {told}")
     faults = {State.DIFFERENT, State.MISSING} if strict else {State.DIFFERENT}
     if any(one.state in faults for one in found):
         raise click.exceptions.Exit(1)
 
 
-def _describe_files(found: Sequence[Checked]) -> str:
-    """The result as a line for each file, and totals."""
-    lines = []
-    for one in found:
-        line = f"{one.state.value:9}  {one.path}"
-        if one.state.value == "different":
-            has = f"sha256 {one.found[:12]}…" if one.found else "cannot be unpacked"
-            line += f": {has}, expected {one.expected[:12]}…"
-        lines.append(line)
-    return "\n".join([*lines, _totals(found)])
-
-
-def _totals(found: Sequence[Checked]) -> str:
-    counts = Counter(one.state.value for one in found)
-    parts = [f"{counts[name]} {name}" for name in ("right", "missing", "different")]
-    return f"{len(found)} files: {', '.join(parts)}"
-
-
-def _files_json(folder: Path, found: Sequence[Checked]) -> str:
-    counts = Counter(one.state.value for one in found)
-    result = {
-        "folder": str(folder),
-        **{name: counts[name] for name in ("right", "missing", "different")},
-        "files": [asdict(one) for one in found],
-    }
-    return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()
+def _describe_file(one: Checked) -> str:
+    line = f"{one.state.value:9}  {one.path}"
+    if one.state.value != "different":
+        return line
+    has = f"sha256 {one.found[:12]}…" if one.found else "cannot be unpacked"
+    return f"{line}: {has}, expected {one.expected[:12]}…"
 
 
 def _command(harness: Harness) -> click.Command:
@@ -245,7 +231,6 @@ def _cache_options() -> list[click.Option]:
             ["--cache-limit"],
             type=click.FloatRange(min=0, min_open=True),
             default=5,
-            show_default=True,
             envvar="SLICE_OS_CACHE_LIMIT",
             metavar="GB",
             help="Most gigabytes of vectors to keep (or set SLICE_OS_CACHE_LIMIT).",
@@ -275,7 +260,6 @@ def _option(option: Option) -> click.Option:
         "multiple": option.multiple,
         "required": option.required,
         "default": option.default,
-        "show_default": option.default is not None,
     }
     return click.Option([flag, option.name], **settings)
 

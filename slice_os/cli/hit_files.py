@@ -26,13 +26,9 @@ from slice_os.cli.options import COSINE, REPORT, HitFile, output_option
     type=click.FloatRange(0, 1),
     help="Hits of a lower probability are near misses.",
 )
-@click.option("--title", default="Hits", show_default=True, help="Title of the page.")
+@click.option("--title", default="Hits", help="Title of the page.")
 def report(
-    hits: BinaryIO,
-    output: Path,
-    threshold: float | None,
-    min_probability: float | None,
-    title: str,
+    hits: BinaryIO, output: Path, threshold: float | None, min_probability: float | None, title: str
 ) -> None:
     """Show HITS in context, with histograms of their scores, on one HTML page.
 
@@ -45,11 +41,7 @@ def report(
     if output.suffix.lower() != REPORT:
         raise click.UsageError(f"--output {output}: a report ends in .html")
     count = write_report(
-        read_hits(hits),
-        output,
-        threshold=threshold,
-        min_probability=min_probability,
-        title=title,
+        read_hits(hits), output, threshold=threshold, min_probability=min_probability, title=title
     )
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
 
@@ -60,14 +52,12 @@ def report(
     "--precision",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.9,
-    show_default=True,
     help="Wished share of right hits.",
 )
 @click.option(
     "--by",
     type=click.Choice(["probability", "cosine"]),
     default="probability",
-    show_default=True,
     help="What to cut by, for --min-probability or --threshold.",
 )
 @output_option

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.cli.options import (
-    COSINE,
-    PROBABILITY,
-    REPORT,
-    HitFile,
-    parse_filters,
-    where_option,
-)
+from slice_os.cli.options import COSINE, PROBABILITY, REPORT, HitFile, as_one, where_option
 from slice_os.cli.render import echo_json, wants_json
 from slice_os.query.options import (
     BY_SCORE,
@@ -83,7 +75,6 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         "--unit",
         type=click.Choice(UNITS),
         default=SPAN,
-        show_default=True,
         help="How wide hits are: the span, or the clause, sentence or turn around it.",
     ),
     "collapse": click.option(
@@ -92,12 +83,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
 }
 _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
     "top_k": click.option(
-        "-k",
-        "--top-k",
-        type=click.IntRange(min=1),
-        default=10,
-        show_default=True,
-        help="Most hits to return.",
+        "-k", "--top-k", type=click.IntRange(min=1), default=10, help="Most hits to return."
     ),
     "offset": click.option(
         "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
@@ -112,28 +98,24 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
         "--order",
         type=click.Choice(ORDERS),
         default=BY_SCORE,
-        show_default=True,
         help=f"Order of the best {REFINED} hits by score.",
     ),
     "fusion": click.option(
         "--fusion",
         type=click.Choice(FUSION_NAMES),
         default=DEFAULT_FUSION,
-        show_default=True,
         help="How the ranking combines cosine and BM25; server: OpenSearch's hybrid query.",
     ),
     "num_candidates": click.option(
         "--num-candidates",
         type=click.IntRange(1, MAX_CANDIDATES),
         default=NUM_CANDIDATES,
-        show_default=True,
         help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
     ),
     "per_passage": click.option(
         "--per-passage",
         type=click.IntRange(min=1),
         default=1,
-        show_default=True,
         help="Most hits of a passage; more than one with --fusion convex or cosine.",
     ),
 }
@@ -152,20 +134,7 @@ def flags_of(kind: type[HitOptions]) -> Callable[[Callable[..., Any]], Callable[
     """A flag for every field of some options, which the command gets as the value ``options``."""
     flags = {**_SEARCH_FLAGS, **_FLAGS, **_SEARCH_FLAGS} if kind is SearchOptions else _FLAGS
     names = {field.name for field in fields(kind)}
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(command)
-        def run(*, filters: tuple[str, ...] = (), **given: Any) -> Any:
-            if "where" in names:
-                given["where"] = parse_filters(filters)
-            options = kind(**{name: given.pop(name) for name in names})
-            return command(options=options, **given)
-
-        for name in reversed([name for name in flags if name in names]):
-            run = flags[name](run)
-        return run
-
-    return decorate
+    return as_one("options", kind, *(flags[name] for name in flags if name in names))
 
 
 def phrases_option(required: bool = True) -> Callable[[Command], Command]:

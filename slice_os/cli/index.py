@@ -14,12 +14,10 @@ import orjson
 from slice_os.cli import plan
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
-    chosen_encoder,
-    chosen_index,
+    EncoderChoice,
     connect,
     encoder_options,
     index_options,
-    parse_filters,
     store_option,
     where_option,
 )
@@ -30,6 +28,7 @@ from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 if TYPE_CHECKING:
     from slice_os.arrays import FloatArray
     from slice_os.encoder.model_folder import ModelCard
+    from slice_os.query.filters import Condition
     from slice_os.stores.opensearch.versions.manage import IndexVersion
 
 
@@ -90,7 +89,7 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     from slice_os.stores.opensearch.versions import manage
     from slice_os.stores.opensearch.versions.reindexing import reindex as make
 
-    changes = chosen_index(**index_choices)
+    changes = index_choices
     alias = connect(store)
     source = require_index(alias)
     projection = _projection(source.settings.encoder, model) if "truncate_dim" in changes else None
@@ -129,7 +128,6 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
     "--num-candidates",
     type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
     default=NUM_CANDIDATES,
-    show_default=True,
     help="Passages that each search returns, by vector and by BM25.",
 )
 @where_option
@@ -144,11 +142,9 @@ def query(
     phrases: tuple[str, ...],
     store: str,
     num_candidates: int,
-    filters: tuple[str, ...],
+    where: tuple[Condition, ...],
     lines_only: bool,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> None:
     """Print the requests that find PHRASE in OpenSearch, for applications in any language.
 
@@ -161,12 +157,11 @@ def query(
     from slice_os.stores.opensearch.search.query_export import export_query, search_lines
     from slice_os.stores.opensearch.store import OpenSearchStore
 
-    where = parse_filters(filters)
     alias = connect(store)
     remote = OpenSearchStore(alias.client, alias.name, alias.location)
-    encoder = Corpus(remote, chosen_encoder(model, providers, threads)).encoder
-    remote.check_encoder(encoder.card)
-    wanted = remote.filtered(make_query(encoder, phrases, where))
+    loaded = Corpus(remote, encoder.for_store()).encoder
+    remote.check_encoder(loaded.card)
+    wanted = remote.filtered(make_query(loaded, phrases, where))
     if lines_only:
         for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
             echo_json(orjson.dumps(line))
@@ -184,31 +179,10 @@ def query(
 
 def as_json(version: IndexVersion) -> dict[str, Any]:
     """A version as plain values."""
-    encoder = version.settings.encoder
-    counts = {
-        name: getattr(version, name)
-        for name in (
-            "index",
-            "current",
-            "unfinished",
-            "loading",
-            "documents",
-            "passages",
-            "pieces",
-            "size_bytes",
-            "refresh_interval",
-        )
-    }
-    return {
-        **counts,
-        **asdict(version.options),
-        "max_pieces": version.settings.max_pieces,
-        "encoder": {
-            "name": encoder.name,
-            "precision": encoder.precision,
-            "encoder_id": encoder.encoder_id,
-        },
-    }
+    found = asdict(version)
+    settings, options = found.pop("settings"), found.pop("options")
+    encoder = {name: settings["encoder"][name] for name in ("name", "precision", "encoder_id")}
+    return {**found, **options, "max_pieces": settings["max_pieces"], "encoder": encoder}
 
 
 def describe(version: IndexVersion) -> str:

@@ -11,18 +11,17 @@ import orjson
 
 from slice_os.cli.options import (
     FORMATS_HELP,
-    chosen_encoder,
-    chosen_index,
+    EncoderChoice,
     connect,
     encoder_options,
     format_option,
     index_options,
     store_option,
+    topics_option,
 )
 from slice_os.cli.progress import ProgressBar
 from slice_os.cli.reading_options import reading_options
 from slice_os.cli.render import echo_json
-from slice_os.cli.topic_options import topics_option
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
@@ -43,7 +42,9 @@ if TYPE_CHECKING:
     help="Name of what is piped in, or of the folder that the files are in; by default files are "
     "known by their real paths, and what is piped in is added.",
 )
-@click.option("--id-prefix", default="", help="Put before the id of every document.")
+@click.option(
+    "--id-prefix", default="", show_default=False, help="Prefix for the id of every document."
+)
 @click.option(
     "--prune", is_flag=True, help="Delete the documents of files that are gone from a folder."
 )
@@ -94,10 +95,8 @@ def ingest(
     dead_letters: str | None,
     topic_paths: tuple[str, ...],
     force_merge: bool,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
-    **index_choices: Any,
+    encoder: EncoderChoice,
+    index_choices: dict[str, Any],
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
@@ -113,10 +112,9 @@ def ingest(
     from slice_os.corpus import Corpus
     from slice_os.ingest.sources import skipped_line
 
-    index = _index_options(store, chosen_index(**index_choices), force_merge)
-    encoder = chosen_encoder(model, providers, threads)
+    index = _index_options(store, index_choices, force_merge)
     with (
-        Corpus(store, encoder, max_pieces, index) as corpus,
+        Corpus(store, encoder.for_store(), max_pieces, index) as corpus,
         ProgressBar(paths, format_name, part) as bar,
     ):
         letters = dead_letters or corpus.default_dead_letters

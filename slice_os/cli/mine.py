@@ -2,27 +2,72 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import orjson
 
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     REPORT,
-    chosen_encoder,
+    EncoderChoice,
+    as_one,
     encoder_options,
+    exclusive_option,
     output_option,
     store_option,
-)
-from slice_os.cli.topic_options import (
-    mined_topics,
-    new_hits,
-    show_counts,
-    topic_run_options,
     topics_option,
 )
+from slice_os.cli.render import echo_json, printable, wants_json
 from slice_os.query.options import MineOptions
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+    from slice_os.hits.hit import Hit
+
+
+@dataclass(frozen=True)
+class TopicRun:
+    """A run of topics over a store."""
+
+    exclusive: bool
+    only_new: bool
+    state: str | None
+    counts: str | None
+    date_field: str
+
+
+topic_run_options = as_one(
+    "run",
+    TopicRun,
+    exclusive_option,
+    click.option(
+        "--new",
+        "only_new",
+        is_flag=True,
+        help="Topics: only hits that no earlier run with --new found in this store.",
+    ),
+    click.option(
+        "--state",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="With --new: file of what earlier runs found.  [default: in the folder of the store]",
+    ),
+    click.option(
+        "--counts",
+        type=click.Choice(["topic", "document", "day"]),
+        help="Topics: numbers of hits and documents in place of the hits.",
+    ),
+    click.option(
+        "--date-field",
+        default="date",
+        metavar="FIELD",
+        help="With --counts day: metadata field of the day.",
+    ),
+)
 
 
 @click.command()
@@ -39,16 +84,10 @@ def mine(
     topic_paths: tuple[str, ...],
     store: str,
     options: MineOptions,
-    exclusive: bool,
-    only_new: bool,
-    state: str | None,
-    counts: str | None,
-    date_field: str,
+    run: TopicRun,
     output: Path | None,
     as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> None:
     """Find every span in a store that says one of the phrases, document by document.
 
@@ -56,19 +95,16 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
     threshold, and hits of one topic never overlap.
     """
-    from slice_os.corpus import Corpus
     from slice_os.hits.report.near_misses import with_near_misses
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)
-    if phrases and (exclusive or only_new or state or counts):
+    if phrases and (run.exclusive or run.only_new or run.state or run.counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
     threshold = options.threshold
-    encoder = chosen_encoder(model, providers, threads)
-    with Corpus(store, encoder, verifier=options.verifier) as corpus:
+    with encoder.corpus(store, options.verifier) as corpus:
         if topic_paths:
-            hits = mined_topics(corpus, topic_paths, options, exclusive)
-            hits = new_hits(hits, corpus, state) if only_new or state else hits
+            hits = _mined_topics(corpus, topic_paths, options, run)
         else:
             as_they_come = replace(options, order=None, collapse=False)
             if _has_near_misses(output, options):
@@ -79,8 +115,8 @@ def mine(
                 )
             else:
                 hits = corpus.iter_mine(phrases, as_they_come)
-        if counts:
-            show_counts(hits, counts, date_field, as_json)
+        if run.counts:
+            _show_counts(hits, run.counts, run.date_field, as_json)
         else:
             give(arranged(hits, options), output, as_json, threshold=threshold)
 
@@ -103,3 +139,44 @@ def _has_near_misses(output: Path | None, options: MineOptions) -> bool:
     """Whether hits a little below the threshold are shown, too."""
     report = output is not None and output.suffix.lower() == REPORT
     return report and options.min_probability is None
+
+
+def _mined_topics(
+    corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
+) -> Iterator[Hit]:
+    """The hits of topics; the new ones alone, if the run is for those."""
+    from slice_os.topics.changes import FILE, SeenHits
+    from slice_os.topics.files import read_topics
+    from slice_os.topics.run import mine_topics
+
+    hits = mine_topics(
+        corpus,
+        read_topics(paths),
+        where=options.where,
+        exhaustive=options.exhaustive,
+        exclusive=run.exclusive,
+        unit=options.unit,
+        verify=options.verify,
+    )
+    if not (run.only_new or run.state):
+        return hits
+    folder = corpus.store.folder
+    if run.state is not None:
+        return SeenHits(Path(run.state)).new(hits)
+    if folder is None:
+        raise click.UsageError("--new: give --state FILE, since this store has no folder")
+    return SeenHits(folder / FILE).new(hits)
+
+
+def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | None) -> None:
+    """Print the numbers of hits and documents."""
+    from slice_os.topics.tallies import tally
+
+    for row in tally(hits, by, date_field):
+        if wants_json(as_json):
+            where = {by: row.place} if row.place else {}
+            counts = {"hits": row.hits, "documents": row.documents}
+            echo_json(orjson.dumps({"topic": row.topic, **where, **counts}))
+            continue
+        place = f"{printable(row.place)}  " if row.place else ""
+        click.echo(f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}")

@@ -35,7 +35,6 @@ def model() -> None:
     "--precision",
     type=click.Choice(["fp32", "fp16", "int8"]),
     default="fp32",
-    show_default=True,
     help="fp32 is exact, fp16 is for GPUs, int8 is smallest, and fastest on CPUs.",
 )
 @click.option("--name", help="Name for people.  [default: the name of MODEL]")
@@ -48,7 +47,6 @@ def model() -> None:
     "--threshold",
     type=COSINE,
     default=0.6,
-    show_default=True,
     help="Cosine from which a span counts as a hit by default.",
 )
 @click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
@@ -99,15 +97,12 @@ def export(
 @click.option("--out", type=click.Path(file_okay=False), help="Folder for the model and its logs.")
 @click.option("--model", "start", help="Encoder to start from.  [default: the recipe's]")
 @click.option(
-    "--second-teacher",
-    help="Second teacher, if the recipe has one.  [default: the recipe's]",
+    "--second-teacher", help="Second teacher, if the recipe has one.  [default: the recipe's]"
 )
 @click.option("--seed", type=int, help="Seed of all random choices.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
 @click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Report the time and memory it would take; write nothing.",
+    "--dry-run", is_flag=True, help="Report the time and memory it would take; write nothing."
 )
 @report_option
 def train(

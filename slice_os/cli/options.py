@@ -6,6 +6,8 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,11 +17,43 @@ import click
 from slice_os.ingest.formats import READERS, readers
 
 if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
     from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.query.filters import Condition
     from slice_os.stores.opensearch.server.handle import IndexHandle
+    from slice_os.verifier.claims import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def stacked(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order of the help."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def as_one(
+    name: str, make: Callable[..., Any], *options: Callable[..., Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Options that a command gets as one argument, which ``make`` makes of their values."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(**given: Any) -> Any:
+            chosen = {param.name: given.pop(param.name) for param in own}
+            return command(**{name: make(**chosen)}, **given)
+
+        others = len(getattr(run, "__click_params__", ()))
+        shown: Any = stacked(*options)(run)
+        own = shown.__click_params__[others:]
+        return run
+
+    return decorate
 
 
 class NumberRange(click.FloatRange):
@@ -99,11 +133,11 @@ output_option = click.option(
 )
 
 id_field_option = click.option(
-    "--id-field", default="id", show_default=True, help="Tables and JSON: field of the document id."
+    "--id-field", default="id", help="Tables and JSON: field of the document id."
 )
 
 text_field_option = click.option(
-    "--text-field", default="text", show_default=True, help="Tables and JSON: field of the text."
+    "--text-field", default="text", help="Tables and JSON: field of the text."
 )
 
 
@@ -149,87 +183,6 @@ _FILTER = re.compile(
     r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
 )
 
-where_option = click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="CONDITION",
-    help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
-    "date, or 'FIELD in A,B'. Repeatable: all must hold; = allows more values of a field.",
-)
-
-
-def encoder_options(command: Command) -> Command:
-    """Options that choose the model and how it runs."""
-    for option in reversed(
-        [
-            click.option("--model", help="Model folder or name of a bundled model."),
-            click.option(
-                "--provider",
-                "providers",
-                multiple=True,
-                help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
-            ),
-            click.option(
-                "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-def index_options(command: Command) -> Command:
-    """Options for a new index in OpenSearch, for `chosen_index`."""
-    for option in reversed(
-        [
-            click.option(
-                "--policy",
-                help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE.",
-            ),
-            click.option(
-                "--vectors",
-                type=click.Choice(["byte", "float"]),
-                help="Index: number type of span vectors.",
-            ),
-            click.option(
-                "--truncate-dim",
-                type=click.IntRange(min=1),
-                help="Index: length of span vectors; by default half the model's.",
-            ),
-            click.option("--analyzer", help="Index: name of a text analyser in OpenSearch."),
-            click.option(
-                "--field",
-                "fields",
-                multiple=True,
-                metavar="NAME=TYPE",
-                help="Index: type of a metadata field; repeatable.",
-            ),
-            click.option("--shards", type=click.IntRange(min=1), help="Index: primary shards."),
-            click.option(
-                "--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-def chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """The index options that were given, as arguments of `IndexOptions`.
-
-    Raises:
-        click.UsageError: if a field has no type.
-        InputError: if a value is not valid.
-    """
-    from slice_os.stores.opensearch.schema.settings import IndexOptions
-
-    chosen = {name: value for name, value in options.items() if value is not None}
-    if fields:
-        chosen["fields"] = dict(_pair("--field", text, "NAME=TYPE") for text in fields)
-    IndexOptions(**chosen)
-    return chosen
-
 
 def connect(store: str) -> IndexHandle:
     """The index of a store in OpenSearch.
@@ -247,23 +200,16 @@ def connect(store: str) -> IndexHandle:
     return IndexHandle.at(store)
 
 
-def chosen_encoder(
-    model: str | None, providers: tuple[str, ...], threads: int | None
-) -> SpanEncoder | str | None:
-    """The encoder that the options choose; None leaves it to the store.
-
-    Raises:
-        ModelError: if there is no such model.
-        EngineError: if the provider does not load.
-    """
-    if not providers and threads is None:
-        return model
-    from slice_os.encoder.span_encoder import SpanEncoder
-
-    return SpanEncoder(model, providers=providers or None, threads=threads)
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"{option} {text!r} is not of the form {form}")
+    return name, value
 
 
-def parse_filters(filters: tuple[str, ...]) -> tuple[Condition, ...]:
+def _parse_filters(
+    _context: click.Context, _option: click.Parameter, filters: tuple[str, ...]
+) -> tuple[Condition, ...]:
     """``--filter`` options as conditions; a field may have any of the values given with ``=``.
 
     Raises:
@@ -291,18 +237,125 @@ def parse_filters(filters: tuple[str, ...]) -> tuple[Condition, ...]:
     return (*(Condition(field, "eq", values) for field, values in allowed.items()), *others)
 
 
-def _pair(option: str, text: str, form: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise click.UsageError(f"{option} {text!r} is not of the form {form}")
-    return name, value
+where_option = click.option(
+    "--filter",
+    "where",
+    multiple=True,
+    metavar="CONDITION",
+    callback=_parse_filters,
+    help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
+    "date, or 'FIELD in A,B'. Repeatable: all must hold; = allows more values of a field.",
+)
 
 
-def loaded_encoder(
-    model: str | None, providers: tuple[str, ...], threads: int | None
-) -> SpanEncoder:
-    """The encoder that the options choose, for what has no store."""
-    from slice_os.encoder.span_encoder import SpanEncoder
+@dataclass(frozen=True)
+class EncoderChoice:
+    """The model to use, and how it runs."""
 
-    encoder = chosen_encoder(model, providers, threads)
-    return encoder if isinstance(encoder, SpanEncoder) else SpanEncoder(encoder)
+    model: str | None
+    providers: tuple[str, ...]
+    threads: int | None
+
+    def for_store(self) -> SpanEncoder | str | None:
+        """The encoder, its name, or None to leave it to the store.
+
+        Raises:
+            ModelError: if there is no such model.
+            EngineError: if the provider does not load.
+        """
+        return self.load() if self.providers or self.threads is not None else self.model
+
+    def load(self) -> SpanEncoder:
+        """The encoder; errors as `for_store`."""
+        from slice_os.encoder.span_encoder import SpanEncoder
+
+        return SpanEncoder(self.model, providers=self.providers or None, threads=self.threads)
+
+    def corpus(self, store: str, verifier: Verifier | str | None = None) -> Corpus:
+        """A store with the encoder; errors as `for_store`."""
+        from slice_os.corpus import Corpus
+
+        return Corpus(store, self.for_store(), verifier=verifier)
+
+
+encoder_options = as_one(
+    "encoder",
+    EncoderChoice,
+    click.option("--model", help="Model folder or name of a bundled model."),
+    click.option(
+        "--provider",
+        "providers",
+        multiple=True,
+        help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
+    ),
+    click.option(
+        "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
+    ),
+)
+
+
+def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
+    """The index options that were given, as arguments of `IndexOptions`.
+
+    Raises:
+        click.UsageError: if a field has no type.
+        InputError: if a value is not valid.
+    """
+    from slice_os.stores.opensearch.schema.settings import IndexOptions
+
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if fields:
+        chosen["fields"] = dict(_pair("--field", text, "NAME=TYPE") for text in fields)
+    IndexOptions(**chosen)
+    return chosen
+
+
+index_options = as_one(
+    "index_choices",
+    _chosen_index,
+    click.option(
+        "--policy",
+        help="Index: spans to store vectors of: all, grid:SIZE[,SIZE...] or cover:COSINE.",
+    ),
+    click.option(
+        "--vectors",
+        type=click.Choice(["byte", "float"]),
+        help="Index: number type of span vectors.",
+    ),
+    click.option(
+        "--truncate-dim",
+        type=click.IntRange(min=1),
+        help="Index: length of span vectors; by default half the model's.",
+    ),
+    click.option("--analyzer", help="Index: name of a text analyser in OpenSearch."),
+    click.option(
+        "--field",
+        "fields",
+        multiple=True,
+        metavar="NAME=TYPE",
+        help="Index: type of a metadata field; repeatable.",
+    ),
+    click.option("--shards", type=click.IntRange(min=1), help="Index: primary shards."),
+    click.option("--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."),
+)
+
+topic_paths = click.argument(
+    "paths", nargs=-1, required=True, metavar="TOPICS...", type=click.Path(exists=True)
+)
+
+exclusive_option = click.option(
+    "--exclusive", is_flag=True, help="Topics: words count for the nearest topic alone."
+)
+
+
+def topics_option(required: bool = False) -> Callable[[Command], Command]:
+    """``--topics``, files and folders."""
+    return click.option(
+        "--topics",
+        "topic_paths",
+        multiple=True,
+        required=required,
+        metavar="PATH",
+        type=click.Path(exists=True),
+        help="Topic file, or folder of topic files; repeatable.",
+    )

@@ -31,18 +31,11 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
     callback=_count,
     help="Token vectors (word pieces), such as 1e9; English text has about one per 4.4 bytes.",
 )
-@click.option(
-    "--replicas",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    help="Copies of each shard.",
-)
+@click.option("--replicas", type=click.IntRange(min=0), default=1, help="Copies of each shard.")
 @click.option(
     "--node-memory",
     type=click.FloatRange(min=1),
     default=64,
-    show_default=True,
     metavar="GIB",
     help="Memory of a node, in GiB.",
 )
@@ -50,7 +43,6 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
     "--cores",
     type=click.IntRange(min=1),
     default=16,
-    show_default=True,
     help="Cores that ingest, those of OpenSearch included.",
 )
 @report_option

@@ -133,10 +133,6 @@ def echo_json(raw: bytes) -> None:
     click.echo(text)
 
 
-def _escaped(character: str) -> str:
-    return json.dumps(character)[1:-1]
-
-
 def complaint(record: BadRecord) -> str:
     """One line that says by file and line why a record cannot be used."""
     line = f":{record.line}" if record.line else ""

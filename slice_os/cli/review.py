@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.options import (
-    chosen_encoder,
+    EncoderChoice,
     encoder_options,
-    parse_filters,
     store_option,
+    topic_paths,
     where_option,
 )
 from slice_os.cli.render import printable, render, styled
-from slice_os.cli.topic_options import topic_paths
 
 if TYPE_CHECKING:
+    from slice_os.query.filters import Condition
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label
 
@@ -31,7 +31,6 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
     "--labels",
     "labels_file",
     default="labels.jsonl",
-    show_default=True,
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="JSON lines; each answer is added at once, and what is in it is not shown again.",
@@ -40,7 +39,6 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
     "--margin",
     type=click.FloatRange(0, 1),
     default=0.1,
-    show_default=True,
     help="How far below its cut a near miss is, which is shown, too.",
 )
 @where_option
@@ -50,17 +48,14 @@ def review(
     store: str,
     labels_file: str,
     margin: float,
-    filters: tuple[str, ...],
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    where: tuple[Condition, ...],
+    encoder: EncoderChoice,
 ) -> None:
     """Say of hits of topics whether they are right, the most uncertain ones first.
 
     Press y, n, s to skip, u to take back the last answer, or q to quit. The next call goes on
     where this one ended. Then `slice-os topics learn` improves the topics.
     """
-    from slice_os.corpus import Corpus
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label
@@ -69,12 +64,10 @@ def review(
     found = read_topics(paths)
     journal = LabelJournal(labels_file)
     labels = [answer.label for answer in journal.read()]
-    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
+    with encoder.corpus(store) as corpus:
         usual = corpus.encoder.card.threshold
         needs = {topic.name: topic.requirement(usual) for topic in found}
-        hits = near_misses(
-            corpus, found, margin=margin, where=parse_filters(filters), and_hits=True
-        )
+        hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True)
         waiting = to_review(hits, labels, needs)
     click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
     answers: list[Label | None] = []  # for each hit shown

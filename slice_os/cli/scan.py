@@ -11,9 +11,9 @@ import click
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     FORMATS_HELP,
+    EncoderChoice,
     encoder_options,
     format_option,
-    loaded_encoder,
     output_option,
 )
 from slice_os.cli.reading_options import reading_options
@@ -41,9 +41,7 @@ def scan(
     format_name: str | None,
     output: Path | None,
     as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> int:
     """Find every span in files or standard input (-) that says a phrase, without a store.
 
@@ -56,7 +54,6 @@ def scan(
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.search.scan import scan as scan_documents
 
-    encoder = loaded_encoder(model, providers, threads)
     sources = find_sources(paths, format_name)
     bad = 0
 
@@ -72,7 +69,7 @@ def scan(
                 else:
                     yield record
 
-    hits = scan_documents(documents(), phrases, options, encoder=encoder)
+    hits = scan_documents(documents(), phrases, options, encoder=encoder.load())
     give(hits, output, as_json)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)

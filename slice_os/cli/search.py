@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from slice_os.cli.hit_options import file_option, flags_of, give
-from slice_os.cli.options import chosen_encoder, encoder_options, output_option, store_option
+from slice_os.cli.options import EncoderChoice, encoder_options, output_option, store_option
 from slice_os.query.options import SearchOptions
 
 
@@ -28,17 +28,13 @@ def search(
     options: SearchOptions,
     output: Path | None,
     as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> None:
     """Find the passages that say PHRASE best, each with its best span.
 
     The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
     context; a pipe, or --json, gets one line of JSON per hit.
     """
-    from slice_os.corpus import Corpus
-
-    with Corpus(store, chosen_encoder(model, providers, threads)) as corpus:
+    with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
     give(hits, output, as_json, first=options.offset + 1)

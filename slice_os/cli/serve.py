@@ -37,12 +37,11 @@ name_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="File that answers are added to.  [default: labels.jsonl]",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8000,
-    show_default=True,
     help="Port to listen on; 0 for any that is free.",
 )
 @click.option(
@@ -120,7 +119,6 @@ def serve(
 @click.option(
     "--keys",
     default="keys.jsonl",
-    show_default=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="File that the key's hash is added to; `slice-os serve --keys` reads it.",
 )

@@ -57,7 +57,7 @@ def info(store: str) -> None:
     "--documents/--sources",
     "wants_documents",
     default=True,
-    help="List the documents, or the sources they came from.  [default: documents]",
+    help="List the documents, or the sources they came from.",
 )
 @output_option
 def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> None:
@@ -126,9 +126,7 @@ def compact(store: str) -> None:
 @store.command()
 @store_option
 @click.option(
-    "--repair",
-    is_flag=True,
-    help="Delete damaged documents, and rebuild the rest from the others.",
+    "--repair", is_flag=True, help="Delete damaged documents, and rebuild the rest from the others."
 )
 def check(store: str, repair: bool) -> int:
     """Check that a store is as it was written.

@@ -14,13 +14,14 @@ import orjson
 
 from slice_os.cli.options import (
     COSINE,
+    EncoderChoice,
     encoder_options,
+    exclusive_option,
     id_field_option,
-    loaded_encoder,
     text_field_option,
+    topics_option,
 )
 from slice_os.cli.render import complaint, echo_json
-from slice_os.cli.topic_options import exclusive_option, topics_option
 from slice_os.query.options import UTTERANCE_THRESHOLD
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def tag(
     exclusive: bool,
     utterances: bool,
     least: float | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> int:
     """Add the field `topics` to JSON lines: the names of their topics.
 
@@ -83,12 +82,12 @@ def tag(
     if least is not None and not utterances:
         raise click.UsageError("--least: only with --utterances")
     found = read_topics(topic_paths)
-    encoder = loaded_encoder(model, providers, threads)
+    loaded = encoder.load()
     if utterances:
         threshold = UTTERANCE_THRESHOLD if least is None else least
-        finder = partial(_whole_texts, UtteranceTagger(found, encoder, threshold))
+        finder = partial(_whole_texts, UtteranceTagger(found, loaded, threshold))
     else:
-        finder = partial(_hits, TopicTagger(found, encoder, exclusive))
+        finder = partial(_hits, TopicTagger(found, loaded, exclusive))
     bad = 0
     for name in files or ("-",):
         with click.open_file(name, "rb") as stream:

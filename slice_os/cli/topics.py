@@ -9,21 +9,20 @@ import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
-    chosen_encoder,
+    EncoderChoice,
     encoder_options,
-    loaded_encoder,
+    exclusive_option,
     optional_store_option,
     output_option,
-    parse_filters,
     store_option,
+    topic_paths,
     where_option,
 )
 from slice_os.cli.render import echo_json, printable, render, styled, wants_json
-from slice_os.cli.topic_options import exclusive_option, topic_paths
 from slice_os.cli.topic_tag import tag
 
 if TYPE_CHECKING:
-    from slice_os.corpus import Corpus
+    from slice_os.query.filters import Condition
 
 MOST_EXAMPLES = 3
 
@@ -44,13 +43,7 @@ topics.add_command(tag)
 @topic_paths
 @output_option
 @encoder_options
-def test(
-    paths: tuple[str, ...],
-    as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> int:
+def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -> int:
     """Try the examples of topics: must_match and must_not_match.
 
     The exit status is 1 if one does not come out as its file says.
@@ -60,7 +53,7 @@ def test(
 
     found = read_topics(paths)
     wrong = right = 0
-    for outcome in run_examples(found, loaded_encoder(model, providers, threads)):
+    for outcome in run_examples(found, encoder.load()):
         right += outcome.right
         wrong += not outcome.right
         if wants_json(as_json):
@@ -81,12 +74,7 @@ def test(
 @output_option
 @encoder_options
 def lint(
-    paths: tuple[str, ...],
-    store: str | None,
-    as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    paths: tuple[str, ...], store: str | None, as_json: bool | None, encoder: EncoderChoice
 ) -> int:
     """Find what is wrong or needless in topic files.
 
@@ -94,14 +82,12 @@ def lint(
     --store also phrases that never count there, because others match the same words better. The
     exit status is 1 if there is anything.
     """
-    from slice_os.corpus import Corpus
     from slice_os.topics.lint import lint as find_problems
 
-    encoder = chosen_encoder(model, providers, threads)
     if store is None:
-        problems = find_problems(paths, loaded_encoder(model, providers, threads))
+        problems = find_problems(paths, encoder.load())
     else:
-        with Corpus(store, encoder) as corpus:
+        with encoder.corpus(store) as corpus:
             problems = find_problems(paths, corpus.encoder, corpus)
     for problem in problems:
         if wants_json(as_json):
@@ -114,14 +100,11 @@ def lint(
 @topics.command()
 @topic_paths
 @store_option
-@click.option(
-    "-k", "most", type=click.IntRange(min=1), default=10, show_default=True, help="For each topic."
-)
+@click.option("-k", "most", type=click.IntRange(min=1), default=10, help="For each topic.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.1,
-    show_default=True,
     help="How far below its cut a near miss is.",
 )
 @where_option
@@ -132,21 +115,17 @@ def suggest(
     store: str,
     most: int,
     margin: float,
-    filters: tuple[str, ...],
+    where: tuple[Condition, ...],
     as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    encoder: EncoderChoice,
 ) -> None:
     """Find near misses of topics in a store, clustered: phrases and counter-phrases to be."""
     from slice_os.topics.files import read_topics
     from slice_os.topics.near_misses import suggest as find_suggestions
 
     found = read_topics(paths)
-    with _corpus(store, model, providers, threads) as corpus:
-        suggestions = find_suggestions(
-            corpus, found, most=most, margin=margin, where=parse_filters(filters)
-        )
+    with encoder.corpus(store) as corpus:
+        suggestions = find_suggestions(corpus, found, most=most, margin=margin, where=where)
     for suggestion in suggestions:
         examples = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
         if wants_json(as_json):
@@ -174,22 +153,14 @@ def suggest(
 @store_option
 @output_option
 @encoder_options
-def diff(
-    old: str,
-    new: str,
-    store: str,
-    as_json: bool | None,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
-) -> None:
+def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderChoice) -> None:
     """Show the hits that topics gain and lose in a store by a change from OLD to NEW."""
     from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
 
     before, after = read_topics([old]), read_topics([new])
     counts = {"gained": 0, "lost": 0}
-    with _corpus(store, model, providers, threads) as corpus:
+    with encoder.corpus(store) as corpus:
         for change in difference(corpus, before, after):
             counts[change.kind] += 1
             if wants_json(as_json):
@@ -214,13 +185,7 @@ def diff(
 @click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
 @encoder_options
 def learn(
-    paths: tuple[str, ...],
-    labels_file: str,
-    exclusive: bool,
-    dry_run: bool,
-    model: str | None,
-    providers: tuple[str, ...],
-    threads: int | None,
+    paths: tuple[str, ...], labels_file: str, exclusive: bool, dry_run: bool, encoder: EncoderChoice
 ) -> None:
     """Learn from labelled hits: the threshold, the probabilities, phrases and counter-phrases.
 
@@ -232,23 +197,14 @@ def learn(
     from slice_os.topics.learning import learn as learn_topic
     from slice_os.topics.table import learned_table
 
-    labels = read_labels(labels_file)
-    encoder = loaded_encoder(model, providers, threads)
+    labels, loaded = read_labels(labels_file), encoder.load()
     for path in topic_files(paths):
         topic = read_topic(path)
         mine = of_topic(labels, topic.name)
         if not mine:
             click.echo(f"{printable(topic.name)}: no labels", err=True)
             continue
-        learned = learn_topic(topic, mine, encoder, exclusive=exclusive)
+        learned = learn_topic(topic, mine, loaded, exclusive=exclusive)
         click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
         if not dry_run:
             write_learned(path, learned)
-
-
-def _corpus(
-    store: str, model: str | None, providers: tuple[str, ...], threads: int | None
-) -> Corpus:
-    from slice_os.corpus import Corpus
-
-    return Corpus(store, chosen_encoder(model, providers, threads))
