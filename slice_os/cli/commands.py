@@ -23,9 +23,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         )
     },
     "Find": {
-        "search": ("slice_os.cli.search:search", "Rank the passages that say a phrase."),
-        "mine": ("slice_os.cli.mine:mine", "List every span in a store that says a phrase."),
-        "scan": ("slice_os.cli.scan:scan", "List every such span in files, without a store."),
+        "search": (
+            "slice_os.cli.search:search",
+            "Rank passages that say a phrase, with their best spans.",
+        ),
+        "mine": ("slice_os.cli.mine:mine", "Find every span in a store that says a phrase."),
+        "scan": ("slice_os.cli.scan:scan", "Find every such span in files, without a store."),
     },
     "Decide": {
         "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),
@@ -90,7 +93,7 @@ class TopCommands(CommandGroup):
         """The commands, and the options on one line."""
         self.format_commands(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("-h, --help after any command explains it. --version: what this is.")
+        formatter.write_text("COMMAND --help explains a command; --version shows the version.")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a reader that closes the pipe ends it without an error."""

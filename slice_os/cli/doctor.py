@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 @encoder_options
 @report_option
 def doctor(store: str | None, encoder: EncoderChoice, as_json: bool | None) -> int:
-    """Show what works here, and how fast.
+    """Check what works here, and how fast.
 
-    The encoder reads a few texts, with the model and the provider that you choose. With --store,
-    the store and its server are checked, too. The exit status is 1 if something that you asked
-    for does not work.
+    The encoder reads a few texts with the chosen model and provider. With --store, the store and
+    its server are checked too. The exit status is 1 if something you asked for does not work.
     """
     from slice_os.doctor import machine_checks, store_checks
 

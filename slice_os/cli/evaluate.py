@@ -54,7 +54,7 @@ def evaluate() -> None:
 @click.argument("second", type=_file)
 @click.option("--wide", is_flag=True, help="Show all columns of the table.")
 def compare_command(first: Path, second: Path, wide: bool) -> None:
-    """Show how two saved results differ.
+    """Compare two saved results.
 
     FIRST and SECOND are files that --out wrote.
     """
@@ -113,7 +113,9 @@ def build_context(
 @click.option("--strict", is_flag=True, help="Missing files are errors, too.")
 @report_option
 def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
-    """Check the data sets in FOLDER: what is there, what is missing, and all checksums.
+    """Check the data sets in FOLDER.
+
+    The report names the files that are there, those that are missing, and wrong checksums.
 
     docs/data.md lists the data sets, where to get them, and the file names they go to. Exit
     status 1 if a file has other content than expected.
@@ -271,7 +273,7 @@ def _vector_cache(folder: Path | None, gigabytes: float) -> VectorCache:
 
 
 def cache_command(cache: Path | None, cache_limit: float, empty: bool) -> None:
-    """Show the vectors that harnesses have kept, or delete them.
+    """Show or delete cached vectors.
 
     When the cache grows beyond its limit, the vectors used least recently are deleted.
     """

@@ -21,6 +21,10 @@ class CommandGroup(click.Group):
             ctx.fail(f"No such command {name!r}.{hint}")
         return super().resolve_command(ctx, args)
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the file."""
+        return list(self.commands)
+
     def names(self, ctx: click.Context) -> list[str]:
         """The names that a mistyped one is compared with."""
         return self.list_commands(ctx)

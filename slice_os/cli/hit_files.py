@@ -33,7 +33,7 @@ def report(
     """Show HITS in context, with histograms of their scores, on one HTML page.
 
     HITS is a file of JSON lines as `slice-os mine --json` prints them, or - for standard input.
-    The page loads nothing from elsewhere. Needs pip install 'slice-os[report]'.
+    The page is self-contained. Needs pip install 'slice-os[report]'.
     """
     from slice_os.hits.hit import read_hits
     from slice_os.hits.report.html_page import write_report
@@ -52,20 +52,20 @@ def report(
     "--precision",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.9,
-    help="Wished share of right hits.",
+    help="Target precision, the share of right hits.",
 )
 @click.option(
     "--by",
     type=click.Choice(["probability", "cosine"]),
     default="probability",
-    help="What to cut by, for --min-probability or --threshold.",
+    help="Score to cut by, for --min-probability or --threshold.",
 )
 @output_option
 def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None:
-    """Find the lowest cut from which on hits are as precise as wished.
+    """Choose the lowest cut-off that reaches a target precision.
 
     LABELLED is a file of JSON lines: hits as `slice-os mine --json` prints them, with a field
-    "label", true or false. The exit status is 1 if no cut is as precise.
+    "label", true or false. The exit status is 1 if no cut-off reaches it.
     """
     from slice_os.cli.render import echo_json, wants_json
     from slice_os.hits.precision_cut import read_labelled

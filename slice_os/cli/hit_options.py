@@ -36,7 +36,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         "counter_phrases",
         multiple=True,
         metavar="PHRASE",
-        help="Leave out hits that are nearer to this phrase; repeatable.",
+        help="Leave out hits that are closer to this phrase; repeatable.",
     ),
     "threshold": click.option(
         "--threshold",
@@ -46,7 +46,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
     "verify": click.option(
         "--verify/--no-verify",
         default=None,
-        help="Let a verifier read each hit for its probability; by default if it knows the model.",
+        help="Have a verifier read each hit for its probability; by default if it knows the model.",
     ),
     "verifier": click.option(
         "--verifier",
@@ -56,12 +56,12 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
     "min_probability": click.option(
         "--min-probability",
         type=PROBABILITY,
-        help="Lowest probability of a hit; the threshold is then low unless you give one.",
+        help="Lowest probability of a hit; without --threshold, the threshold is then low.",
     ),
     "order": click.option(
         "--order",
         type=click.Choice(ORDERS),
-        help="Show all hits at the end in this order, not one by one as their documents come.",
+        help="Show all hits at the end in this order, instead of each one when it is found.",
     ),
     "where": where_option,
     "exhaustive": click.option(
@@ -69,21 +69,23 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         "exhaustive",
         is_flag=True,
         callback=lambda _context, _option, candidates: not candidates,
-        help="OpenSearch: score only the passages that the index proposes; faster, may miss some.",
+        help="OpenSearch: score only passages that the index proposes; faster, but may miss some.",
     ),
     "unit": click.option(
         "--unit",
         type=click.Choice(UNITS),
         default=SPAN,
-        help="How wide hits are: the span, or the clause, sentence or turn around it.",
+        help="Extent of a hit: the span, or the clause, sentence or turn around it.",
     ),
     "collapse": click.option(
-        "--collapse", is_flag=True, help="Show hits in the same words as one, with their count."
+        "--collapse",
+        is_flag=True,
+        help="Merge hits with the same words, and count them.",
     ),
 }
 _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
     "top_k": click.option(
-        "-k", "--top-k", type=click.IntRange(min=1), default=10, help="Most hits to return."
+        "-k", "--top-k", type=click.IntRange(min=1), default=10, help="Maximum number of hits."
     ),
     "offset": click.option(
         "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
@@ -110,13 +112,13 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
         "--num-candidates",
         type=click.IntRange(1, MAX_CANDIDATES),
         default=NUM_CANDIDATES,
-        help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for every page.",
+        help="OpenSearch: passages to score, by vector and by BM25 each. Keep it for all pages.",
     ),
     "per_passage": click.option(
         "--per-passage",
         type=click.IntRange(min=1),
         default=1,
-        help="Most hits of a passage; more than one with --fusion convex or cosine.",
+        help="Maximum hits in a passage; more than one needs --fusion convex or cosine.",
     ),
 }
 
@@ -125,8 +127,7 @@ file_option = click.option(
     "--output",
     type=HitFile(),
     metavar="FILE",
-    help="Write the hits to this file instead, as .jsonl, .csv, .xlsx, .parquet, or as "
-    "a report in .html.",
+    help="Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html.",
 )
 
 

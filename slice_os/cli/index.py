@@ -43,7 +43,7 @@ index.add_command(plan.plan)
 @index.command()
 @store_option
 def info(store: str) -> None:
-    """Show every version: its contents, its options and its state."""
+    """Describe every version: contents, options and state."""
     from slice_os.stores.opensearch.versions.manage import versions
 
     alias = connect(store)
@@ -78,12 +78,12 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 @store_option
 @index_options
 @click.option("--model", help="Model folder, for --truncate-dim if the index has no projection.")
-@click.option("--swap", is_flag=True, help="Let the alias stand for the new version.")
+@click.option("--swap", is_flag=True, help="Point the alias at the new version.")
 def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
-    """Make the next version from the stored vectors; nothing is encoded again.
+    """Make a new version from the stored vectors, without encoding.
 
-    Options that are not given stay unchanged. Searches use the old version until the swap; an
-    ingest has to wait. An interrupted run starts again from the beginning.
+    Options that are not given keep their values. Searches use the old version until the swap;
+    an ingest has to wait. An interrupted run starts over.
     """
     from slice_os.stores.opensearch.search.lookup import require_index
     from slice_os.stores.opensearch.versions import manage
@@ -106,10 +106,10 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
 @click.argument("version", required=False)
 @store_option
 @click.option(
-    "--delete-old", is_flag=True, help="Delete the version that the alias stood for before."
+    "--delete-old", is_flag=True, help="Delete the version that the alias pointed at before."
 )
 def swap(version: str | None, store: str, delete_old: bool) -> None:
-    """Let the alias stand for VERSION, or for the newest one, in one step."""
+    """Point the alias at VERSION, or at the newest one, in one step."""
     from slice_os.stores.opensearch.versions import manage
 
     alias = connect(store)
@@ -146,11 +146,11 @@ def query(
     lines_only: bool,
     encoder: EncoderChoice,
 ) -> None:
-    """Print the requests that find PHRASE in OpenSearch, for applications in any language.
+    """Print the OpenSearch requests that find PHRASE.
 
-    Prints a JSON object with the vectors and the request bodies: a multi-search for candidates, a
-    search that scores them and returns spans, and the hybrid query if OpenSearch has the
-    neural-search plugin. docs/another-language.md explains how to send them.
+    They are for applications in any language: one JSON object with the vectors, a multi-search
+    for candidates, a search that scores them and returns spans, and the hybrid query if
+    OpenSearch has the neural-search plugin. docs/another-language.md explains how to send them.
     """
     from slice_os.corpus import Corpus
     from slice_os.search.run import make_query

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 @click.option(
     "--source",
     metavar="NAME",
-    help="Name of what is piped in, or of the folder that the files are in; by default files are "
-    "known by their real paths, and what is piped in is added.",
+    help="Name of standard input, or of the folder that the files are in. By default files have "
+    "their real paths as names, and standard input has none.",
 )
 @click.option(
     "--id-prefix", default="", show_default=False, help="Prefix for the id of every document."
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--checksum",
     is_flag=True,
-    help="Tell by its content whether a file has changed, not by its size and time.",
+    help="Detect changed files by content, not by size and time.",
 )
 @click.option("--strict", is_flag=True, help="Exit with status 1 if files were skipped.")
 @click.option(
@@ -59,13 +59,13 @@ if TYPE_CHECKING:
     default="1/1",
     metavar="NUMBER/TOTAL",
     show_default=False,
-    help="Read only this part of the files, such as 3/16. An index can be loaded by several "
-    "processes at once, each with its part.",
+    help="Read only this part of the files, such as 3/16, so that several processes can load one "
+    "index at once.",
 )
 @click.option(
     "--max-pieces",
     type=click.IntRange(8, 1024),
-    help="New store: most word pieces in a passage.  [default: 128]",
+    help="New store: maximum word pieces in a passage.  [default: 128]",
 )
 @click.option(
     "--dead-letters",
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 @click.option(
     "--force-merge",
     is_flag=True,
-    help="Index: merge its segments at the end, which makes searches faster.",
+    help="Index: merge segments at the end, for faster searches.",
 )
 @encoder_options
 def ingest(
@@ -100,10 +100,10 @@ def ingest(
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
-    Unchanged files are skipped, changed ones replaced, and an interrupted run resumes. What is
-    piped in adds to the store, and with --source it replaces what had that name. A record
-    that cannot be used goes to the dead letters with the reason; reading continues, and the
-    exit status is 1. Files that no reader knows are counted by extension.
+    Unchanged files are skipped, changed ones replaced, and an interrupted run resumes. Standard
+    input adds to the store; with --source it replaces what had that name. A record that cannot be
+    used goes to the dead letters with the reason, reading continues, and the exit status is 1.
+    Files of unknown formats are counted by extension.
 
     Index options apply when an index in OpenSearch is created. To change them later, use
     `slice-os index reindex`.

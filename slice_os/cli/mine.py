@@ -54,12 +54,12 @@ topic_run_options = as_one(
         "--state",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="With --new: file of what earlier runs found.  [default: in the folder of the store]",
+        help="With --new: file of earlier findings.  [default: in the folder of the store]",
     ),
     click.option(
         "--counts",
         type=click.Choice(["topic", "document", "day"]),
-        help="Topics: numbers of hits and documents in place of the hits.",
+        help="Topics: show counts of hits and documents instead of hits.",
     ),
     click.option(
         "--date-field",
@@ -89,10 +89,10 @@ def mine(
     as_json: bool | None,
     encoder: EncoderChoice,
 ) -> None:
-    """Find every span in a store that says one of the phrases, document by document.
+    """Find every span in a store that says a phrase, document by document.
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
-    hits of two phrases may. With --topics, all topics are mined in one pass; each has its own
+    hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     threshold, and hits of one topic never overlap.
     """
     from slice_os.hits.report.near_misses import with_near_misses

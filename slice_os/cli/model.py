@@ -37,7 +37,7 @@ def model() -> None:
     default="fp32",
     help="fp32 is exact, fp16 is for GPUs, int8 is smallest, and fastest on CPUs.",
 )
-@click.option("--name", help="Name for people.  [default: the name of MODEL]")
+@click.option("--name", help="Display name.  [default: the name of MODEL]")
 @click.option(
     "--license",
     "license_name",
@@ -47,7 +47,7 @@ def model() -> None:
     "--threshold",
     type=COSINE,
     default=0.6,
-    help="Cosine from which a span counts as a hit by default.",
+    help="Lowest cosine of a hit by default.",
 )
 @click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
 @report_option
@@ -99,11 +99,9 @@ def export(
 @click.option(
     "--second-teacher", help="Second teacher, if the recipe has one.  [default: the recipe's]"
 )
-@click.option("--seed", type=int, help="Seed of all random choices.  [default: the recipe's]")
+@click.option("--seed", type=int, help="Random seed.  [default: the recipe's]")
 @click.option("--tensorboard", is_flag=True, help="Write TensorBoard events beside log.jsonl.")
-@click.option(
-    "--dry-run", is_flag=True, help="Report the time and memory it would take; write nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Estimate time and memory, but write nothing.")
 @report_option
 def train(
     recipe: str,
@@ -116,11 +114,11 @@ def train(
     dry_run: bool,
     as_json: bool | None,
 ) -> None:
-    """Train an encoder by a RECIPE, a TOML file.
+    """Train an encoder from a recipe.
 
-    OUT becomes a Hugging Face folder for `slice-os model export`, with weights, model card and
-    log.jsonl. The same command resumes a run that was stopped. On several GPUs: accelerate
-    launch -m slice_os.cli model train …. Needs pip install 'slice-os[train]'.
+    RECIPE is a TOML file. OUT becomes a Hugging Face folder for `slice-os model export`, with
+    weights, model card and log.jsonl. The same command resumes an interrupted run. On several
+    GPUs: accelerate launch -m slice_os.cli model train …. Needs pip install 'slice-os[train]'.
     """
     from slice_os.training import estimate, read_config
     from slice_os.training import train as carry_out

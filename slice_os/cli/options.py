@@ -154,8 +154,7 @@ format_option = click.option(
     "format_name",
     type=_Format(list(READERS)),
     metavar="NAME",
-    help="Format of every PATH, as named below; by default by what it is, and text for standard "
-    "input.",
+    help="Format of every PATH, as listed below; detected by default, and text for standard input.",
 )
 
 # Click keeps the lines of a paragraph that begins with \b.
@@ -244,7 +243,7 @@ where_option = click.option(
     metavar="CONDITION",
     callback=_parse_filters,
     help="Only passages with this metadata: FIELD=VALUE, or !=, <, <=, >, >= with a number or "
-    "date, or 'FIELD in A,B'. Repeatable: all must hold; = allows more values of a field.",
+    "date, or 'FIELD in A,B'. Repeatable: all must hold, but = with one field offers alternatives.",
 )
 
 
@@ -327,7 +326,7 @@ index_options = as_one(
         type=click.IntRange(min=1),
         help="Index: length of span vectors; by default half the model's.",
     ),
-    click.option("--analyzer", help="Index: name of a text analyser in OpenSearch."),
+    click.option("--analyzer", help="Index: name of a text analyzer in OpenSearch."),
     click.option(
         "--field",
         "fields",
@@ -344,7 +343,7 @@ topic_paths = click.argument(
 )
 
 exclusive_option = click.option(
-    "--exclusive", is_flag=True, help="Topics: words count for the nearest topic alone."
+    "--exclusive", is_flag=True, help="Topics: assign words to the nearest topic only."
 )
 
 

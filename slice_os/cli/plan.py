@@ -47,10 +47,10 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
 )
 @report_option
 def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bool | None) -> None:
-    """Plan an index in OpenSearch: shards, nodes, memory, disk and time.
+    """Plan an index: shards, nodes, memory, disk and time.
 
-    It needs no server. The figures hold for the bundled model and the default index options;
-    docs/sizing.md says how they were measured, and how near they come.
+    This needs no server. The figures hold for the bundled model and the default index options;
+    docs/sizing.md says how they were measured, and how accurate they are.
     """
     from slice_os.stores.opensearch.versions.planning import plan_index
 

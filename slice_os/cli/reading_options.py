@@ -39,33 +39,33 @@ reading_options = as_one(
     click.option(
         "--group-by",
         metavar="FIELD",
-        help="Tables and JSON: records with one value of this field are the turns of one document.",
+        help="Tables and JSON: field whose value the turns of one document share.",
     ),
-    click.option("--speaker-field", metavar="FIELD", help="With --group-by: who says the turn."),
+    click.option("--speaker-field", metavar="FIELD", help="With --group-by: field of the speaker."),
     click.option(
         "--time-field",
         metavar="FIELD",
-        help="With --group-by: when the turn begins, in seconds, HH:MM:SS or as date and time.",
+        help="With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time.",
     ),
     click.option(
         "--order-by",
         metavar="FIELD",
-        help="With --group-by: order of turns; by default the file's.",
+        help="With --group-by: field to order turns by; by default the order of the file.",
     ),
     click.option(
         "--encoding",
         metavar="NAME",
-        help="Encoding of text files, such as cp1252; by default it is detected.",
+        help="Encoding of text files, such as cp1252; detected by default.",
     ),
     click.option(
         "--delimiter",
         metavar="CHARACTER",
-        help="CSV: what separates cells; by default as the header row shows.",
+        help="CSV: character between cells; by default detected in the header row.",
     ),
     click.option(
         "--language",
         default="en",
         metavar="CODE",
-        help="Language of the texts, such as de; sentences are cut by its rules.",
+        help="Language of the texts, such as de, whose rules split sentences.",
     ),
 )

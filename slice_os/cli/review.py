@@ -33,13 +33,13 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
     default="labels.jsonl",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="JSON lines; each answer is added at once, and what is in it is not shown again.",
+    help="File of JSON lines. Each answer is added at once, and labelled hits are not shown again.",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1),
     default=0.1,
-    help="How far below its cut a near miss is, which is shown, too.",
+    help="Show also near misses up to this far below the cut-off of their topic.",
 )
 @where_option
 @encoder_options
@@ -51,10 +51,10 @@ def review(
     where: tuple[Condition, ...],
     encoder: EncoderChoice,
 ) -> None:
-    """Say of hits of topics whether they are right, the most uncertain ones first.
+    """Label hits of topics as right or wrong, the most uncertain first.
 
-    Press y, n, s to skip, u to take back the last answer, or q to quit. The next call goes on
-    where this one ended. Then `slice-os topics learn` improves the topics.
+    Press y, n, s to skip, u to undo the last answer, or q to quit. The next run continues where
+    this one ended. Then `slice-os topics learn` improves the topics.
     """
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal

@@ -30,7 +30,7 @@ def search(
     as_json: bool | None,
     encoder: EncoderChoice,
 ) -> None:
-    """Find the passages that say PHRASE best, each with its best span.
+    """Rank the passages that say PHRASE, each with its best span.
 
     The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
     context; a pipe, or --json, gets one line of JSON per hit.

@@ -35,19 +35,19 @@ name_option = click.option(
 @click.option(
     "--labels",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File that answers are added to.  [default: labels.jsonl]",
+    help="File to add labels to.  [default: labels.jsonl]",
 )
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8000,
-    help="Port to listen on; 0 for any that is free.",
+    help="Port to listen on; 0 for any free one.",
 )
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="File of API keys, made with `slice-os key`. Without it, only this machine may ask.",
+    help="File of API keys, made with `slice-os key`. Without it, only this machine has access.",
 )
 @click.option(
     "--reached-at",
@@ -113,7 +113,7 @@ def serve(
     "scopes",
     multiple=True,
     type=click.Choice(["read", "write", "curate", "metrics"]),
-    help="What the key allows: read (search, mine, show), write (documents), curate (topics and "
+    help="Permission of the key: read (search, mine, show), write (documents), curate (topics and "
     "labels), metrics; repeatable.  [default: read]",
 )
 @click.option(
@@ -125,7 +125,7 @@ def serve(
 def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
     """Make an API key for NAME, and print it; only its hash is kept.
 
-    To take a key back, delete its line from the file and restart the service.
+    To revoke a key, delete its line from the file and restart the service.
     """
     from slice_os.service.asgi.keys import new_key
 
@@ -146,7 +146,7 @@ def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
 def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
     """Let a language model search stores: an MCP server on standard input and output.
 
-    Its tools are search, mine, scan, document and stores. None of them changes anything.
+    Its tools are search, mine, scan, document and stores. They change nothing.
     """
     locations = _named_stores(stores, named)
     if not locations:

@@ -126,7 +126,7 @@ def compact(store: str) -> None:
 @store.command()
 @store_option
 @click.option(
-    "--repair", is_flag=True, help="Delete damaged documents, and rebuild the rest from the others."
+    "--repair", is_flag=True, help="Delete damaged documents, and rebuild everything else."
 )
 def check(store: str, repair: bool) -> int:
     """Check that a store is as it was written.

@@ -50,7 +50,7 @@ FILE_BATCH = 64
     "--least",
     type=COSINE,
     metavar="SCORE",
-    help=f"With --utterances: least score of a topic.  [default: {UTTERANCE_THRESHOLD}]",
+    help=f"With --utterances: lowest score of a topic.  [default: {UTTERANCE_THRESHOLD}]",
 )
 @encoder_options
 def tag(
@@ -66,12 +66,12 @@ def tag(
 ) -> int:
     """Add the field `topics` to JSON lines: the names of their topics.
 
-    Reads standard input, or each FILE; what is piped in is answered line by line. A line that
+    Reads standard input, which is answered line by line, or each FILE. A line that
     cannot be used is reported on standard error, and the exit status is 1.
 
-    For short texts that are about one thing, such as chat messages and titles of tickets, give
-    --utterances: topics are compared with each other, and the cuts and conditions in their files
-    do not count.
+    For short texts about one thing, such as chat messages and ticket titles, give --utterances:
+    topics are compared with each other, and the thresholds and conditions in their files are not
+    used.
     """
     from slice_os.ingest.readers import BadRecord, ReadOptions
     from slice_os.topics import TopicTagger, UtteranceTagger

@@ -36,17 +36,14 @@ def topics() -> None:
     """
 
 
-topics.add_command(tag)
-
-
 @topics.command()
 @topic_paths
 @output_option
 @encoder_options
 def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -> int:
-    """Try the examples of topics: must_match and must_not_match.
+    """Test the examples of topics: must_match and must_not_match.
 
-    The exit status is 1 if one does not come out as its file says.
+    The exit status is 1 if an example fails.
     """
     from slice_os.topics.examples import run_examples
     from slice_os.topics.files import read_topics
@@ -64,7 +61,7 @@ def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -
             told = "no hit" if outcome.wanted else "a hit"
             line = f"{outcome.topic}: {told} in {outcome.example!r}: {outcome.why()}"
             click.echo(printable(line))
-    click.echo(f"{right} of {right + wrong} examples as they should be", err=True)
+    click.echo(f"{right} of {right + wrong} examples pass", err=True)
     return 1 if wrong else 0
 
 
@@ -76,11 +73,11 @@ def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -
 def lint(
     paths: tuple[str, ...], store: str | None, as_json: bool | None, encoder: EncoderChoice
 ) -> int:
-    """Find what is wrong or needless in topic files.
+    """Find mistakes in topic files.
 
-    Unknown keys, repeated and nearly equal phrases, examples nearer to a counter-phrase; with
-    --store also phrases that never count there, because others match the same words better. The
-    exit status is 1 if there is anything.
+    These are unknown keys, repeated or nearly equal phrases, and examples closer to a
+    counter-phrase; with --store also phrases that never win there, because others match the same
+    words better. The exit status is 1 if there is a mistake.
     """
     from slice_os.topics.lint import lint as find_problems
 
@@ -100,12 +97,14 @@ def lint(
 @topics.command()
 @topic_paths
 @store_option
-@click.option("-k", "most", type=click.IntRange(min=1), default=10, help="For each topic.")
+@click.option(
+    "-k", "most", type=click.IntRange(min=1), default=10, help="Maximum suggestions for a topic."
+)
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
     default=0.1,
-    help="How far below its cut a near miss is.",
+    help="How far below the cut-off of its topic a near miss may be.",
 )
 @where_option
 @output_option
@@ -119,7 +118,10 @@ def suggest(
     as_json: bool | None,
     encoder: EncoderChoice,
 ) -> None:
-    """Find near misses of topics in a store, clustered: phrases and counter-phrases to be."""
+    """Suggest phrases and counter-phrases from near misses in a store.
+
+    Near misses are clustered, and each cluster is one suggestion.
+    """
     from slice_os.topics.files import read_topics
     from slice_os.topics.near_misses import suggest as find_suggestions
 
@@ -154,7 +156,7 @@ def suggest(
 @output_option
 @encoder_options
 def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderChoice) -> None:
-    """Show the hits that topics gain and lose in a store by a change from OLD to NEW."""
+    """Show the hits that a change of topic files gains and loses in a store."""
     from slice_os.topics.changes import difference
     from slice_os.topics.files import read_topics
 
@@ -182,15 +184,15 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
     help="JSON lines with topic, text and label, as `slice-os review` writes them.",
 )
 @exclusive_option
-@click.option("--dry-run", is_flag=True, help="Show what would be learned; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be learned, but write nothing.")
 @encoder_options
 def learn(
     paths: tuple[str, ...], labels_file: str, exclusive: bool, dry_run: bool, encoder: EncoderChoice
 ) -> None:
-    """Learn from labelled hits: the threshold, the probabilities, phrases and counter-phrases.
+    """Learn thresholds, probabilities and phrases from labelled hits.
 
-    What was learned becomes the [learned] table of the topic's file. To undo it, delete the
-    table.
+    What is learned, counter-phrases included, goes to the [learned] table of the topic's file.
+    To undo it, delete the table.
     """
     from slice_os.topics.files import read_topic, topic_files, write_learned
     from slice_os.topics.labels import of_topic, read_labels
@@ -208,3 +210,6 @@ def learn(
         click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
         if not dry_run:
             write_learned(path, learned)
+
+
+topics.add_command(tag)
