@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from slice_os.cli.plan import hours, size
+from slice_os.cli.index import hours, size
 from slice_os.stores.opensearch.versions.planning import GIB, plan_index
 
 PAGE = Path("docs/sizing.md")

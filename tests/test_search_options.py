@@ -13,7 +13,7 @@ import pytest
 import slice_os
 from slice_os import AsyncCorpus, Corpus, Document, InputError, SpanEncoder, scan
 from slice_os.cli.mine import mine as mine_command
-from slice_os.cli.scan import scan as scan_command
+from slice_os.cli.search import scan as scan_command
 from slice_os.cli.search import search as search_command
 from slice_os.client.async_client import AsyncClient
 from slice_os.client.client import Client
@@ -100,8 +100,7 @@ def test_doors_take_the_value_and_its_fields(door: Any, kind: type) -> None:
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_commands_have_a_flag_for_every_field(command: Any, kind: type) -> None:
-    flags = {"filters": "where"}
-    assert names(kind) <= {flags.get(one.name, one.name) for one in command.params}
+    assert names(kind) <= {one.name for one in command.params}
 
 
 def test_requests_have_every_field() -> None:

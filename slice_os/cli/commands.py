@@ -28,7 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "Rank passages that say a phrase, with their best spans.",
         ),
         "mine": ("slice_os.cli.mine:mine", "Find every span in a store that says a phrase."),
-        "scan": ("slice_os.cli.scan:scan", "Find every such span in files, without a store."),
+        "scan": ("slice_os.cli.search:scan", "Find every such span in files, without a store."),
     },
     "Decide": {
         "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),
