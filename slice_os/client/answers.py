@@ -10,6 +10,7 @@ import orjson
 from slice_os.client.errors import ServiceError, stream_error
 from slice_os.client.records import Case, Highlights, NearMisses, Tagged
 from slice_os.hits.hit import Hit, Hits
+from slice_os.query.options import HitOptions
 from slice_os.text.documents import ENGLISH, Document
 from slice_os.topics.labels import Label, label_of
 from slice_os.topics.tallies import Tally
@@ -65,9 +66,12 @@ class MinedLines:
         return bool(self._summary["exhaustive"])
 
 
-def wanted(phrases: Phrases, topics: Sequence[str]) -> dict[str, Any]:
-    """The topics of a request, or else its phrases."""
-    return {"topics": topics} if topics else {"phrases": phrases}
+def wanted(
+    options: HitOptions, phrases: Phrases, topics: Sequence[str] = (), **others: Any
+) -> dict[str, Any]:
+    """The body of a request for hits of topics, or else of phrases."""
+    named = {"topics": topics} if topics else {"phrases": phrases}
+    return {**options.given(), **named, **others}
 
 
 def rows(documents: Iterable[Document]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from itertools import count
@@ -84,7 +84,7 @@ class AsyncClient:
         **changes: Unpack[SearchKeywords],
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        body = {**replace(options, **changes).given(), "store": store, "phrases": phrases}
+        body = answers.wanted(replace(options, **changes), phrases, store=store)
         return await self._ask("POST", "search", read=answers.hits, body=body)
 
     async def mine(
@@ -109,10 +109,9 @@ class AsyncClient:
             progress: called with the number of hits so far.
             changes: fields of `MineOptions`, for this call alone.
         """
-        lines = MinedLines(progress)
-        options = replace(options, **changes)
-        body = {**options.given(), "store": store, "limit": limit}
-        hits = [hit async for hit in self._mined(lines, phrases, topics, body)]
+        lines, options = MinedLines(progress), replace(options, **changes)
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
+        hits = [hit async for hit in self._mined(lines, body)]
         return Hits(tuple(hits), options.threshold, lines.exhaustive())
 
     async def iter_mine(
@@ -127,9 +126,9 @@ class AsyncClient:
         **changes: Unpack[MineKeywords],
     ) -> AsyncGenerator[Hit, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
-        lines = MinedLines(progress)
-        body = {**replace(options, **changes).given(), "store": store, "limit": limit}
-        async with aclosing(self._mined(lines, phrases, topics, body)) as hits:
+        lines, options = MinedLines(progress), replace(options, **changes)
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
+        async with aclosing(self._mined(lines, body)) as hits:
             async for hit in hits:
                 yield hit
         lines.exhaustive()
@@ -142,11 +141,8 @@ class AsyncClient:
         **changes: Unpack[HitKeywords],
     ) -> Hits:
         """Every hit in documents that are not stored; see `slice_os.scan`."""
-        body = {
-            **replace(options, **changes).given(),
-            "documents": answers.rows(documents),
-            "phrases": phrases,
-        }
+        given, rows = replace(options, **changes), answers.rows(documents)
+        body = answers.wanted(given, phrases, documents=rows)
         return await self._ask("POST", "scan", read=answers.hits, body=body)
 
     async def tag(
@@ -213,8 +209,7 @@ class AsyncClient:
     ) -> records.Highlights:
         """A document with all hits of phrases, or of topics, in it."""
         path = ("documents", doc_id, "highlights")
-        given = replace(options, **changes).given()
-        body = {**given, "store": store, **answers.wanted(phrases, topics)}
+        body = answers.wanted(replace(options, **changes), phrases, topics, store=store)
         return await self._ask("POST", *path, read=answers.highlights, body=body)
 
     async def topics(self) -> list[records.TopicTable]:
@@ -315,25 +310,14 @@ class AsyncClient:
         await self.close()
 
     async def _ask(
-        self,
-        method: str,
-        *path: str,
-        read: Callable[[Any], T] = answers.plain,
-        **content: Any,
+        self, method: str, *path: str, read: Callable[[Any], T] = answers.plain, **content: Any
     ) -> T:
         """Send a request, and read its answer; see `Service.request`."""
         async with self._answered(method, *path, **content) as response:
             await response.aread()
         return result(response, read)
 
-    async def _mined(
-        self,
-        lines: MinedLines,
-        phrases: Phrases,
-        topics: Sequence[str],
-        options: Mapping[str, Any],
-    ) -> AsyncGenerator[Hit, None]:
-        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+    async def _mined(self, lines: MinedLines, body: Any) -> AsyncGenerator[Hit, None]:
         async with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
                 await response.aread()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from itertools import count
@@ -83,7 +83,7 @@ class Client:
         **changes: Unpack[SearchKeywords],
     ) -> Hits:
         """The best passages for any of the phrases; see `Corpus.search`."""
-        body = {**replace(options, **changes).given(), "store": store, "phrases": phrases}
+        body = answers.wanted(replace(options, **changes), phrases, store=store)
         return self._ask("POST", "search", read=answers.hits, body=body)
 
     def mine(
@@ -108,10 +108,9 @@ class Client:
             progress: called with the number of hits so far.
             changes: fields of `MineOptions`, for this call alone.
         """
-        lines = MinedLines(progress)
-        options = replace(options, **changes)
-        body = {**options.given(), "store": store, "limit": limit}
-        hits = list(self._mined(lines, phrases, topics, body))
+        lines, options = MinedLines(progress), replace(options, **changes)
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
+        hits = list(self._mined(lines, body))
         return Hits(tuple(hits), options.threshold, lines.exhaustive())
 
     def iter_mine(
@@ -126,9 +125,9 @@ class Client:
         **changes: Unpack[MineKeywords],
     ) -> Generator[Hit, None, None]:
         """The hits of `mine` as they arrive; the service stops if you close the generator."""
-        lines = MinedLines(progress)
-        body = {**replace(options, **changes).given(), "store": store, "limit": limit}
-        with closing(self._mined(lines, phrases, topics, body)) as hits:
+        lines, options = MinedLines(progress), replace(options, **changes)
+        body = answers.wanted(options, phrases, topics, store=store, limit=limit)
+        with closing(self._mined(lines, body)) as hits:
             yield from hits
         lines.exhaustive()
 
@@ -140,11 +139,8 @@ class Client:
         **changes: Unpack[HitKeywords],
     ) -> Hits:
         """Every hit in documents that are not stored; see `slice_os.scan`."""
-        body = {
-            **replace(options, **changes).given(),
-            "documents": answers.rows(documents),
-            "phrases": phrases,
-        }
+        given, rows = replace(options, **changes), answers.rows(documents)
+        body = answers.wanted(given, phrases, documents=rows)
         return self._ask("POST", "scan", read=answers.hits, body=body)
 
     def tag(
@@ -208,8 +204,7 @@ class Client:
     ) -> records.Highlights:
         """A document with all hits of phrases, or of topics, in it."""
         path = ("documents", doc_id, "highlights")
-        given = replace(options, **changes).given()
-        body = {**given, "store": store, **answers.wanted(phrases, topics)}
+        body = answers.wanted(replace(options, **changes), phrases, topics, store=store)
         return self._ask("POST", *path, read=answers.highlights, body=body)
 
     def topics(self) -> list[records.TopicTable]:
@@ -309,25 +304,14 @@ class Client:
         self.close()
 
     def _ask(
-        self,
-        method: str,
-        *path: str,
-        read: Callable[[Any], T] = answers.plain,
-        **content: Any,
+        self, method: str, *path: str, read: Callable[[Any], T] = answers.plain, **content: Any
     ) -> T:
         """Send a request, and read its answer; see `Service.request`."""
         with self._answered(method, *path, **content) as response:
             response.read()
         return result(response, read)
 
-    def _mined(
-        self,
-        lines: MinedLines,
-        phrases: Phrases,
-        topics: Sequence[str],
-        options: Mapping[str, Any],
-    ) -> Generator[Hit, None, None]:
-        body = {"store": None, **options, **answers.wanted(phrases, topics)}
+    def _mined(self, lines: MinedLines, body: Any) -> Generator[Hit, None, None]:
         with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
                 response.read()
