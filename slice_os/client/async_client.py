@@ -102,12 +102,12 @@ class AsyncClient:
 
         Args:
             phrases: origin phrases; each is mined on its own.
-            options: which hits; topics take ``where``, ``verify`` and ``unit``.
+            options: of the hits; topics take ``where``, ``verify`` and ``unit``.
             topics: names of topics, instead of phrases.
             store: its name; None for the usual one.
             limit: most hits; None for all of them.
             progress: called with the number of hits so far.
-            changes: fields of `MineOptions`, for this call alone.
+            changes: fields of `MineOptions`, for this call only.
         """
         lines, options = MinedLines(progress), replace(options, **changes)
         body = answers.wanted(options, phrases, topics, store=store, limit=limit)

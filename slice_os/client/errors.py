@@ -1,4 +1,4 @@
-"""What a service may answer instead of a result."""
+"""Errors of the service, as exceptions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ServiceError(SliceError):
     Args:
         message: one line: what, where, what to do.
         status: of the answer; None if there was none.
-        code: what kind of error it is, such as ``no_such_store``.
-        request_id: by which the log of the service knows the request.
+        code: the kind of error, such as ``no_such_store``.
+        request_id: of the request, in the log of the service.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ _KINDS: Mapping[int, type[ServiceError]] = {
 
 
 def error_of(status: int, content: bytes) -> ServiceError:
-    """The error that an answer tells; a proxy before the service may have made the answer."""
+    """The error in an answer, which may come from a proxy before the service."""
     kind = _KINDS.get(status, ServiceError)
     try:
         return _told(kind, status, orjson.loads(content)["error"])
@@ -74,7 +74,7 @@ def error_of(status: int, content: bytes) -> ServiceError:
 
 
 def stream_error(error: Mapping[str, Any]) -> ServiceError:
-    """The error that ended a stream whose status was sent long before."""
+    """The error at the end of a stream, whose status was sent long before."""
     return _told(ServiceError, None, error)
 
 

@@ -131,6 +131,6 @@ def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
 
 
 def _quoted(part: str) -> str:
-    """One part of a path; dots alone would lead elsewhere."""
+    """One part of a path; unquoted dots would lead elsewhere."""
     quoted = quote(part, safe="")
     return quoted if quoted.strip(".") else quoted.replace(".", "%2E")

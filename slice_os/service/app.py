@@ -1,4 +1,4 @@
-"""The app: resources, what every request passes through, and the page."""
+"""The app: resources, the layers around them, and the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the service until it is told to stop."""
+"""Running the service until a signal stops it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from slice_os.service.settings import ServiceSettings
 
 
 def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or Ctrl-C; requests that run may then end.
+    """Serve until SIGTERM or Ctrl-C; running requests may then end.
 
     Args:
-        settings: what to serve, and where.
+        settings: stores, address and limits.
         started: called with the address of the page as soon as the service listens.
 
     Raises:
@@ -29,7 +29,7 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     listener = _listening(settings.host, settings.port)
     config = uvicorn.Config(
         create_app(settings),
-        # Their lines would have what people search for.
+        # Its lines would show phrases.
         access_log=False,
         log_config=None,
         server_header=False,
@@ -39,13 +39,13 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
     shown = f"[{settings.host}]" if ":" in settings.host else settings.host
     # Connections wait until the app has started.
     started(f"http://{shown}:{port}/")
-    # The server ends gracefully, then raises the signal that stopped it again.
+    # The server ends gracefully, then raises the signal that stopped it once more.
     with listener, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run([listener])
 
 
 def _log_to_stderr() -> None:
-    """A line of JSON for every request, and whatever went wrong."""
+    """Log a line of JSON for every request, and errors."""
     lines = logging.StreamHandler(sys.stderr)
     lines.setFormatter(logging.Formatter("%(message)s"))
     for name, level in (("slice_os.service", logging.INFO), ("uvicorn", logging.WARNING)):

@@ -1,4 +1,4 @@
-"""What the requests of a service share: stores, encoders, threads, topics, labels and keys."""
+"""Shared by all requests: stores, encoders, threads, topics, labels and keys."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from slice_os.topics.journal import LabelJournal
 from slice_os.verifier.claims import Claim, Verdict, Verifier
 from slice_os.verifier.registry import chosen_verifier
 
-# A request that waits to write looks this often whether it should stop.
-_LOOK_SECONDS = 0.1
+# Seconds after which a request that waits to write checks whether it should stop.
+_CHECK_SECONDS = 0.1
 
 
 class StoppableEncoder(SpanEncoder):
-    """An encoder that stops between the calls of a request that nobody waits for."""
+    """An encoder that stops before the next phrases if nobody waits for them."""
 
     def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
         """Unit vectors of phrases, unless the work should stop; see `SpanEncoder`."""
@@ -129,7 +129,7 @@ class ServedStores:
         """
         corpus = self.get(name)
         lock = self._writers[self._chosen(name)]
-        while not lock.acquire(timeout=_LOOK_SECONDS):
+        while not lock.acquire(timeout=_CHECK_SECONDS):
             check_stopped()
         try:
             yield corpus
@@ -167,7 +167,7 @@ class ServedStores:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What the requests of a service share.
+    """Shared by all requests of a service.
 
     Attributes:
         settings: of the service.

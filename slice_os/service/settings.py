@@ -1,4 +1,4 @@
-"""What a service is started with; light to import."""
+"""Settings of a service; light to import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Bounds that the description of the service has, too.
+# Limits that the OpenAPI description has, too.
 MOST_PHRASES = 100
 LONGEST_PHRASE = 10_000
 MOST_HITS = 2_000
@@ -16,15 +16,15 @@ MOST_TEXTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one request, and all of them together, may take.
+    """Limits of one request, and of all together.
 
     Attributes:
-        body_bytes: size of a request's body.
-        workers: requests that are worked on at the same time.
+        body_bytes: size of the body of a request.
+        workers: requests that run at the same time.
         waiting: requests that wait for a worker; more are refused with status 429.
         seconds: time for an answer; mining has `mine_seconds`.
         mine_seconds: time for mining, which streams its answer.
-        stop_seconds: time that running requests have to end when the service stops.
+        stop_seconds: time for running requests to end when the service stops.
     """
 
     body_bytes: int = 16 << 20
@@ -37,7 +37,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """What a service is started with.
+    """Stores, files, address and limits of a service.
 
     Attributes:
         stores: locations of stores by the names that requests use.

@@ -1,1 +1,1 @@
-"""What every request passes through: ids, limits, hosts, keys, metrics and traces."""
+"""Layers that every request passes through: ids, limits, hosts, keys, metrics and traces."""

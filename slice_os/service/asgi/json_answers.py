@@ -1,4 +1,4 @@
-"""Answers as JSON, without checking again what the library made."""
+"""Answers as JSON, without validating the library's own values."""
 
 from __future__ import annotations
 
@@ -12,21 +12,17 @@ from starlette.types import Send
 
 
 class JsonAnswer(Response):
-    """Plain JSON types and arrays of numbers, written as they are."""
+    """An answer of plain JSON types and arrays of numbers."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the answer."""
+        """Encode the answer."""
         return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 class JsonLines(StreamingResponse):
-    """JSON lines, as they come.
-
-    Args:
-        lines: is closed if its reader goes away.
-    """
+    """An answer of JSON lines, as they come; they are closed if the reader disconnects."""
 
     media_type = "application/x-ndjson"
 

@@ -1,4 +1,4 @@
-"""API keys: who may do what. A file has only the hashes of keys."""
+"""API keys with scopes. A file has only the hashes of keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import orjson
 from slice_os.errors import InputError
 
 READ, WRITE, CURATE, METRICS = SCOPES = ("read", "write", "curate", "metrics")
-"""Search and show; change documents; change topics and labels; see metrics."""
+"""Search and read; change documents; change topics and labels; read metrics."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -24,11 +24,11 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is known of a key.
+    """A key, without its secret.
 
     Attributes:
-        name: who has it; logs have it.
-        scopes: what it allows.
+        name: of its owner, for logs.
+        scopes: some of `SCOPES`.
         sha256: of the key, as hexadecimal digits.
     """
 
@@ -38,20 +38,13 @@ class ApiKey:
 
 
 class ApiKeys:
-    """The keys that a service accepts.
-
-    Args:
-        keys: all of them.
-    """
+    """The keys that a service accepts."""
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         self._keys = tuple(keys)
 
     def find(self, secret: str) -> ApiKey | None:
-        """The key that a request has sent; None if there is no such key.
-
-        It takes the same time for every key.
-        """
+        """The key with a secret, in a time that tells nothing about it; None if there is none."""
         sent = _digest(secret)
         found = None
         for key in self._keys:
@@ -83,14 +76,14 @@ def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
 
     Args:
         path: of the file; made if there is none.
-        name: who gets the key.
-        scopes: what it allows.
+        name: of its owner.
+        scopes: some of `SCOPES`.
 
     Returns:
         The key itself, which is stored nowhere.
 
     Raises:
-        InputError: if the name is none, is taken, or the file cannot be written.
+        InputError: if the name is invalid or taken, or the file cannot be written.
     """
     secret = f"slice-{secrets.token_urlsafe(32)}"
     line = {"name": name, "scopes": list(scopes), "sha256": _digest(secret)}

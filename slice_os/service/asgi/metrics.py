@@ -32,14 +32,7 @@ router = APIRouter(tags=["health"])
 
 
 class Metrics:
-    """The counters of a service.
-
-    Args:
-        pool: whose requests are counted.
-
-    Attributes:
-        registry: the counters.
-    """
+    """The counters of a service, in a registry of their own."""
 
     def __init__(self, pool: WorkPool) -> None:
         self.registry = CollectorRegistry()
@@ -64,12 +57,7 @@ class Metrics:
 
 
 class Observed:
-    """Wraps an app: every request is counted, and logged without what it is about.
-
-    Args:
-        app: the app.
-        metrics: counts them.
-    """
+    """Counts every request, and logs it without its content."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -98,7 +86,7 @@ class Observed:
             self._note(scope, status, size, perf_counter() - begun)
 
     def _note(self, scope: Scope, status: int, size: int, seconds: float) -> None:
-        # Paths have ids of documents; and whatever a client makes up, which would be a label each.
+        # Not paths: they have ids of documents, and any made-up path would be a label of its own.
         route = getattr(scope.get("route"), "path", "other")
         method = scope["method"] if route != "other" else "other"
         self._metrics.requests.labels(method, route, status).inc()

@@ -42,7 +42,7 @@ class Problem(SliceError):  # noqa: N818  what the answer calls it
         self.headers = dict(headers or {})
 
 
-# The first that fits counts.
+# The first kind that fits is used.
 _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
     (NoSuchTopicError, 404, "no_such_topic"),
     (TopicExistsError, 409, "topic_exists"),

@@ -1,4 +1,4 @@
-"""What every answer has: a request id and security headers; and an answer even after a crash."""
+"""A request id and security headers for every answer, and an answer even after a crash."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger("slice_os.service")
 
 
 class RequestFrame:
-    """Wraps an app: request ids, security headers, and status 500 for what went wrong.
+    """Adds request ids and security headers, and answers errors.
 
     Args:
         app: the app.

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, if its usual environment variables ask for them."""
+"""Traces with OpenTelemetry, if its usual environment variables ask for them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
 
 
 def wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment names a place for traces, and does not turn them off."""
+    """Whether the environment names an endpoint for traces, and does not turn them off."""
     off = environment.get("OTEL_SDK_DISABLED", "").lower() == "true"
     return not off and any(environment.get(name) for name in _ENDPOINTS)
 
 
 def otlp_provider() -> TracerProvider:
-    """Sends spans to where the environment says, in batches.
+    """A provider that sends spans to the endpoint in the environment, in batches.
 
     Raises:
         MissingExtraError: if the packages for it are not installed.
@@ -46,10 +46,10 @@ def otlp_provider() -> TracerProvider:
 
 
 class Traced:
-    """Wraps an app: every request is a span, a part of its sender's trace.
+    """Makes every request a span in its sender's trace.
 
     Args:
-        app: the app.
+        app: answers the requests.
         provider: records the spans.
     """
 
@@ -83,6 +83,6 @@ class Traced:
                 span.set_attribute("http.request.method", method)
                 span.set_attribute("slice_os.request_id", scope["state"]["request_id"])
                 if route is not None:
-                    # Not the path, which has ids of documents.
+                    # Not the path, which has the ids of documents.
                     span.set_attribute("http.route", route)
                     span.update_name(f"{method} {route}")

@@ -1,4 +1,4 @@
-"""Reads requests as a whole, within a size and a time, and notices when their sender goes away."""
+"""Whole requests, within limits of size and time, until their sender disconnects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class SenderLeft(Exception):  # noqa: N818  not an error
 
 
 class WholeRequests:
-    """Wraps an app: it gets whole requests, and is cancelled when their sender goes away.
+    """Passes on whole requests, and cancels the work when their sender disconnects.
 
     Args:
-        app: the app.
-        limits: bytes of a body, and seconds in which it must come.
+        app: answers the requests.
+        limits: bytes of a body, and seconds until it must have arrived.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -32,7 +32,7 @@ class WholeRequests:
 
         Raises:
             Problem: 413 if the body is too large, 408 if it comes too slowly.
-            SenderLeft: if its sender goes away.
+            SenderLeft: if its sender disconnects.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -81,7 +81,7 @@ def _replayed(body: bytes) -> Receive:
     async def receive() -> Message:
         if messages:
             return messages.pop()
-        # Whether the sender goes away is looked at above.
+        # `WholeRequests` watches for a sender that disconnects.
         never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         return await never
 

@@ -55,7 +55,7 @@ def until_stopped(items: Iterable[T]) -> Iterator[T]:
 class WorkPool:
     """Threads for work that must not run on the event loop.
 
-    Work stops when its request goes away, or its time is over; see `check_stopped`.
+    Work stops when its sender disconnects, or its time is over; see `check_stopped`.
 
     Args:
         limits: threads, requests that may wait for one, and seconds.
