@@ -143,6 +143,38 @@ class TestStores(StoreConformance):
             find_backend("half://x")
 
 
+class TestVerifiers:
+    TEXT = "We end the contract. Shall we end the contract?"
+
+    def test_one_reads_hits_by_its_name(self, slice_os: Run, tmp_path: Path) -> None:
+        (tmp_path / "ann.txt").write_text(self.TEXT)
+        asked = ("scan", "ann.txt", "-p", "we end the contract", "--threshold", "0.6", "--json")
+        done = slice_os(*asked, "--verifier", "careful:0.8")
+        assert done.returncode == 0, done.stderr
+        hits = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [(hit["probability"], hit["reasons"]) for hit in hits] == [
+            (0.8, []),
+            (0.1, ["asks"]),
+        ]
+        ours = slice_os(*asked, "--verifier", "wording").stdout
+        assert ours == slice_os(*asked).stdout
+
+    def test_a_topic_names_one(self, slice_os: Run, tmp_path: Path) -> None:
+        (tmp_path / "ann.txt").write_text(self.TEXT)
+        (tmp_path / "end.toml").write_text(
+            'phrases = ["we end the contract"]\nmin_probability = 0.5\nverifier = "careful"\n'
+        )
+        assert slice_os("ingest", "ann.txt", "--store", "s").returncode == 0
+        mined = slice_os("mine", "--topics", "end.toml", "--store", "s", "--json")
+        assert [json.loads(line)["probability"] for line in mined.stdout.splitlines()] == [0.9]
+
+    def test_a_broken_one_is_told_in_a_line(self, slice_os: Run, tmp_path: Path) -> None:
+        (tmp_path / "ann.txt").write_text(self.TEXT)
+        done = slice_os("scan", "ann.txt", "-p", "we end it", "--verifier", "broken")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "slice_os.verifiers: 'broken' of toy-plugin 1.0 does not load" in done.stderr
+
+
 class TestReaders:
     def found(self, slice_os: Run, *arguments: str, status: int = 0) -> tuple[list[str], str]:
         done = slice_os("scan", *arguments, "-p", "we end the contract", "--threshold", "0.6")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from slice_os import Claim, InputError, ModelError, SpanEncoder
+from slice_os.errors import PluginError
 from slice_os.verifier.registry import chosen_verifier, find_verifier, verifier_names
 from slice_os.verifier.wording.verifier import WordingVerifier
 
@@ -66,7 +67,6 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
     ("name", "told"),
     [
         ("none", r"no verifier 'none'; there are wording, cross-encoder, gone, plain, toy"),
-        ("gone", r"verifier 'gone' \(toy_verifiers:Gone\) does not load"),
         ("plain:loud", r"verifier 'plain' takes no setting 'loud'"),
         ("wording:half", r"verifier 'wording:half': 'wording:agreement' is the only part"),
         ("cross-encoder", r"needs a folder; write cross-encoder:FOLDER"),
@@ -75,6 +75,12 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
 def test_what_cannot_be_opened_is_said(encoder: SpanEncoder, name: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         find_verifier(name, encoder)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_package_that_does_not_load_is_named(encoder: SpanEncoder) -> None:
+    with pytest.raises(PluginError, match=r"'gone' of toy-verifiers 1\.0 does not load"):
+        find_verifier("gone", encoder)
 
 
 def test_a_cross_encoder_is_a_folder(encoder: SpanEncoder, tmp_path: Path) -> None:

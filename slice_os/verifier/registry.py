@@ -5,11 +5,11 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import InputError
+from slice_os.errors import InputError, PluginError
+from slice_os.plugins import Plugin, plugins
 from slice_os.verifier.claims import Verifier
 from slice_os.verifier.wording.weights import read_weights
 
@@ -41,8 +41,8 @@ def find_verifier(name: str, encoder: SpanEncoder) -> Verifier:
         encoder: makes the hits to verify.
 
     Raises:
-        InputError: if there is no verifier of that name, it takes no such setting, or its package
-            does not load.
+        InputError: if there is no verifier of that name, or it takes no such setting.
+        PluginError: if its package does not load.
         ModelError: if it belongs to another encoder, or its files cannot be used.
     """
     return _opened(name, encoder)
@@ -92,16 +92,15 @@ def _factory(kind: str) -> VerifierFactory:
         return factory
     if kind not in _installed():
         raise InputError(f"no verifier {kind!r}; there are {', '.join(verifier_names())}")
-    point = _installed()[kind]
-    try:
-        factory = point.load()
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"verifier {kind!r} ({point.value}) does not load: {error}") from None
-    return factory
+    plugin = _installed()[kind]
+    part: Any = plugin.load(object)
+    if not callable(part):
+        raise PluginError(f"{GROUP}: {kind!r} of {plugin.package} is no class and no function")
+    return part  # type: ignore[no-any-return]
 
 
-def _installed() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+def _installed() -> dict[str, Plugin]:
+    return {plugin.name: plugin for plugin in plugins(GROUP)}
 
 
 @cache

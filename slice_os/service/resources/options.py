@@ -21,13 +21,14 @@ Model = TypeVar("Model", bound=Body)
 Cosine = Annotated[float, Field(ge=-1, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Unit = Literal["span", "clause", "sentence", "turn"]
+# A verifier's setting can name a folder, which is not for requests to choose.
+VerifierName: Any = Literal[verifier_names()]
 
 # An option is a field of `SearchOptions` or `MineOptions`, and a line here if it has limits.
 _LIMITS: dict[str, Any] = {
     "counter_phrases": Annotated[list[Text], Field(max_length=MOST_PHRASES)],
     "threshold": Cosine | None,
-    # A verifier's setting can name a folder, which is not for requests to choose.
-    "verifier": Literal[verifier_names()] | None,
+    "verifier": VerifierName | None,
     "min_probability": Probability | None,
     "order": Literal[ORDERS] | None,
     "unit": Unit,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from slice_os.errors import InputError
 from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.resources.bodies import WHOLE, Body, Filters
-from slice_os.service.resources.options import Cosine, Probability, Unit
+from slice_os.service.resources.options import Cosine, Probability, Unit, VerifierName
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
@@ -42,6 +42,7 @@ _TYPES: dict[str, Any] = {
     "name": Name,
     "description": str,
     "unit": Unit,
+    "verifier": VerifierName,
     "where": Filters,
     "threshold": Cosine,
     "min_probability": Probability,
