@@ -1,4 +1,4 @@
-"""Hits in files, in the formats that people pass on: chosen by extension, whole or not there."""
+"""Files of hits, in a format chosen by extension; a file is complete or not there."""
 
 from __future__ import annotations
 

@@ -57,13 +57,13 @@ class Hit:
         context: the passage around the span.
         probability: how likely the span says the phrase, by the verifier if the hit was verified,
             otherwise by the model's calibration; None if the model has none.
-        reasons: what the verifier holds against the hit, for people.
+        reasons: evidence of the verifier against the hit, for people.
         topic: the topic that it is a hit of; None if it was not mined by topics.
         clause: the clause around the span; several, if it crosses their borders.
         sentence: the sentence around the span; several, if it crosses their borders.
         turn: the turn of the conversation around the span; None in other texts.
         span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
-        count: how many hits it stands for, if near-identical ones are collapsed.
+        count: number of hits that it stands for, if near-identical ones are collapsed.
     """
 
     phrase: str
@@ -254,8 +254,8 @@ class Hits(Sequence[Hit]):
     ) -> Hits:
         """The hits that remain at a higher threshold, or from a higher probability on.
 
-        A new search can have a few more: where the span at the borders of its clause is below
-        the threshold, it takes one that reaches it.
+        A new search can have a few more: where the span that ends with its clause is below the
+        threshold, it takes another one that reaches it.
 
         Args:
             threshold: least cosine; None to leave it as it is.

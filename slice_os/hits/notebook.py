@@ -1,7 +1,7 @@
 """Hits as notebooks show them: short HTML, everything in it escaped.
 
-Colours are those of the notebook, light or dark; only the mark of a hit has one of its own, which
-lets the ground through.
+Colours are those of the notebook, light or dark; only the mark of a hit has one of its own,
+half transparent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def with_facts(shown: str, facts: Sequence[str]) -> str:
 
     Args:
         shown: the hit, as HTML.
-        facts: texts.
+        facts: plain texts.
     """
     small = " · ".join(map(plain, facts))
     return f'<div>{shown}<br><small style="{_SOFT}">{small}</small></div>'

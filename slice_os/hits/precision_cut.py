@@ -1,4 +1,4 @@
-"""Cuts for a wished precision: from which probability or cosine on enough hits are right."""
+"""Cuts for a target precision: the least probability or cosine at which enough hits are right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DEVIATIONS = 1.96
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A least probability or cosine, and what labelled hits say of it.
+    """A least probability or cosine, with the precision of the labelled hits that reach it.
 
     Attributes:
         by: ``probability`` or ``cosine``.
@@ -54,7 +54,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class LabelledHits:
-    """What people say of hits.
+    """Hits that people labelled.
 
     Attributes:
         values: ``(n,)`` by measure; None if a hit has no such value.
@@ -65,7 +65,7 @@ class LabelledHits:
     right: tuple[bool, ...]
 
     def cut(self, precision: float, by: str = PROBABILITY) -> Cut:
-        """The cut for a wished precision; see `least_cut`.
+        """The cut for a target precision; see `least_cut`.
 
         Raises:
             InputError: as `least_cut`, or if a hit has no such value.
@@ -79,14 +79,14 @@ class LabelledHits:
 def least_cut(
     values: npt.ArrayLike, right: npt.ArrayLike, precision: float, by: str = PROBABILITY
 ) -> Cut:
-    """The lowest cut from which on labelled hits are as precise as wished.
+    """The lowest cut at which labelled hits reach a precision.
 
     The cut is chosen by the same labels as its precision, which is therefore a little too good.
 
     Args:
         values: ``(n,)`` probabilities or cosines of hits.
         right: ``(n,)`` whether each hit is right.
-        precision: wished share of right hits, above 0 and up to 1.
+        precision: share of right hits, above 0 and up to 1.
         by: what the values are.
 
     Raises:
@@ -108,7 +108,7 @@ def least_cut(
         best = int(shares.argmax())
         raise InputError(
             f"no {by} has a precision of {precision:g}: the best is {shares[best]:.2f}, from "
-            f"{ranked[best]:.3f} on; label more hits, or wish for less"
+            f"{ranked[best]:.3f} on; label more hits, or ask for less"
         )
     last = int(enough[-1])
     hits, n_right = int(counts[last]), int(found[last])

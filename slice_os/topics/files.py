@@ -1,4 +1,4 @@
-"""Topic files: TOML that people write, and the table in it that learning writes."""
+"""Topic files: TOML that people write, with a table that learning writes."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def with_learned(text: str, learned: Learned) -> str:
     """The text of a topic file with another ``[learned]`` table; all else stays as it is.
 
     Raises:
-        InputError: if the file is written so that only its table could not be replaced.
+        InputError: if its table cannot be replaced alone.
     """
     table = learned_table(learned)
     rest = _LEARNED.sub("", text).rstrip("\n")

@@ -30,7 +30,7 @@ class TopicExistsError(InputError):
 
 
 class TopicChangedError(InputError):
-    """A topic is another one than the caller has read."""
+    """A topic has changed since the caller read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,7 @@ class StoredTopic:
     """A topic in a folder.
 
     Attributes:
-        topic: as its file has it.
-        etag: tells this content of the file from every other.
-        path: of the file.
+        etag: differs for every content of the file.
     """
 
     topic: Topic
@@ -51,8 +49,8 @@ class StoredTopic:
 class TopicsFolder:
     """Topic files, each read, written and deleted as a whole.
 
-    A change names the ``etag`` of the topic that it replaces. If somebody else has changed the
-    topic since, it is refused, so that nobody's work is lost. This also holds among processes.
+    A change names the ``etag`` of the topic that it replaces, and is refused if another thread or
+    process has changed the topic since, so that nobody's work is lost.
 
     Args:
         folder: of the files; it need not exist before the first topic is added.
@@ -99,7 +97,7 @@ class TopicsFolder:
         """Store a new topic, in a file of its name.
 
         Raises:
-            InputError: if the topic is none that a file can have.
+            InputError: if a file cannot hold the topic.
             TopicExistsError: if there is one of that name.
         """
         content = _content(topic)
@@ -118,9 +116,9 @@ class TopicsFolder:
             etag: of the topic that it replaces; None for any.
 
         Raises:
-            InputError: if the topic is none that a file can have.
+            InputError: if a file cannot hold the topic.
             NoSuchTopicError: if there is none of that name.
-            TopicChangedError: if the one that is there has another ``etag``.
+            TopicChangedError: if the present one has another ``etag``.
         """
         content = _content(topic)
         with self._locked():
@@ -175,11 +173,7 @@ class TopicsFolder:
 
 
 def _content(topic: Topic) -> bytes:
-    """A topic as a file has it.
-
-    Raises:
-        InputError: if it would be read as another one, or not at all.
-    """
+    """The content of a topic's file, which would be read as the same topic."""
     content = topic_text(topic).encode()
     same, problems = parse_topic(content, topic.name)
     if problems:

@@ -15,14 +15,14 @@ from filelock import FileLock
 from slice_os.errors import InputError
 from slice_os.topics.labels import Answer, Label, LabelKey, read_answers
 
-# How a line of `Label.to_json` begins.
+# The beginning of every line of `Label.to_json`.
 _BEGIN = b'{"topic":'
 
 
 class LabelJournal:
-    """JSON lines to which every answer is added; what was answered is on the disk.
+    """JSON lines of answers, each on the disk once it is given.
 
-    Nothing in the file ever changes. Taking an answer back adds a line, too.
+    No line ever changes. Taking an answer back adds a line, too.
 
     Args:
         path: the file; it need not exist before the first label. `read_labels` reads it.
@@ -32,10 +32,10 @@ class LabelJournal:
         self.path = Path(path)
 
     def read(self) -> list[Answer]:
-        """The labels that count, in the order in which they were given.
+        """The labels that hold, in the order in which they were given.
 
         Raises:
-            InputError: if a line is none.
+            InputError: if a line is no label.
         """
         if not self.path.exists():
             return []
@@ -45,7 +45,7 @@ class LabelJournal:
         return sorted(answers, key=lambda answer: answer.number)
 
     def add(self, labels: Sequence[Label]) -> None:
-        """Add labels; when this returns, they outlast a loss of power.
+        """Add labels; once this returns, they survive a loss of power.
 
         Raises:
             InputError: if the file cannot be written; then none is added.
@@ -54,10 +54,10 @@ class LabelJournal:
             _append(file, b"".join(label.to_json() for label in labels))
 
     def take_back(self, key: LabelKey) -> Label | None:
-        """Take back the last answer about some words; the one before it counts again.
+        """Take back the last answer about some words; the one before it holds again.
 
         Returns:
-            What was taken back; None if there was no answer.
+            The answer taken back; None if there was none.
 
         Raises:
             InputError: if the file cannot be read or written.
@@ -75,7 +75,7 @@ class LabelJournal:
 
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:
-        """The file, for nobody else, with an end of its last line."""
+        """The file, locked, with its last line ended."""
         try:
             with FileLock(f"{self.path}.lock"), FileIO(self.path, "a+") as file:
                 _end_last_line(file)
@@ -85,7 +85,7 @@ class LabelJournal:
 
 
 def _append(file: FileIO, lines: bytes) -> None:
-    """All of the lines, on the disk; or none of them."""
+    """Write all of the lines to the disk, or none of them."""
     began = file.seek(0, os.SEEK_END)
     left = memoryview(lines)
     try:

@@ -1,4 +1,4 @@
-"""Labels: people's word on hits, one JSON object a line."""
+"""Labels: people's answers on whether hits are right, one JSON object a line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slice_os.tables.json_rows import json_object
 from slice_os.text.extents import Extent
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
-"""What a label is about: topic, document, first code point, one past the last, words."""
+"""The words that a label is about: topic, document, first code point, one past the last, text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Label:
         topic: its name.
         text: the words.
         right: whether they are a hit.
-        doc_id: their document; empty if they come from nowhere.
+        doc_id: their document; empty if unknown.
         start: first code point in the document.
         end: one past the last.
-        context: the passage around them, if known; they are then understood in it.
+        context: the passage around them, if known; they are then encoded in it.
     """
 
     topic: str
@@ -42,7 +42,7 @@ class Label:
 
     @property
     def key(self) -> LabelKey:
-        """What it is a label of."""
+        """The words that it is about."""
         return self.topic, self.doc_id, self.start, self.end, self.text
 
     @classmethod
@@ -76,7 +76,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A label that counts, and where it was given.
+    """A label that holds, and its line.
 
     Attributes:
         number: of its line in the file, from 1.
@@ -88,7 +88,7 @@ class Answer:
 
 
 def read_labels(path: str | Path) -> list[Label]:
-    """Labels from JSON lines; of several about the same words the last one counts.
+    """Labels from JSON lines; of several about the same words the last one holds.
 
     A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
     ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes
@@ -109,7 +109,7 @@ def read_answers(content: bytes, path: str | Path) -> list[Answer]:
 
     Args:
         content: of the file.
-        path: its name, for messages.
+        path: for messages.
 
     Raises:
         InputError: naming file and line.

@@ -64,7 +64,7 @@ def mine_topics(
 
 @dataclass(frozen=True, slots=True)
 class TopicQuery:
-    """A query for all phrases of some topics, and what it takes to make hits of topics of its hits.
+    """A query for all phrases of some topics, and the rules that assign its hits to topics.
 
     Attributes:
         rules: the topics.

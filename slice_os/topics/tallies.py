@@ -13,7 +13,7 @@ from slice_os.text.documents import field_text
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often a topic occurs.
+    """Number of hits of a topic.
 
     Attributes:
         topic: its name.

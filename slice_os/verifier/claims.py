@@ -1,4 +1,4 @@
-"""What a verifier reads and says: a phrase beside the words that may say it, and a verdict."""
+"""Claims, that words say a phrase, and the verdicts of verifiers on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slice_os.text.sentences import sentence_ends
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """That some words say a phrase.
+    """The claim that some words say a phrase.
 
     Attributes:
         phrase: the phrase.
@@ -23,8 +23,8 @@ class Claim:
         start: first code point of the words in ``text``.
         end: one past the last.
         prior: the probability that the cosine gives; None if there is none.
-        cosine: of phrase and words; None if nobody knows it yet.
-        word_vectors: ``(n_words, dimension)`` unit vectors of the words; None if nobody has them.
+        cosine: of phrase and words; None if not known yet.
+        word_vectors: ``(n_words, dimension)`` unit vectors of the words; None if not known.
     """
 
     phrase: str
@@ -38,11 +38,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verifier says of a claim.
+    """The verdict of a verifier on a claim.
 
     Attributes:
         probability: how likely the words say the phrase, 0 to 1.
-        reasons: what speaks against it, for people, such as ``negated here``; may be empty.
+        reasons: evidence against it, for people, such as ``negated here``; may be empty.
     """
 
     probability: float

@@ -119,7 +119,7 @@ class ClaimInputs:
 
 
 class CrossEncoderVerifier:
-    """Says how likely the words of a hit say its phrase.
+    """Estimates the probability that the words of a hit say its phrase.
 
     Args:
         folder: with ``model.onnx``, ``tokenizer.json`` and the card, ``verifier.json``.

@@ -1,4 +1,4 @@
-"""What a report shows of hits, gathered as they pass: counts, score histograms and examples."""
+"""The contents of a report, gathered as hits pass: counts, score histograms and examples."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from itertools import count
 from typing import Any
 
 BINS = 50
-"""Bins of the histograms, from 0 to 1; the thresholds that a reader of the page can choose."""
+"""Bins of the histograms, from 0 to 1; the thresholds that a reader of the report can choose."""
 
 MOST_EXAMPLES = 3_000
-"""Hits shown on a page, near misses included."""
+"""Hits that a report shows, near misses included."""
 
 _BEST, _WEAKEST, _NEAR = 100, 25, 25
 _CONTEXT = 160
@@ -27,12 +27,10 @@ class Excerpt:
 
     Attributes:
         place: document and offsets.
-        phrase: what it was found with.
         before: text before the span.
-        text: the span.
         after: text behind it.
         scores: cosine, BM25 and the like, by name.
-        strength: the score that the page's threshold applies to.
+        strength: the score that the threshold of the report applies to.
         details: metadata and further remarks, by name.
     """
 
@@ -51,9 +49,6 @@ class Group:
     """The hits of one topic, or of one phrase.
 
     Attributes:
-        name: the topic or phrase.
-        hits: number of its hits.
-        documents: number of documents that they are in.
         near: number of near misses.
         best: the best hits, the best one first.
         weakest: of the further hits the weakest, the weakest one first.
@@ -79,11 +74,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What a report shows.
+    """The contents of a report.
 
     Attributes:
         groups: by falling number of hits.
-        hits: number of all hits.
         documents: number of documents with a hit.
         near: number of near misses.
         measure: the score that examples are ordered by: ``probability`` or ``cosine``.
@@ -101,7 +95,7 @@ def digest(
     threshold: float | None = None,
     min_probability: float | None = None,
 ) -> Digest:
-    """Gather what a report shows; memory does not grow with the number of hits.
+    """Gather the contents of a report; memory does not grow with the number of hits.
 
     Args:
         records: hits, as `Hit.to_dict` gives them.
@@ -152,7 +146,6 @@ class _Tally:
     near_probabilities: Counter[int] = field(default_factory=Counter)
 
     def add(self, record: Mapping[str, Any], near: bool) -> None:
-        """Count a hit."""
         probability = record["probability"]
         strength = record["cosine"] if probability is None else probability
         self.cosines[_bin(record["cosine"])] += 1
@@ -171,7 +164,7 @@ class _Tally:
             self.weakest.add(-pushed_out[0], pushed_out[1])
 
     def group(self, name: str, share: int, certain: bool) -> Group:
-        """What the page shows of it, with so many examples at most."""
+        """The group, with so many examples at most."""
         best = self.best.records(share * _BEST // (_BEST + _WEAKEST + _NEAR))
         all_shown = len(best) == self.hits
         fewer = max(1, share * _NEAR // (_BEST + _WEAKEST + _NEAR))

@@ -33,10 +33,9 @@ class Bar:
 
     Attributes:
         x: its left edge.
-        width: of the bar.
         height: of hits and near misses.
         near: height of the near misses' share, at the bottom.
-        title: what it says, for people who point at it.
+        title: shown to people who point at it.
     """
 
     x: float
@@ -51,9 +50,8 @@ class Histogram:
     """A histogram of one score.
 
     Attributes:
-        name: of the score.
         bars: those that are not empty.
-        ticks: where on the x axis which value is.
+        ticks: places on the x axis, with their values.
         most: hits in the highest bar.
     """
 
@@ -78,7 +76,7 @@ def write_report(
     topic, or of each phrase, if there are too many for a page.
 
     Args:
-        hits: the hits, in any order.
+        hits: in any order.
         path: the file.
         threshold: hits with a lower cosine are shown as near misses.
         min_probability: hits with a lower probability are shown as near misses.
@@ -102,13 +100,7 @@ def write_page(
 
 
 def render_page(found: Digest, title: str, cuts: str = "") -> str:
-    """The page as HTML.
-
-    Args:
-        found: what it shows.
-        title: of the page.
-        cuts: which hits are near misses, for people.
-    """
+    """The report as HTML; ``cuts`` says which hits are near misses."""
     environment = Environment(
         loader=PackageLoader("slice_os.hits.report"),
         autoescape=True,
@@ -183,7 +175,7 @@ def _height(one: int, most: int) -> float:
 
 
 def _remaining(group: Group) -> str:
-    """How many hits there are from each step of the threshold on, for the page's script."""
+    """Numbers of hits from each step of the threshold on, for the script of the report."""
     pairs = (
         (group.probabilities, group.near_probabilities)
         if group.probabilities
@@ -198,5 +190,5 @@ def _asset(name: str) -> str:
 
 
 def _hash(content: str) -> str:
-    """What a content security policy admits an inline element by."""
+    """The hash by which a content security policy admits an inline element."""
     return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""What a mining run nearly found."""
+"""Near misses of a mining run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 from slice_os.hits.hit import Hit, overlap
 
-# How far below the threshold a near miss is.
+# Near misses are at most this far below the threshold.
 NEAR = 0.05
 
 
 def with_near_misses(mine: Callable[[float], Iterable[Hit]], threshold: float) -> Iterator[Hit]:
     """The hits from a threshold on, then those a little below it that overlap none of them.
 
-    Both are mined by themselves: at a lower threshold, another span of the same words can be the
-    hit, one at better borders and with a lower cosine.
+    Both are mined separately: at a lower threshold, another span of the same words can be the
+    hit, with a lower cosine but better edges.
 
     Args:
         mine: gives the hits from a threshold on.

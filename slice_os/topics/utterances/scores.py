@@ -1,4 +1,4 @@
-"""Which of several topics a whole text is about: scores from cosines with their phrases."""
+"""Scores of topics for whole texts, from cosines with their phrases."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ REGRESSED, RIDGE = 0.2, 0.1
 class UtteranceScores:
     """Scores of topics for texts; what depends on the topics alone is computed once.
 
-    A text is worth to a phrase the cosine of its best span and, more, that of the whole text,
-    because words that the span leaves out speak against it; less where the phrase is near phrases
-    of other topics. A topic has the soft maximum over its phrases, and what a regression on the
-    phrases of all topics says of the whole text, less a share of the best score of another topic.
+    The score of a text for a phrase is the cosine of its best span and, with more weight, that of
+    the whole text, because words outside the span count against it; it is lower where the phrase
+    is near phrases of other topics. A topic has the soft maximum over its phrases, plus a
+    regression on the phrases of all topics, less a share of the best score of another topic.
 
     Args:
         topics: two or more; of each, its phrases and counter-phrases count, given and learned.

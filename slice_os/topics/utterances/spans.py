@@ -32,7 +32,7 @@ class PhraseVectors:
 
 @dataclass(frozen=True, slots=True)
 class TextSpans:
-    """What a text has for each phrase.
+    """The best span of a text for each phrase, and the whole text.
 
     Attributes:
         cosines: ``(n_phrases,)`` of the best span; -1 if the text has no word.
@@ -55,7 +55,7 @@ def text_spans(aligned: AlignedText, vectors: FloatArray, phrases: PhraseVectors
     Args:
         aligned: the text.
         vectors: ``(n_pieces, dimension)`` its token vectors.
-        phrases: what it is compared with.
+        phrases: to compare it with.
     """
     words = aligned.words
     cosines = np.full(len(phrases.vectors), -1, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Gives each text the one topic that it is about, or none."""
+"""The one topic of each text, or none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH = 256
 
 @dataclass(frozen=True, slots=True)
 class UtteranceTopic:
-    """The topic of a text, and the one that came next.
+    """The topic of a text, and the runner-up.
 
     Attributes:
         topic: its topic; None if it has none, and then so are the fields up to ``phrase``.

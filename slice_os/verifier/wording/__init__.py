@@ -1,1 +1,1 @@
-"""Wording: what the words of a phrase and of a hit say differently, found by matching them."""
+"""Differences in meaning between the words of a phrase and of a hit, found by matching them."""

@@ -58,16 +58,16 @@ _COUNTS = (
     *("past_gone", "past_new", "reasons"),
 )
 FEATURES = (*SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
-"""What each number of a comparison is."""
+"""The names of the numbers of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the wording of a phrase and a span has in common and does not.
+    """Similarities and differences of the wording of a phrase and a span.
 
     Attributes:
         features: ``(n_features,)`` as `FEATURES` names them.
-        reasons: what speaks against the span, for people.
+        reasons: evidence against the span, for people.
     """
 
     features: FloatArray
@@ -226,7 +226,7 @@ def _shared(reading: Reading) -> float:
 
 
 def _asked(reading: Reading, texts: tuple[str, str]) -> _Cue:
-    """Which of the two asks; neither alone if both request, or if the other one may ask, too."""
+    """Whether phrase and span ask; both do if both request, or if the other one may ask."""
     asked = _Cue(asks(texts[0], ""), asks(texts[1], reading.after, reading.opens))
     other = texts[0] if asked.gained else reading.span_text
     if asked.differs and (may_ask(other) or (requests(texts[0]) and requests(texts[1]))):
@@ -258,7 +258,7 @@ def _other_person(reading: Reading) -> bool:
 
 
 def _moods(found: Mapping[str, _Cue], asked: _Cue, past: _Cue, counted: bool) -> set[str]:
-    """What differs in time, mood, modality and quantity."""
+    """Differences in time, mood, modality and quantity."""
     before = [found["was"], found["past"], found["perfect"], past]
     told, span_told = any(cue.phrase for cue in before), any(cue.span for cue in before)
     ahead = found["future"]

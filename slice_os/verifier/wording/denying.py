@@ -1,4 +1,4 @@
-"""Denials: how often a text denies, and which of its words."""
+"""Denials of a text: their number, and the words that they deny."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _CLAUSE = re.compile(r"[.;:!?\n]")
 
 
 def denials(text: str) -> tuple[int, int]:
-    """How often a text in lower case denies outright, and by verbs and adjectives that deny."""
+    """Numbers of denials in a text in lower case: outright, and by verbs and adjectives."""
     kept = _without_idioms(text)
     return len(_DENIALS.findall(kept)), len(_REFUSALS.findall(kept))
 

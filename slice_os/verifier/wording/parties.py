@@ -1,4 +1,4 @@
-"""Parties: who and what a text speaks of, in which order, and from whose side it is told."""
+"""Parties of a text: people and things in it, their order, and the side it is told from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """In which order the matched words of two texts stand, and what exchanges them.
+    """The order of the matched words of two texts, and what exchanges them.
 
     Attributes:
         same: pairs of similar words in the same order.
@@ -69,7 +69,7 @@ class Order:
 
 
 def key(word: str) -> str:
-    """What words of one meaning share: a pronoun's person, or the stem of another word."""
+    """A key that words of one meaning share: a pronoun's person, or the stem of another word."""
     return f"person {PERSONS[word]}" if word in PERSONS else stem(bare(word))
 
 

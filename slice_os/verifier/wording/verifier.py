@@ -18,7 +18,7 @@ _SURE = 0.5
 
 
 class WordingVerifier:
-    """Says how likely a hit says its phrase, and why not.
+    """Estimates the probability that a hit says its phrase, with reasons against it.
 
     A hit says its phrase if its wording says nothing else, and if it is about the same. The
     probability is the product of these two, so no cosine makes up for a denial.
@@ -26,7 +26,7 @@ class WordingVerifier:
     Args:
         encoder: gives the vectors of words; the bundled weights were fitted to slice-mini.
         weights: of both maps; the bundled ones for None.
-        about: whether to ask if it is about the same, too; else only what the wording says counts.
+        about: whether the hit must also be about the same; otherwise only its wording counts.
 
     Raises:
         ModelError: if the weights belong to another encoder, or it has no calibration.
@@ -49,7 +49,7 @@ class WordingVerifier:
             )
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
-        """A verdict for each claim, with what speaks against it; none depends on the others."""
+        """A verdict for each claim, with reasons; none depends on the others."""
         if not claims:
             return []
         readings = self._reader.read(claims)
