@@ -31,7 +31,6 @@ from slice_os.query.options import (
     SearchKeywords,
     SearchOptions,
 )
-from slice_os.query.query import Query
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.refinement import Refinement, prepare, refinement
 from slice_os.search.run import mine, search
@@ -146,7 +145,7 @@ class Corpus:
 
         Args:
             phrases: one origin phrase, or several that mean the same.
-            options: which hits.
+            options: a value that several searches share.
             changes: fields of `SearchOptions`, such as ``threshold`` and ``where``, for this
                 search alone.
 
@@ -155,7 +154,7 @@ class Corpus:
                 candidates, or a filter on an unknown field.
         """
         options = replace(options, **changes)
-        query, refine = self._prepared(phrases, options)
+        query, refine = prepare(self.encoder, phrases, options, self._verifier)
         return refine.best(search(self.store, query, refine.to_score(options)), options)
 
     def mine(
@@ -168,14 +167,12 @@ class Corpus:
 
         Args:
             phrases: origin phrases; each is mined on its own.
-            options: which hits.
+            options: a value that several searches share.
             changes: fields of `MineOptions`, such as ``threshold`` and ``where``, for this run
                 alone.
         """
         options = replace(options, **changes)
-        query, refine = self._prepared(phrases, options)
-        least = refine.threshold(self.encoder.card.threshold)
-        mined = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
+        mined, least, refine = self._mined(phrases, options)
         exhaustive = options.exhaustive or self.store.exhaustive
         items = tuple(refine.all(counted(mined, "hits")))
         return Hits(items, least, exhaustive, options.min_probability)
@@ -190,20 +187,21 @@ class Corpus:
 
         An order, or ``collapse``, needs all of them before the first one.
         """
-        options = replace(options, **changes)
-        query, refine = self._prepared(phrases, options)
-        least = refine.threshold(self.encoder.card.threshold)
-        mined = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
+        mined, _, refine = self._mined(phrases, replace(options, **changes))
         yield from refine.all(mined)
 
     def refinement(self, verify: bool | None = None) -> Refinement:
         """The steps that verify hits of this store; see `HitOptions` for ``verify``."""
         return refinement(self.encoder, HitOptions(verify=verify), self._verifier)
 
-    def _prepared(
-        self, phrases: str | Sequence[str], options: HitOptions
-    ) -> tuple[Query, Refinement]:
-        return prepare(self.encoder, phrases, options, self._verifier)
+    def _mined(
+        self, phrases: str | Sequence[str], options: MineOptions
+    ) -> tuple[Iterator[Hit], float, Refinement]:
+        """The hits as they come, not refined yet, and the least cosine of them."""
+        query, refine = prepare(self.encoder, phrases, options, self._verifier)
+        least = refine.threshold(self.encoder.card.threshold)
+        hits = mine(self.store, query, threshold=least, exhaustive=options.exhaustive)
+        return hits, least, refine
 
     @one_blas_thread()
     def add(

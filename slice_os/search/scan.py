@@ -36,7 +36,7 @@ def scan(
     Args:
         documents: read one by one; memory does not grow with their number.
         phrases: origin phrases; each is searched for on its own.
-        options: which spans are hits.
+        options: a value that several scans share.
         encoder: None for the bundled default.
         changes: fields of `HitOptions`, such as ``threshold``, for this scan alone.
 
