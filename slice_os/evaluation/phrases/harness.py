@@ -56,17 +56,9 @@ def run(
             cells = measured(PAIR_MEASURES, Graded(gold, scores))
             title = f"{encoder.name}, {one.path.name}, {setting}"
             figures.append(_scatter(title, one.pairs, scores))
-        cost = encoder.cost - before
-        rows.append(
-            {
-                "encoder": encoder.name,
-                "set": one.name,
-                "file": one.path.name,
-                "setting": setting,
-                **cells,
-                **measured(COST, cost),
-            }
-        )
+        about: Row = {"encoder": encoder.name, "set": one.name, "file": one.path.name}
+        cost = measured(COST, encoder.cost - before)
+        rows.append({**about, "setting": setting, **cells, **cost})
     return Evaluation(
         "phrase-similarity",
         tuple(rows),

@@ -8,13 +8,10 @@ from pathlib import Path
 from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalModel
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
-from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
+from slice_os.evaluation.measures import ACCURACY, COST, measured
 from slice_os.evaluation.pic.pair_decisions import fit_discriminant
 from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
 from slice_os.evaluation.results import Evaluation, Row
-from slice_os.evaluation.stats import Labels
-
-MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 
 
 def run(
@@ -38,14 +35,9 @@ def run(
     work: list[tuple[TextEncoder, str, str | None]] = []
     work += [(encoder, setting, None) for encoder in encoders for setting in SETTINGS]
     for model in map(CausalModel, models):
-        work += [
-            (
-                CausalEncoder(model, prompt, model.name),
-                PHRASE if prompt == PHRASE else IN_CONTEXT,
-                prompt,
-            )
-            for prompt in PROMPTS
-        ]
+        for case in PROMPTS:
+            setting = PHRASE if case == PHRASE else IN_CONTEXT
+            work.append((CausalEncoder(model, case, model.name), setting, case))
     rows: list[Row] = []
     for encoder, setting, prompt in track(work, "encoders and prompts", len(work), progress):
         before = encoder.cost
@@ -59,7 +51,7 @@ def run(
                 "encoder": encoder.name,
                 "setting": setting,
                 "prompt": prompt,
-                **measured(MEASURES, right),
+                **measured((ACCURACY,), right),
                 "threshold": discriminant.threshold,
                 "pairs": len(tested),
                 **measured(COST, cost),

@@ -9,7 +9,7 @@ import numpy as np
 
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
-from slice_os.evaluation.measures import ACCURACY, COST, Measure, measured
+from slice_os.evaluation.measures import ACCURACY, COST, measured
 from slice_os.evaluation.pic.pair_decisions import best_threshold, train_classifier
 from slice_os.evaluation.pic.pairs import (
     SETTINGS,
@@ -24,7 +24,6 @@ from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
 from slice_os.evaluation.stats import Labels
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
-MEASURES: tuple[Measure[Labels], ...] = (ACCURACY,)
 SEEDS = 3
 EXAMPLES = 4
 
@@ -139,7 +138,7 @@ def _row(
         "setting": setting,
         "method": method,
         "source": "measured",
-        **measured(MEASURES, right),
+        **measured((ACCURACY,), right),
         **found,
         "pairs": right.shape[-1],
         "not_found": splits.not_found[splits.split],

@@ -92,8 +92,7 @@ class GradedPairs:
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The weighted terms of a batch."""
-        first = text_vectors(student.encode([pair.first for pair in batch]))
-        second = text_vectors(student.encode([pair.second for pair in batch]))
+        first, second = _alone(batch, student)
         cosines = (first * second).sum(dim=1)
         scores = _scores(batch, cosines)
         return (
@@ -117,8 +116,7 @@ class Paraphrases:
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The mean of both directions."""
-        first = text_vectors(student.encode([pair.first for pair in batch]))
-        second = text_vectors(student.encode([pair.second for pair in batch]))
+        first, second = _alone(batch, student)
         cosines = first @ second.T
         # The diagonal moves to the front of its row, and of its column.
         own = cosines.diagonal()[:, None]
@@ -126,6 +124,12 @@ class Paraphrases:
         others = cosines.masked_fill(diagonal, -torch.inf)
         rows = contrast(torch.cat([own, others], dim=1), self.scale)
         return (rows + contrast(torch.cat([own, others.T], dim=1), self.scale)) / 2
+
+
+def _alone(batch: Sequence[Pair], student: Student) -> tuple[Any, Any]:
+    """Unit vectors of the first and of the second phrases, each read alone."""
+    first = text_vectors(student.encode([pair.first for pair in batch]))
+    return first, text_vectors(student.encode([pair.second for pair in batch]))
 
 
 def _scores(batch: Sequence[Pair], like: Any) -> Any:
