@@ -1,4 +1,4 @@
-"""Where the bytes of an index go, and what smaller indices cost in overlap and latency.
+"""Measure the bytes of an index, and what smaller indices cost in overlap and latency.
 
     python benchmarks/index_size.py --store STORE --corpus contracts --url URL --data ../shared/data
 
