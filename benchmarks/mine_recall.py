@@ -20,7 +20,7 @@ from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.search import search_bodies
-from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
-from slice_os.stores.opensearch.search import catalogue
+from slice_os.stores.opensearch.search import listing
 
 KNOWN = "ReadOptions(id_field='id', text_field='text', metadata_fields=None)"
 
@@ -52,7 +52,7 @@ def test_are_known_by_their_real_paths(
 
 
 def test_are_listed_page_by_page(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "PAGE", 2)
+    monkeypatch.setattr(listing, "PAGE", 2)
     corpus.add([Document("x", "By a program.")])
     corpus.ingest(["calls"], source="crm")
     assert sources(corpus) == {"": 1, "crm/a.txt": 1, "crm/c.jsonl": 2, "crm/sub/b.txt": 1}

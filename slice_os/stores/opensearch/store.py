@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -19,15 +20,12 @@ from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.opensearch.schema.records import document_key, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
-from slice_os.stores.opensearch.search import catalogue, fields, hybrid
+from slice_os.stores.opensearch.search import hybrid, listing
 from slice_os.stores.opensearch.search.drivers import Driver
 from slice_os.stores.opensearch.search.flows import SearchFlows
-from slice_os.stores.opensearch.search.lookup import find_records, require_index
-from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.search.lookup import find_records, pages, require_index
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
-from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
-from slice_os.stores.opensearch.server.completeness import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 from slice_os.stores.opensearch.versions.first_index import create_first
@@ -107,23 +105,12 @@ class OpenSearchStore:
 
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
-        sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
-        body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
-        with self.handle.errors_explained():
-            found = self.handle.client.search(index=self.handle.name, body=body, params=ALL_SHARDS)
-            stats = self.handle.client.indices.stats(index=self.handle.name, metric="store")
-        answer = complete(found, self.handle.location, "hits")["aggregations"]
-        kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
         return StoreInfo(
             location=self.handle.location,
             schema_version=SCHEMA_VERSION,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
-            documents=kinds.get("document", 0),
-            passages=kinds.get("passage", 0),
-            words=int(answer["n_words"]["value"]),
-            pieces=int(answer["n_pieces"]["value"]),
-            size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
+            **asdict(listing.count(self.handle)),
         )
 
     def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[OpenSearchWriter]:
@@ -145,7 +132,7 @@ class OpenSearchStore:
     @retrying
     def document_ids(self, *sources: str) -> set[str]:
         """Ids of the documents that came from one of the sources."""
-        return {entry.id for entry in catalogue.documents(self.handle, sources)}
+        return {entry.id for entry in listing.list_documents(self.handle, sources)}
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
         """The signatures under which sources were last read; those never read are missing."""
@@ -154,11 +141,11 @@ class OpenSearchStore:
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents whose ids come after one, by id."""
-        return catalogue.documents(self.handle, after=after)
+        return listing.list_documents(self.handle, after=after)
 
     def list_sources(self) -> Iterator[SourceEntry]:
         """All sources that have documents, by name."""
-        return catalogue.sources(self.handle)
+        return listing.list_sources(self.handle)
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, joined from its passages."""
@@ -186,11 +173,11 @@ class OpenSearchStore:
 
     def fields(self) -> dict[str, str]:
         """The metadata fields and their kinds; see `Store.fields`."""
-        return fields.field_kinds(self.handle)
+        return listing.field_kinds(self.handle)
 
     def field_values(self, field: str, limit: int) -> list[FieldValue]:
         """The most frequent values of a field; see `Store.field_values`."""
-        return fields.values_of(self.handle, field, limit)
+        return listing.values_of(self.handle, field, limit)
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
         """The best passages, scored by the server; None if the server cannot."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
 PAGE = 1_000

@@ -1,14 +1,16 @@
-"""Finding an index by its name, and records in it by their ids, refreshed or not."""
+"""Finding an index by its name, records by their ids, and all hits of a search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search import flows
 from slice_os.stores.opensearch.search.drivers import Driver
+from slice_os.stores.opensearch.search.exchange import Emit, Stream
+from slice_os.stores.opensearch.search.search_bodies import Answer, Body
 from slice_os.stores.opensearch.server.completeness import complete
 from slice_os.stores.opensearch.server.connection import reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
@@ -60,3 +62,20 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
             reason = reason_of(answer["error"])
             raise UnavailableError(f"{handle.location}: OpenSearch says {reason}")
     return [answer for answer in answers if answer["found"]]
+
+
+def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
+    """The hits of a sorted search, page by page.
+
+    Args:
+        handle: of a concrete index.
+        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
+
+    Raises:
+        StoreError: if the server refuses, or does not answer.
+    """
+    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, _emit))
+
+
+def _emit(hits: list[Answer]) -> Stream[list[Answer]]:
+    yield Emit(hits)

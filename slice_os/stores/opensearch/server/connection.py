@@ -20,10 +20,10 @@ from urllib.parse import unquote, urlsplit
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import MissingExtraError, StoreError, UnavailableError
-from slice_os.stores.opensearch.server.index_name import check_name
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
+from slice_os.errors import InputError
 
 TIMEOUT_SECONDS = 120
 CONNECTIONS = 8
@@ -324,3 +324,16 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
         "http_auth": RequestsAWSV4SignerAuth(credentials, region, service),
         "connection_class": RequestsHttpConnection,
     }
+
+
+def check_name(name: str) -> None:
+    """Refuse names that OpenSearch does not accept for an index.
+
+    Raises:
+        InputError: saying which names are possible.
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,200}", name):
+        raise InputError(
+            f"index name {name!r}: use lower-case letters, digits, '.', '_' and '-', and begin "
+            "with a letter or digit"
+        )

@@ -20,8 +20,8 @@ from slice_os.stores.opensearch.schema.indices import (
     write_projection,
 )
 from slice_os.stores.opensearch.schema.settings import META, IndexOptions, IndexSettings, choose
+from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.index_name import check_name
 from slice_os.stores.opensearch.server.retry import retrying
 
 

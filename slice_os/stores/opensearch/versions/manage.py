@@ -9,7 +9,7 @@ from typing import Any
 from opensearchpy.helpers import bulk
 
 from slice_os.errors import InputError, StoreError
-from slice_os.stores.opensearch.loading.load_note import RESTORE
+from slice_os.stores.opensearch.loading.loading import RESTORE
 from slice_os.stores.opensearch.loading.repair import Fault
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.indices import UNFINISHED
@@ -22,9 +22,8 @@ from slice_os.stores.opensearch.schema.settings import (
     settings_of,
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
+from slice_os.stores.opensearch.search.listing import count
 from slice_os.stores.opensearch.search.lookup import find_index
-from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS
-from slice_os.stores.opensearch.server.completeness import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
 
@@ -94,32 +93,24 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     Raises:
         StoreError: if slice-os did not make it.
     """
-    aggregations = {
-        "kinds": {"terms": {"field": "kind"}},
-        "pieces": {"sum": {"field": "n_pieces"}},
-    }
-    index, client = handle.name, handle.client
+    index = handle.name
     with handle.errors_explained():
-        found = client.indices.get(index=index)[index]
-        body = {"size": 0, "aggs": aggregations}
-        counted = client.search(index=index, body=body, params=ALL_SHARDS)
-        stats = client.indices.stats(index=index, metric="store")
+        found = handle.client.indices.get(index=index)[index]
+    counts = count(handle)
     mappings, live = found["mappings"], found["settings"]["index"]
     meta = mappings.get("_meta", {}).get(META, {})
     restore = meta.get(RESTORE)
     lasting = live | (restore or {})
-    sums = complete(counted, handle.location, "hits")["aggregations"]
-    kinds = {bucket["key"]: bucket["doc_count"] for bucket in sums["kinds"]["buckets"]}
     settings = settings_of(mappings, handle.location)
     return IndexVersion(
         index=index,
         current=current,
         unfinished=UNFINISHED in meta,
         loading=restore is not None,
-        documents=kinds.get("document", 0),
-        passages=kinds.get("passage", 0),
-        pieces=int(sums["pieces"]["value"]),
-        size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
+        documents=counts.documents,
+        passages=counts.passages,
+        pieces=counts.pieces,
+        size_bytes=counts.size_bytes,
         settings=settings,
         options=IndexOptions(
             policy=settings.policy,

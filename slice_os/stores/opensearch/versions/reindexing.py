@@ -15,8 +15,7 @@ from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
 from slice_os.stores.opensearch.schema.indices import Index, create, finish
 from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.lookup import find_index
-from slice_os.stores.opensearch.search.paging import pages
+from slice_os.stores.opensearch.search.lookup import find_index, pages
 from slice_os.stores.opensearch.search.search_bodies import (
     STORED_ORDER,
     WALK_PASSAGES,

@@ -1,0 +1,151 @@
+"""Listings of an index: documents, sources, metadata fields and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from slice_os.query.filters import Condition, unknown_field
+from slice_os.stores.opensearch.search.clauses import NUMBERS, path
+from slice_os.stores.opensearch.search.lookup import pages
+from slice_os.stores.opensearch.search.metadata import mapped_fields
+from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS, PASSAGES
+from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
+from slice_os.text.documents import field_text
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of what an index holds, and the disk space of its primary shards."""
+
+    documents: int
+    passages: int
+    words: int
+    pieces: int
+    size_bytes: int
+
+
+def count(handle: IndexHandle) -> Counts:
+    """Count what a concrete index holds.
+
+    Raises:
+        StoreError: if the server refuses, or does not answer.
+    """
+    sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
+    body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
+    with handle.errors_explained():
+        found = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
+        stats = handle.client.indices.stats(index=handle.name, metric="store")
+    answer = complete(found, handle.location, "hits")["aggregations"]
+    kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
+    return Counts(
+        documents=kinds.get("document", 0),
+        passages=kinds.get("passage", 0),
+        words=int(answer["n_words"]["value"]),
+        pieces=int(answer["n_pieces"]["value"]),
+        size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
+    )
+
+
+def list_documents(
+    handle: IndexHandle, sources: Sequence[str] | None = None, after: str = ""
+) -> Iterator[DocumentEntry]:
+    """The documents that came from one of the sources, by id.
+
+    Args:
+        handle: of a concrete index.
+        sources: their names; None for all documents.
+        after: only ids that come after this one.
+
+    Raises:
+        StoreError: if the server refuses, or does not answer.
+    """
+    wanted: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
+    if sources is not None:
+        wanted.append({"terms": {"source": list(sources)}})
+    if after:
+        wanted.append({"range": {"doc_id": {"gt": after}}})
+    body = {
+        "size": PAGE,
+        "query": {"bool": {"filter": wanted}},
+        "sort": [{"doc_id": "asc"}],
+        "_source": ["doc_id", "source", "passages"],
+    }
+    for page in pages(handle, body):
+        for hit in page:
+            record = hit["_source"]
+            yield DocumentEntry(record["doc_id"], record["source"], record["passages"])
+
+
+def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:
+    """All sources that have documents, by name.
+
+    Args:
+        handle: of a concrete index.
+
+    Raises:
+        StoreError: if the server refuses, or does not answer.
+    """
+    composite: dict[str, Any] = {
+        "size": PAGE,
+        "sources": [{"name": {"terms": {"field": "source"}}}],
+    }
+    body = {
+        "size": 0,
+        "query": {"term": {"kind": "document"}},
+        "aggs": {"sources": {"composite": composite}},
+    }
+    while True:
+        with handle.errors_explained():
+            answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
+        found = complete(answer, handle.location, "hits")["aggregations"]["sources"]
+        for bucket in found["buckets"]:
+            yield SourceEntry(bucket["key"]["name"], bucket["doc_count"])
+        if "after_key" not in found:
+            return
+        composite["after"] = found["after_key"]
+
+
+# Up to this many documents are counted exactly; OpenSearch counts no more.
+_EXACT = 40_000
+
+
+def field_kinds(handle: IndexHandle) -> dict[str, str]:
+    """The fields, each ``text`` or ``number``."""
+    found = _mapped(handle)
+    return {name: "number" if found[name]["type"] in NUMBERS else "text" for name in sorted(found)}
+
+
+def values_of(handle: IndexHandle, field: str, limit: int) -> list[FieldValue]:
+    """The most frequent values of a field; see `Store.field_values`.
+
+    Passages choose the values, so that a value of a few long documents comes before one of many
+    short ones.
+    """
+    condition = Condition(field, "eq", ())
+    there = _mapped(handle)
+    if field not in there:
+        raise unknown_field(condition, there, handle.location)
+    counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
+    terms = {"terms": {"field": path(condition), "size": limit}, "aggs": {"documents": counts}}
+    body = {"size": 0, "query": {"bool": {"filter": [PASSAGES]}}, "aggs": {"values": terms}}
+    with handle.errors_explained():
+        answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
+    found = complete(answer, handle.location, "hits")["aggregations"]["values"]["buckets"]
+    values = [FieldValue(_text(bucket), bucket["documents"]["value"]) for bucket in found]
+    return sorted(values, key=lambda one: (-one.documents, one.value))
+
+
+def _mapped(handle: IndexHandle) -> dict[str, Any]:
+    with handle.errors_explained():
+        mapping = handle.client.indices.get_mapping(index=handle.name)
+    return mapped_fields(mapping[handle.name]["mappings"]["properties"])
+
+
+def _text(bucket: dict[str, Any]) -> str:
+    return str(bucket.get("key_as_string") or field_text(bucket["key"]))
