@@ -115,7 +115,7 @@ def _in_order(counted: FloatArray, threshold: float, min_words: int, first: int 
 
 
 def _at_borders(found: _Spans, borders: Borders | None) -> int:
-    """Which of the spans stands for the first, which is the best of them by cosine."""
+    """The number of the span that replaces the first one, which has the best cosine."""
     if borders is None:
         return 0
     near = (found.words < found.ends[0]) & (found.ends > found.words[0])

@@ -36,7 +36,7 @@ class EncodedPassage:
 
     @property
     def layout(self) -> SpanLayout:
-        """Which of its vectors belong to which of its words, and which words to which turn."""
+        """The vectors of each word, and the turn that it is in."""
         turn = layout_of(self.metadata, self.start).turn_numbers(self.words)
         return SpanLayout(self.words[:, 2], self.words[:, 3], turn)
 

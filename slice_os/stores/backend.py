@@ -1,4 +1,4 @@
-"""What the registry requires of a kind of store."""
+"""A kind of store, as the registry uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slice_os.stores.protocol import Store
 
 @dataclass(frozen=True, slots=True)
 class NewStore:
-    """What a store is made with.
+    """The properties of a new store.
 
     Attributes:
         card: of the encoder whose vectors it will hold.
@@ -56,5 +56,5 @@ class Backend(ABC):
         return None
 
     def login(self, location: str) -> str | None:
-        """Who logs in with a password, such as ``ann at https://host:9200``; None for nobody."""
+        """The user who logs in with a password, as in ``ann at https://host:9200``, or None."""
         return None

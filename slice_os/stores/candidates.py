@@ -1,4 +1,4 @@
-"""What stores return: scored candidates, and the passages behind them."""
+"""Scored candidates, as stores return them, and the passages behind them."""
 
 from __future__ import annotations
 

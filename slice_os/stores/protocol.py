@@ -1,4 +1,4 @@
-"""What every store can do."""
+"""The protocol of stores and their writers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What a store knows about a document besides its passages.
+    """A document as a store knows it, without its passages.
 
     Attributes:
         source: the file it came from, or empty.
@@ -220,10 +220,6 @@ class Store(Protocol):
 
     def field_values(self, field: str, limit: int) -> list[FieldValue]:
         """The most frequent values of a metadata field.
-
-        Args:
-            field: its name.
-            limit: number of values.
 
         Raises:
             InputError: if no passage has such a field.

@@ -28,13 +28,7 @@ Value: TypeAlias = str | int | float | None
 
 
 def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
-    """Note the checksum of a row that was inserted or changed.
-
-    Args:
-        connection: a writer's.
-        table: one of `COVERED`.
-        key: id of the row.
-    """
+    """Note the checksum of a row that was inserted or changed."""
     row = connection.execute(
         f"SELECT {COVERED[table]} FROM {table} WHERE id = ?",  # noqa: S608
         (key,),
@@ -84,11 +78,7 @@ def stored_rows(table: PassageTable, arrays: Arrays, row: int) -> list[npt.NDArr
 
 
 class CheckedPassages:
-    """Compares passages with their checksums, each only when it is first read.
-
-    Args:
-        arrays: the files that hold the passages' rows.
-    """
+    """Compares passages with their checksums, each only when it is first read."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
@@ -150,7 +140,7 @@ def damaged_passages(table: PassageTable, arrays: Arrays) -> Iterator[int]:
 
 
 def damaged_rows(table: PassageTable, arrays: Arrays, key: int) -> str:
-    """Where a passage's rows are, for an error."""
+    """The place of a passage's rows, for an error."""
     row = int(np.flatnonzero(table.ids == key)[0])
     piece, word = int(table.first_piece[row]), int(table.first_word[row])
     by_piece = " and ".join(file.path.name for file in arrays.by_piece)

@@ -73,7 +73,7 @@ CREATE INDEX passage_labels_passage ON passage_labels (passage);
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """What a store was made with; never changes."""
+    """Settings of a store, which never change."""
 
     encoder: ModelCard
     max_pieces: int
@@ -81,7 +81,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """What the settings say about one state of a store.
+    """The counts of one state of a store.
 
     Attributes:
         folder: the store's.
@@ -168,7 +168,7 @@ def exists(folder: Path) -> bool:
 
 
 def reading_mode(folder: Path) -> str:
-    """How a connection for reading can be opened; see `connect`.
+    """The mode of a connection for reading; see `connect`.
 
     Raises:
         StoreError: if the folder cannot be written, and has commits that must be moved first.
@@ -194,7 +194,7 @@ def has_log(folder: Path) -> bool:
 
 
 def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings:
-    """What the store was made with.
+    """The settings of the store.
 
     Raises:
         StoreError: if another version made it, or if it is damaged.

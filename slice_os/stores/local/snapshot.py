@@ -76,15 +76,7 @@ class ReadConnections:
 
 
 class Snapshot:
-    """The state of a store that a question sees, whatever writers commit or delete meanwhile.
-
-    Args:
-        connection: in a transaction, which ends with the snapshot.
-        state: what the transaction sees.
-        table: all passages.
-        arrays: their rows, mapped.
-        checked: compares the rows with their checksums.
-    """
+    """The state of a store that a question sees, whatever writers commit or delete meanwhile."""
 
     def __init__(
         self,

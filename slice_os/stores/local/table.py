@@ -1,4 +1,4 @@
-"""Where each passage's words and pieces are in the array files."""
+"""The rows of each passage in the array files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from slice_os.stores.local.files import StoreState, damage
 
 @dataclass(frozen=True, slots=True)
 class PassageTable:
-    """Where each passage's words and pieces are in the files; rows in stored order.
+    """The rows of each passage in the array files; passages in stored order.
 
     Attributes:
         ids: passage ids.

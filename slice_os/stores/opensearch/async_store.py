@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 class AsyncOpenSearchStore:
-    """An index of passages; passages are scored in a thread. Use `AsyncOpenSearchStore.open`.
-
-    Args:
-        driver: of an asyncio client.
-        index: what to read.
-    """
+    """An index of passages; passages are scored in a thread. Use `AsyncOpenSearchStore.open`."""
 
     def __init__(self, driver: AsyncDriver, index: Index) -> None:
         self.index = index

@@ -156,9 +156,9 @@ class OpenSearchStore:
         return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
-        """What the metadata of all passages of a document have in common.
+        """The fields that all passages of a document have in common.
 
-        These are its own fields and, if it is all by one speaker or on one page, this field, too.
+        These are its own fields, and those of its passages that are the same in all of them.
         A document without a word has none.
         """
         if self._record(document_key(doc_id)) is None:

@@ -34,7 +34,7 @@ WAIT_SECONDS = 45.0
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What the primary shards of an index take on disk.
+    """Disk space of the primary shards of an index.
 
     Attributes:
         size_bytes: everything.

@@ -47,7 +47,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What watching some leases showed.
+    """The result of watching some leases.
 
     Attributes:
         live: those that were taken, or rewritten twice, meanwhile; if there are any, watching ended
@@ -64,10 +64,6 @@ class Lease:
 
     A process that sees the record unchanged for long enough takes it over. So no clocks are
     compared, and it does not matter on which machine or in which container the holder is.
-
-    Args:
-        handle: of a concrete index.
-        key: id of the record.
 
     Attributes:
         lost: whether another process has taken over.

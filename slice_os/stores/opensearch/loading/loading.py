@@ -1,4 +1,4 @@
-"""Who may write to an index, and its settings during a load.
+"""The right to write to an index, and its settings during a load.
 
 The first of several processes that load an index notes its settings in the mapping, and the last
 one restores them. A process begins and ends behind a gate, so that the others are either before
@@ -40,7 +40,7 @@ PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
 @dataclass(frozen=True, slots=True)
 class LoadNote:
-    """What the next process needs to know about a load.
+    """A note for the next process: a load is in progress, or was interrupted.
 
     Attributes:
         restore: settings of the index before the load; empty if they are restored already.
@@ -147,10 +147,7 @@ def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_ov
 def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
     """Restore the settings, unless other processes of the same load are running.
 
-    Args:
-        handle: of a concrete index.
-        part: that this process loaded; its lease is released.
-        failed: leave the repair to the next load.
+    If this process failed, the next load repairs the index.
 
     Returns:
         Whether this ended the load.
@@ -203,7 +200,7 @@ def _refusal(handle: IndexHandle, rival: Held) -> str:
 
 @retrying
 def _identity(handle: IndexHandle) -> str:
-    """What tells an index from another one that has its name later."""
+    """The id of an index, which another one of its name does not have."""
     with handle.errors_explained():
         found = handle.client.indices.get_settings(index=handle.name)
     return str(found[handle.name]["settings"]["index"]["uuid"])

@@ -1,1 +1,1 @@
-"""What an index holds: settings, mapping, records."""
+"""Contents of an index: settings, mapping, records."""

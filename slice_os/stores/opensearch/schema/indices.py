@@ -71,13 +71,6 @@ def create(
     """Make the next versioned index of an alias, such as ``calls-000002``.
 
     It is marked as unfinished until `finish` is called, and the alias does not stand for it.
-
-    Args:
-        handle: of the alias.
-        options: what may be chosen.
-        card: of the encoder.
-        max_pieces: word pieces that a passage holds at most.
-        projection: of the encoder, if it has one.
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)

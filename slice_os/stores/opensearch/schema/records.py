@@ -1,4 +1,4 @@
-"""What an index contains: passages, and records of documents and sources."""
+"""Contents of an index: passages, and records of documents and sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an index was made with, as stored in its mapping's ``_meta``, and its template."""
+"""Settings of an index, as stored in its mapping's ``_meta``, and its template."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class IndexOptions:
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """What an index was made with; never changes.
+    """Settings of an index, which never change.
 
     Attributes:
         encoder: card of the encoder that made its vectors.

@@ -65,11 +65,6 @@ class SpanPolicy:
     def select(self, vectors: FloatArray, layout: SpanLayout, max_words: int) -> IntArray:
         """The spans of a passage that this policy selects.
 
-        Args:
-            vectors: ``(n_pieces, dimension)`` token vectors of the passage.
-            layout: its words.
-            max_words: words in the longest span.
-
         Returns:
             ``(n_spans, 2)`` rows of first word and one past the last, by position.
         """

@@ -55,20 +55,12 @@ class Driver:
     location: str
 
     def run(self, flow: Flow[T]) -> T:
-        """The result of a flow.
-
-        Raises:
-            StoreError: if the server refuses a request, or does not answer.
-        """
+        """The result of a flow."""
         (result,) = self.stream(emitting(flow))
         return result
 
     def stream(self, flow: Stream[T]) -> Generator[T, None, None]:
-        """The results of a flow, as they come.
-
-        Raises:
-            StoreError: if the server refuses a request, or does not answer.
-        """
+        """The results of a flow, as they come."""
         resume: Callable[[Any], Request | Emit[T]] = flow.send
         answer: Any = None
         while True:
@@ -161,7 +153,7 @@ def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
 
 
 def _needed(request: Request) -> tuple[str, ...]:
-    """What an answer to a request must have."""
+    """The fields that an answer to a request must have."""
     match request:
         case MultiSearch():
             return ("responses",)

@@ -1,4 +1,4 @@
-"""What is requested of an index for every kind of search, as flows; see `exchange`."""
+"""The requests of every kind of search, as flows; see `exchange`."""
 
 from __future__ import annotations
 
@@ -199,10 +199,6 @@ class SearchFlows:
 def resolve(name: str, location: str) -> Flow[Index | None]:
     """The index of that name, or the one behind an alias of that name; None if there is neither.
 
-    Args:
-        name: index or alias.
-        location: how messages call the store.
-
     Raises:
         StoreError: if the alias stands for several indices, or slice-os did not make the index.
     """
@@ -253,12 +249,7 @@ def walk(
 def at_point(
     index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
 ) -> Generator[Request | Y, Any, None]:
-    """Run a flow on one state of an index.
-
-    Args:
-        index: a concrete index.
-        use: makes the flow from the id of a point in time, which is closed after it.
-    """
+    """Run a flow on one state of an index."""
     point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
     try:
         yield from use(point)

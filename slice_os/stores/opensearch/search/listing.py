@@ -31,11 +31,7 @@ class Counts:
 
 
 def count(handle: IndexHandle) -> Counts:
-    """Count what a concrete index holds.
-
-    Raises:
-        StoreError: if the server refuses, or does not answer.
-    """
+    """Count what a concrete index holds."""
     sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
     body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
     with handle.errors_explained():
@@ -55,16 +51,7 @@ def count(handle: IndexHandle) -> Counts:
 def list_documents(
     handle: IndexHandle, sources: Sequence[str] | None = None, after: str = ""
 ) -> Iterator[DocumentEntry]:
-    """The documents that came from one of the sources, by id.
-
-    Args:
-        handle: of a concrete index.
-        sources: their names; None for all documents.
-        after: only ids that come after this one.
-
-    Raises:
-        StoreError: if the server refuses, or does not answer.
-    """
+    """The documents from some sources, or all of them, by id, after an id."""
     wanted: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
     if sources is not None:
         wanted.append({"terms": {"source": list(sources)}})
@@ -83,14 +70,7 @@ def list_documents(
 
 
 def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:
-    """All sources that have documents, by name.
-
-    Args:
-        handle: of a concrete index.
-
-    Raises:
-        StoreError: if the server refuses, or does not answer.
-    """
+    """All sources that have documents, by name."""
     composite: dict[str, Any] = {
         "size": PAGE,
         "sources": [{"name": {"terms": {"field": "source"}}}],

@@ -70,9 +70,6 @@ def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
     Args:
         handle: of a concrete index.
         body: of the search, with ``size`` and a ``sort`` that is different for every hit.
-
-    Raises:
-        StoreError: if the server refuses, or does not answer.
     """
     return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, _emit))
 

@@ -50,12 +50,6 @@ Ask = Callable[[Sequence[Body]], Flow[list[Answer]]]
 def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Where]:
     """The conditions as the index compares its fields.
 
-    Args:
-        index: a concrete index.
-        location: how messages call the store.
-        where: what a query admits.
-        ask: the flow of several searches.
-
     Raises:
         InputError: if there is no such field, or it has no values that a condition could compare.
     """

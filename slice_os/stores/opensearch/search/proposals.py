@@ -1,4 +1,4 @@
-"""Which proposed passages are worth an exact score, by what the proposals themselves tell.
+"""The proposed passages that are worth an exact score, by the scores of the proposals.
 
 A passage's nearest indexed span gives a rough cosine. The exact one, the best over all spans, is
 hardly ever more than a margin away, so a passage that cannot reach the page is not scored.
@@ -27,7 +27,7 @@ ABOVE_PER_WORD = 0.5
 
 
 def margin(policy: SpanPolicy, phrase: str) -> float:
-    """By how much an exact cosine may lie above that of the nearest indexed span."""
+    """The most that an exact cosine may exceed that of the nearest indexed span."""
     if policy.kind == "grid" and min(policy.sizes) > 1:
         return ABOVE + ABOVE_PER_WORD / max(len(phrase.split()), 1)
     return ABOVE
@@ -35,7 +35,7 @@ def margin(policy: SpanPolicy, phrase: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """What the searches for candidates found for one phrase.
+    """The results of the searches for candidates for one phrase.
 
     Attributes:
         cosines: rough cosines of the passages nearest by vector, by passage id.
@@ -78,13 +78,7 @@ class Proposals:
         return list(dict.fromkeys([*self.cosines, *self.bm25, *self.others]))
 
     def worth_scoring(self, weights: Weights, wanted: SearchOptions, above: float) -> list[str]:
-        """Those that may be on a page.
-
-        Args:
-            weights: how cosine and BM25 make a score.
-            wanted: the page.
-            above: by how much exact cosines may lie above the rough ones; see `margin`.
-        """
+        """Those that may be on a page, if exact cosines exceed rough ones by ``above`` at most."""
         ids = self.ids
         if len(ids) <= wanted.end:
             return ids

@@ -61,13 +61,7 @@ def best_bm25(answers: Sequence[Answer]) -> FloatArray:
 
 @one_blas_thread()
 def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> ScoredCandidates:
-    """Score the hits of `search_bodies.candidates` or `search_bodies.walk`, in stored order.
-
-    Args:
-        hits: of the search.
-        query: what to look for.
-        best: what `best_bm25` returned.
-    """
+    """Score the hits of `search_bodies.candidates` or `search_bodies.walk`, in stored order."""
     found = sorted(
         map(fetched, hits), key=lambda item: (item.passage.doc_id, item.passage.encoded.start)
     )

@@ -22,7 +22,7 @@ Script = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How a scored request makes a score.
+    """Weights of the parts of a score.
 
     Attributes:
         cosine: weight of the best cosine.
@@ -37,7 +37,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class ScriptEngine:
-    """How a server runs the scripts, and how much it is worth giving it to do.
+    """An engine that runs the scripts, and how much work suits it.
 
     Attributes:
         lang: of the scripts.

@@ -16,12 +16,12 @@ SPAN = "span"
 
 
 def count(where: Where) -> Body:
-    """How many passages a query admits."""
+    """Count the passages that a query admits."""
     return {"size": 0, "track_total_hits": True, "query": search_bodies.admitted(where)}
 
 
 def measure() -> Body:
-    """How many passages there are, and how many token vectors they have on average."""
+    """Count all passages, and their token vectors on average."""
     return count(()) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
 
 

@@ -60,9 +60,6 @@ class ServerFlows:
     """Flows over one index that let the server score.
 
     Whether it may, by which engine, and how large the index is, is found out on first use.
-
-    Args:
-        flows: over the same index, for what a client scores.
     """
 
     def __init__(self, flows: SearchFlows) -> None:
@@ -146,13 +143,7 @@ class ServerFlows:
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
     ) -> Flow[tuple[list[Proposals] | None, FloatArray]]:
-        """What to score: proposals for each phrase, or None for every passage.
-
-        Args:
-            query: what to look for.
-            num_candidates: passages by vector, and as many by BM25.
-            engine: that will score.
-            limit: passages that can be scored at most.
+        """Find proposals for each phrase, or None if every passage is to be scored.
 
         Returns:
             Proposals and the highest BM25 of each phrase.

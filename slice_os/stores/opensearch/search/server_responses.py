@@ -44,7 +44,7 @@ class ScriptsRefusedError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """How much there is to score.
+    """The size of an index.
 
     Attributes:
         passages: number of passages.
@@ -67,7 +67,7 @@ class IndexSize:
         return replace(self, passages=passages)
 
     def affordable(self, pieces: int, most: int) -> int:
-        """How many passages have that many token vectors, up to a limit."""
+        """The number of passages that have so many token vectors, up to a limit."""
         return min(most, int(pieces / max(self.mean_pieces, 1.0)))
 
     @property
@@ -77,7 +77,7 @@ class IndexSize:
 
 
 def counted(answer: Answer) -> int:
-    """How many passages there are, from an answer to `server_bodies.count`."""
+    """The number of passages in an answer to `server_bodies.count`."""
     total: int = answer["hits"]["total"]["value"]
     return total
 
@@ -190,12 +190,7 @@ class ServerScores:
 
 
 def scores(cosines: Sequence[Sequence[Answer]], bm25: Sequence[Sequence[Answer]]) -> ServerScores:
-    """The scores in answers to `server_bodies.cosines` and `server_bodies.bm25`.
-
-    Args:
-        cosines: some answers for each phrase.
-        bm25: some answers for each phrase.
-    """
+    """The scores in answers to `server_bodies.cosines` and `server_bodies.bm25`."""
     found = [_by_place(answers) for answers in cosines]
     # Passages that were deleted between two answers are missing from one of them.
     places = sorted(set(found[0]).intersection(*found[1:]))

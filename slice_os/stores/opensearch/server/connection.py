@@ -40,7 +40,7 @@ class NotFoundError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where an index is, and how to log in.
+    """The address of an index, and a login.
 
     Attributes:
         url: scheme, host and port.

@@ -15,7 +15,7 @@ from slice_os.stores.opensearch.server.connection import explain, parse_location
 
 @dataclass(frozen=True, slots=True)
 class IndexHandle:
-    """What every operation on an index needs.
+    """An index on a server.
 
     Attributes:
         client: of the server.

@@ -1,4 +1,4 @@
-"""How long, and in which steps, a load waits for a server that is down or too busy."""
+"""Retries while a server is down or too busy: pauses and their limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def retry_limit() -> float:
-    """How long to keep trying: 300 seconds, unless ``SLICE_OS_RETRY_SECONDS`` says otherwise.
+    """The limit of all retries: 300 seconds, unless ``SLICE_OS_RETRY_SECONDS`` says otherwise.
 
     Raises:
         InputError: if that is not a number of seconds.

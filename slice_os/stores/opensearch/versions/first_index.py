@@ -37,13 +37,6 @@ def create_first(
 
     What a process that was killed has left unfinished is completed.
 
-    Args:
-        handle: of the alias.
-        options: what may be chosen.
-        card: of the encoder.
-        max_pieces: word pieces that a passage holds at most.
-        projection: of the encoder, if it has one.
-
     Raises:
         InputError: on options that do not fit the encoder.
         StoreError: if the alias stands for an index with other settings.

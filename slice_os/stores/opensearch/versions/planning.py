@@ -1,4 +1,4 @@
-"""How large an index in OpenSearch gets, and what machines it needs."""
+"""Planning an index in OpenSearch: its size, and the machines that it needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MERGE_SHARE_OF_HEAP = 0.5
 
 @dataclass(frozen=True, slots=True)
 class CostPerToken:
-    """What one token vector costs with the bundled model and the default index options.
+    """The cost of a token vector with the bundled model and the default index options.
 
     All by ``python benchmarks/index_plan.py``, on a merged index of one shard.
 
@@ -53,7 +53,7 @@ MEASURED = CostPerToken(
 
 @dataclass(frozen=True, slots=True)
 class IndexPlan:
-    """What an index needs; bytes of all copies together, unless said otherwise.
+    """The needs of an index; bytes of all copies together, unless said otherwise.
 
     Attributes:
         tokens: token vectors.
