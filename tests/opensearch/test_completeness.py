@@ -12,8 +12,7 @@ from slice_os import StoreError
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.search.drivers import AsyncDriver, Driver
 from slice_os.stores.opensearch.search.exchange import Flow, MultiSearch, OpenPoint, Request, Search
-from slice_os.stores.opensearch.server.completeness import complete
-from slice_os.stores.opensearch.server.connection import explain
+from slice_os.stores.opensearch.server.answers import complete, explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}
 PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}

@@ -22,7 +22,7 @@ from slice_os.stores.opensearch.search.exchange import (
     Search,
     Stream,
 )
-from slice_os.stores.opensearch.server.connection import NotFoundError
+from slice_os.stores.opensearch.server.answers import NotFoundError
 
 PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
 GONE = exceptions.ConnectionError("N/A", "gone", Exception())

@@ -13,8 +13,7 @@ import orjson
 from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.server.completeness import complete
-from slice_os.stores.opensearch.server.connection import explain, reason_of
+from slice_os.stores.opensearch.server.answers import complete, explain, reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import given_up, pauses, retry_limit
 

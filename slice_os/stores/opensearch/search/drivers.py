@@ -29,7 +29,7 @@ from slice_os.stores.opensearch.search.exchange import (
     Stream,
     emitting,
 )
-from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import errors_explained
 
 if TYPE_CHECKING:

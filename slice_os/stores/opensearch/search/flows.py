@@ -30,7 +30,7 @@ from slice_os.stores.opensearch.search.exchange import (
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
 from slice_os.stores.opensearch.search.search_bodies import Answer, Body
-from slice_os.stores.opensearch.server.connection import NotFoundError
+from slice_os.stores.opensearch.server.answers import NotFoundError
 
 Y = TypeVar("Y")
 

@@ -11,7 +11,7 @@ from slice_os.stores.opensearch.search.clauses import NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.search.metadata import mapped_fields
 from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS, PASSAGES
-from slice_os.stores.opensearch.server.completeness import complete
+from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 from slice_os.text.documents import field_text

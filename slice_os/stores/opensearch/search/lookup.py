@@ -11,8 +11,7 @@ from slice_os.stores.opensearch.search import flows
 from slice_os.stores.opensearch.search.drivers import Driver
 from slice_os.stores.opensearch.search.exchange import Emit, Stream
 from slice_os.stores.opensearch.search.search_bodies import Answer, Body
-from slice_os.stores.opensearch.server.completeness import complete
-from slice_os.stores.opensearch.server.connection import reason_of
+from slice_os.stores.opensearch.server.answers import complete, reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 

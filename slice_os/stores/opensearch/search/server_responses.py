@@ -16,7 +16,7 @@ from slice_os.stores.opensearch.schema.records import passage_key, stored_passag
 from slice_os.stores.opensearch.search.scripting import Weights
 from slice_os.stores.opensearch.search.search_bodies import Answer
 from slice_os.stores.opensearch.search.server_bodies import SPAN
-from slice_os.stores.opensearch.server.connection import reason_of
+from slice_os.stores.opensearch.server.answers import reason_of
 
 TOO_MANY_REQUESTS = 429
 # Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of

@@ -5,13 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-import textwrap
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.client import responses as http_phrases
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,8 @@ from urllib.parse import unquote, urlsplit
 
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import MissingExtraError, StoreError, UnavailableError
+from slice_os.errors import MissingExtraError, StoreError
+from slice_os.stores.opensearch.server.answers import one_line
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
@@ -27,15 +26,10 @@ from slice_os.errors import InputError
 
 TIMEOUT_SECONDS = 120
 CONNECTIONS = 8
-LONGEST_REASON = 300
 PREFIX = "SLICE_OS_"
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 logger = logging.getLogger("slice_os")
-
-
-class NotFoundError(StoreError):
-    """An index or a record that the server does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +98,7 @@ class Connection:
             reason = error.strerror or type(error).__name__
             raise StoreError(f"{self.location}: cannot use {files} ({reason})") from None
         except exceptions.ImproperlyConfigured as error:
-            raise StoreError(f"{self.location}: {_line(error)}") from None
+            raise StoreError(f"{self.location}: {one_line(error)}") from None
 
     def _options(self, asynchronous: bool) -> dict[str, Any]:
         options: dict[str, Any] = {
@@ -174,91 +168,6 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         aws_region=aws_region,
         aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
     )
-
-
-def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
-    """A client's exception as one line that says what to do, without secrets.
-
-    Returns:
-        An `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
-    """
-    if isinstance(error, exceptions.AuthenticationException):
-        return StoreError(
-            f"{location}: login refused (401); check the user and SLICE_OS_PASSWORD, or "
-            "SLICE_OS_TOKEN"
-        )
-    if is_blocked(error):
-        return StoreError(
-            f"{location}: the index is read-only ({_reason(error)}); free disk space or lift the "
-            "block, then run the same command again to resume"
-        )
-    if isinstance(error, exceptions.AuthorizationException):
-        return StoreError(f"{location}: not allowed (403): {_reason(error)}")
-    if isinstance(error, exceptions.SSLError):
-        return StoreError(
-            f"{location}: TLS failed ({_line(error.error)}); check SLICE_OS_CA_CERTS, and "
-            "SLICE_OS_CLIENT_CERT if the server requires one"
-        )
-    if isinstance(error, exceptions.SerializationError):
-        return UnavailableError(
-            f"{location}: the answer cannot be read; is there a proxy in between?"
-        )
-    kind = UnavailableError if is_passing(error) else StoreError
-    if isinstance(error, exceptions.ConnectionError):
-        return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
-    if isinstance(error, exceptions.NotFoundError):
-        kind = NotFoundError
-    return kind(f"{location}: OpenSearch says {_reason(error)}")
-
-
-def is_blocked(error: exceptions.OpenSearchException) -> bool:
-    """Whether a block on the index refused a request, such as that of a full disk.
-
-    The block of a cluster that is just starting has a status of 500 or more, and does not count.
-    """
-    return (
-        isinstance(error, exceptions.TransportError)
-        and "cluster_block_exception" in str(error.error)
-        and error.status_code in (403, 429)
-    )
-
-
-def is_passing(error: exceptions.OpenSearchException) -> bool:
-    """Whether the trouble may pass: too many requests, a fault of the server, or no answer."""
-    if not isinstance(error, exceptions.TransportError) or is_blocked(error):
-        return False
-    status = error.status_code
-    if not isinstance(status, int):
-        return not isinstance(error, exceptions.SSLError)
-    return status == 429 or status >= 500
-
-
-def reason_of(cause: Mapping[str, Any]) -> str:
-    """The reason that an ``error`` object states, and its root cause."""
-    outer = inner = (cause.get("root_cause") or [cause])[0]
-    for start in (cause, outer):
-        while isinstance(deeper := start.get("caused_by"), dict):
-            start = inner = deeper
-    bottom = str(inner.get("reason"))
-    told = str(outer.get("reason")) or bottom
-    return _line(told if bottom in told else f"{told} ({bottom})")
-
-
-def _reason(error: exceptions.OpenSearchException) -> str:
-    if not isinstance(error, exceptions.TransportError):
-        return _line(error)
-    info = error.info if isinstance(error.info, dict) else {}
-    if isinstance(cause := info.get("error"), dict):
-        return reason_of(cause)
-    # Anything else may be the page of a proxy.
-    phrase = http_phrases.get(error.status_code) if isinstance(error.status_code, int) else None
-    told = info.get("Message") or info.get("message") or phrase or ""
-    return _line(f"{error.status_code} {told}")
-
-
-def _line(text: object) -> str:
-    """A text as one line of limited length."""
-    return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.server.completeness import complete
-from slice_os.stores.opensearch.server.connection import explain, parse_location
+from slice_os.stores.opensearch.server.answers import complete, explain
+from slice_os.stores.opensearch.server.connection import parse_location
 
 
 @dataclass(frozen=True, slots=True)

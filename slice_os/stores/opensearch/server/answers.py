@@ -1,0 +1,141 @@
+"""Reading a server's answers: errors as one line, and answers that lack a part as errors."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from http.client import responses as http_phrases
+from typing import Any
+
+from opensearchpy import exceptions
+
+from slice_os.errors import StoreError, UnavailableError
+
+LONGEST_REASON = 300
+
+
+class NotFoundError(StoreError):
+    """An index or a record that the server does not have."""
+
+
+def complete(answer: Any, location: str, *needed: str) -> Any:
+    """The answer, if it is whole; of a multi-search, also each part that did not fail by itself.
+
+    Args:
+        answer: of the server.
+        location: how messages call the store.
+        needed: names that the answer must have.
+
+    Raises:
+        UnavailableError: if shards failed, if the server ran out of time, or if something else
+            than OpenSearch answered.
+    """
+    if needed and not (isinstance(answer, Mapping) and answer.keys() >= set(needed)):
+        raise UnavailableError(
+            f"{location}: the answer is not one of OpenSearch; is there a proxy in between?"
+        )
+    if not isinstance(answer, Mapping):
+        return answer
+    for part in answer.get("responses", [answer]):
+        if "error" in part:
+            continue  # whoever asked tells refusals apart
+        if part.get("timed_out"):
+            problem = "the server stopped at its own time limit"
+        elif failed := part.get("_shards", {}).get("failed"):
+            problem = _failed(failed, part["_shards"])
+        else:
+            continue
+        raise UnavailableError(f"{location}: the answer is incomplete, {problem}; try again")
+    return answer
+
+
+def _failed(failed: int, shards: Mapping[str, Any]) -> str:
+    told = f"{failed} of {shards.get('total')} shards failed"
+    for failure in shards.get("failures", ()):
+        return f"{told} ({reason_of(failure.get('reason', {}))})"
+    return told
+
+
+def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
+    """A client's exception as one line that says what to do, without secrets.
+
+    Returns:
+        An `UnavailableError` if the trouble may pass, a `NotFoundError` on status 404.
+    """
+    if isinstance(error, exceptions.AuthenticationException):
+        return StoreError(
+            f"{location}: login refused (401); check the user and SLICE_OS_PASSWORD, or "
+            "SLICE_OS_TOKEN"
+        )
+    if is_blocked(error):
+        return StoreError(
+            f"{location}: the index is read-only ({_reason(error)}); free disk space or lift the "
+            "block, then run the same command again to resume"
+        )
+    if isinstance(error, exceptions.AuthorizationException):
+        return StoreError(f"{location}: not allowed (403): {_reason(error)}")
+    if isinstance(error, exceptions.SSLError):
+        return StoreError(
+            f"{location}: TLS failed ({one_line(error.error)}); check SLICE_OS_CA_CERTS, and "
+            "SLICE_OS_CLIENT_CERT if the server requires one"
+        )
+    if isinstance(error, exceptions.SerializationError):
+        return UnavailableError(
+            f"{location}: the answer cannot be read; is there a proxy in between?"
+        )
+    kind = UnavailableError if is_passing(error) else StoreError
+    if isinstance(error, exceptions.ConnectionError):
+        return kind(f"{location}: no answer ({type(error).__name__}); is OpenSearch running?")
+    if isinstance(error, exceptions.NotFoundError):
+        kind = NotFoundError
+    return kind(f"{location}: OpenSearch says {_reason(error)}")
+
+
+def is_blocked(error: exceptions.OpenSearchException) -> bool:
+    """Whether a block on the index refused a request, such as that of a full disk.
+
+    The block of a cluster that is just starting has a status of 500 or more, and does not count.
+    """
+    return (
+        isinstance(error, exceptions.TransportError)
+        and "cluster_block_exception" in str(error.error)
+        and error.status_code in (403, 429)
+    )
+
+
+def is_passing(error: exceptions.OpenSearchException) -> bool:
+    """Whether the trouble may pass: too many requests, a fault of the server, or no answer."""
+    if not isinstance(error, exceptions.TransportError) or is_blocked(error):
+        return False
+    status = error.status_code
+    if not isinstance(status, int):
+        return not isinstance(error, exceptions.SSLError)
+    return status == 429 or status >= 500
+
+
+def reason_of(cause: Mapping[str, Any]) -> str:
+    """The reason that an ``error`` object states, and its root cause."""
+    outer = inner = (cause.get("root_cause") or [cause])[0]
+    for start in (cause, outer):
+        while isinstance(deeper := start.get("caused_by"), dict):
+            start = inner = deeper
+    bottom = str(inner.get("reason"))
+    told = str(outer.get("reason")) or bottom
+    return one_line(told if bottom in told else f"{told} ({bottom})")
+
+
+def _reason(error: exceptions.OpenSearchException) -> str:
+    if not isinstance(error, exceptions.TransportError):
+        return one_line(error)
+    info = error.info if isinstance(error.info, dict) else {}
+    if isinstance(cause := info.get("error"), dict):
+        return reason_of(cause)
+    # Anything else may be the page of a proxy.
+    phrase = http_phrases.get(error.status_code) if isinstance(error.status_code, int) else None
+    told = info.get("Message") or info.get("message") or phrase or ""
+    return one_line(f"{error.status_code} {told}")
+
+
+def one_line(text: object) -> str:
+    """A text as one line of limited length."""
+    return textwrap.shorten(str(text), LONGEST_REASON, placeholder=" …")
