@@ -63,7 +63,7 @@ class TestDamage:
     def test_of_a_file_is_named_and_repaired(self, folder: Path, name: str) -> None:
         before = answers(folder)
         flip(folder / name, 30)
-        with pytest.raises(StoreError, match=rf"rows \d+-.*{name}.*verify --repair") as caught:
+        with pytest.raises(StoreError, match=rf"rows \d+-.*{name}.*store check --repair") as caught:
             answers(folder)
         assert "\n" not in str(caught.value)
         status, faults, told = verify(folder)

@@ -31,7 +31,7 @@ def cli(context: click.Context) -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """The process was told to end, by SIGTERM; it ends as after Ctrl-C."""
+    """SIGTERM ends the process as Ctrl-C does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Let standard streams that the caller closed lead nowhere; no file gets their numbers."""
+    """Open closed standard streams to nowhere, so that no file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
@@ -76,7 +76,7 @@ def _open_closed_streams() -> None:
 
 @contextmanager
 def _notes_shown() -> Iterator[None]:
-    """What the library notes goes to standard error, a line each."""
+    """Show the notes of the library on standard error, a line each."""
     import logging
 
     class Notes(logging.Handler):

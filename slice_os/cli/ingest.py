@@ -159,7 +159,7 @@ def summary_line(summary: IngestSummary) -> str:
 
 
 def _tagger(topic_paths: tuple[str, ...], corpus: Corpus) -> Enrich | None:
-    """Marks passages with their topics, if there are any."""
+    """Mark passages with their topics, if there are any."""
     if not topic_paths:
         return None
     from slice_os.topics import TopicTagger, read_topics

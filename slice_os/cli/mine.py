@@ -136,7 +136,7 @@ def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[st
 
 
 def _has_near_misses(output: Path | None, options: MineOptions) -> bool:
-    """Whether hits a little below the threshold are shown, too."""
+    """Whether a report shows hits a little below the threshold too."""
     report = output is not None and output.suffix.lower() == REPORT
     return report and options.min_probability is None
 

@@ -108,7 +108,7 @@ def _wrapped(text: str, width: int | None) -> Iterator[tuple[int, int]]:
 
 
 def _cells(text: str) -> int:
-    """How wide a terminal shows a text."""
+    """Width of a text on a terminal."""
     return sum(
         0 if category(character) in ("Mn", "Me") else 1 + (east_asian_width(character) in "WF")
         for character in text
@@ -116,7 +116,7 @@ def _cells(text: str) -> int:
 
 
 def wants_json(as_json: bool | None) -> bool:
-    """Whether to print JSON: as the option says, and without it if the output is no terminal."""
+    """Whether to print JSON: as the option says, by default unless a terminal shows it."""
     return not sys.stdout.isatty() if as_json is None else as_json
 
 

@@ -103,7 +103,7 @@ def _ask() -> str:
 def _take_back(journal: LabelJournal, answers: list[Label | None]) -> None:
     """Forget the last answer, and its label."""
     if not answers:
-        click.echo("nothing to take back", err=True)
+        click.echo("nothing to undo", err=True)
         return
     label = answers.pop()
     if label is not None:
