@@ -1,4 +1,4 @@
-"""The array types that pass between modules."""
+"""Types of arrays."""
 
 from __future__ import annotations
 

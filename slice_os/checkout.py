@@ -11,13 +11,9 @@ LINKS = ("demo", "export", "ingest", "mappings")
 
 
 def broken_links(package: Path) -> str | None:
-    """What is wrong with the links in the package's folder and how to repair it, in one line.
+    """One line that says which links in the folder ``slice_os`` are broken, and how to repair them.
 
-    Args:
-        package: the folder ``slice_os``.
-
-    Returns:
-        The line; None if every link leads to a folder, or is one.
+    None if every link leads to a folder, or is one.
     """
     broken = [name for name in LINKS if not (package / name).is_dir()]
     if not broken:

@@ -1,4 +1,4 @@
-"""What works here, and how fast: this machine's engine, and a store with its server."""
+"""Checks of this machine's engine and speed, and of a store with its server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thing that was checked."""
+"""The result of a check."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked.
+    """The result of a check.
 
     Attributes:
-        name: what was checked, such as ``cpu``.
-        finding: what was found, as one line.
-        usable: False if something that was asked for does not work.
-        facts: the same as plain values.
+        name: such as ``cpu``.
+        finding: the result in one line.
+        usable: False if something that was requested does not work.
+        facts: the result as plain values.
     """
 
     name: str

@@ -13,7 +13,7 @@ from slice_os.errors import SliceError
 from slice_os.threads import usable_cores
 
 CPU_INFO = Path("/proc/cpuinfo")
-# What decides how fast integers are multiplied; the last three are of ARM.
+# These make the multiplication of integers fast; the last three are of ARM.
 FEATURES = (
     *("avx2", "avx_vnni", "avx512f", "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"),
     *("asimddp", "i8mm", "bf16"),
@@ -31,16 +31,7 @@ def machine_checks(
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> Iterator[Check]:
-    """Check the CPU and onnxruntime, and time an engine on a few texts.
-
-    Args:
-        model: a model folder, the name of a bundled model, or None for the default one.
-        providers: execution providers that have to work; CPU if None.
-        threads: CPU threads; all usable cores if None.
-
-    Yields:
-        A check of the CPU, of onnxruntime, and of the speed.
-    """
+    """Check the CPU and onnxruntime, and time an encoder; see `SpanEncoder` for the arguments."""
     yield _cpu()
     yield _onnxruntime()
     yield _speed(model, providers, threads)

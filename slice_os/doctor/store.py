@@ -1,4 +1,4 @@
-"""A store: whether it opens with its model and, in OpenSearch, what its server allows."""
+"""Checks of a store: it opens with its model and, in OpenSearch, its server allows scripts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def store_checks(location: str, model: str | None = None) -> Iterator[Check]:
         model: the model to search it with; None for the bundled one that made it.
 
     Yields:
-        A check of the store, then those of its server. After one that fails there are no more.
+        A check of the store, then those of its server, up to the first that fails.
     """
     try:
         yield _store(location, model)

@@ -1,1 +1,1 @@
-"""From text to vectors: the model folder, its engine, and one vector a word piece."""
+"""From text to vectors: the model folder, its engine, and one vector per word piece."""

@@ -84,9 +84,8 @@ class Aligner:
     def align(self, text: str) -> AlignedText:
         """Align a whole text; nothing is truncated, padded or normalised away.
 
-        A word boundary inside a word piece does not count: such words are joined, so that no
-        span ever needs half a vector. A word that the tokenizer erases has no vector and is
-        not in ``words``.
+        Words that share a word piece are joined, so that no span ever needs half a vector. A word
+        that the tokenizer erases has no vector and is not in ``words``.
 
         Raises:
             InputError: if the text has a lone surrogate.
@@ -143,10 +142,10 @@ def plan_windows(
 ) -> list[PieceWindow]:
     """The windows that give the pieces ``start:end`` of a text.
 
-    Windows have up to ``capacity`` pieces. Their places depend on the whole text only, not on
-    which pieces are needed. Each piece is kept once, from a window in which it has
-    `MARGIN_PIECES` (fewer in very short windows) of context on either side, unless the text ends
-    sooner. Windows meet at a word boundary if one is near.
+    Windows have up to ``capacity`` pieces. Their places depend on the whole text only, not on the
+    pieces needed. Each piece is kept once, from a window in which it has `MARGIN_PIECES` (fewer in
+    very short windows) of context on either side, unless the text ends sooner. Windows meet at a
+    word boundary if one is near.
 
     Args:
         start: first piece needed.
@@ -168,7 +167,7 @@ def plan_windows(
 
 
 def _window_edges(n_pieces: int, capacity: int, margin: int, boundaries: IntArray) -> IntArray:
-    """Where windows meet: at even strides, moved back to the last word boundary if it is near."""
+    """The edges of windows: at even strides, moved back to the last word boundary if it is near."""
     if n_pieces <= capacity:
         return np.array([0, n_pieces])
     near = margin // 2

@@ -1,4 +1,4 @@
-"""Batches: which rows go through a model together, and how they are padded."""
+"""Batches of rows that go through a model together, and their padding."""
 
 from __future__ import annotations
 

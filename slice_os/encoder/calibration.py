@@ -1,4 +1,4 @@
-"""Calibration: from the cosine of a hit to the probability that it says the phrase.
+"""Calibration: the probability that a hit says the phrase, from its cosine.
 
 A logistic map (Platt 1999) of the square of the cosine's inverse hyperbolic tangent (Fisher's z),
 adjusted by the numbers of words: a long phrase is matched by chance less often, and a span much
@@ -39,8 +39,8 @@ class Calibration:
         phrase_words: weight of ln(words of the phrase).
         word_ratio: weight of |ln(words of the span / words of the phrase)|.
         hits: number of labelled hits that it was fitted to.
-        right: how many of them were right.
-        provenance: what the hits were, for people.
+        right: number of them that were right.
+        provenance: description of the hits, for people.
     """
 
     encoder_id: str
@@ -153,7 +153,7 @@ def fit_calibration(
         phrase_words: ``(n,)``.
         span_words: ``(n,)``.
         right: ``(n,)``, whether the hit says the phrase.
-        provenance: what was labelled, for people.
+        provenance: description of the hits, for people.
 
     Raises:
         InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.

@@ -1,8 +1,4 @@
-"""Inference engines: the one place where a model file meets a runtime.
-
-An engine maps a padded batch of word-piece ids to token vectors. Several threads call it at
-once; each call is one forward pass.
-"""
+"""The inference engine: the one place where a model file meets a runtime."""
 
 from __future__ import annotations
 
@@ -20,10 +16,10 @@ CPU = "CPUExecutionProvider"
 
 
 class Engine(Protocol):
-    """What the encoder needs from a runtime.
+    """Maps padded batches of word-piece ids to token vectors; several threads may call it at once.
 
     Attributes:
-        workers: how many forward passes to run in parallel.
+        workers: forward passes to run in parallel.
         batch_pieces: padded word pieces that one forward pass should hold.
     """
 
@@ -100,7 +96,7 @@ class OnnxRuntimeEngine:
         Args:
             ids: ``(batch, length)``.
             mask: ``(batch, length)``.
-            types: ``(batch, length)`` token types, for models that read them; 0 if None.
+            types: ``(batch, length)`` token types, for models that read them; None for zeros.
 
         Raises:
             ModelError: if the model cannot read the ids.

@@ -21,11 +21,11 @@ _DEFAULT_LENGTH = 512
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A torch encoder and what its files say about it.
+    """A torch encoder, with the facts in its files.
 
     Attributes:
         name: the Hugging Face name, or the folder's.
-        folder: where the files of its transformer are.
+        folder: of the files of its transformer.
         network: a transformers model in evaluation mode, fp32, on CPU.
         tokenizer: its fast transformers tokenizer.
         max_length: longest input in word pieces, special tokens included.
@@ -61,7 +61,7 @@ class LoadedModel:
         return plain
 
     def weights_hash(self) -> str:
-        """The sha256 of the weights' bytes, first 16 hex digits."""
+        """The SHA-256 of the weights' bytes, first 16 hex digits."""
         digest = hashlib.sha256()
         files = next(found for kind in _WEIGHTS if (found := sorted(self.folder.glob(kind))))
         for file in files:
@@ -118,8 +118,8 @@ def load_encoder(model: str) -> LoadedModel:
 def find_folder(model: str) -> Path:
     """The folder of that name if there is one, else a model downloaded from Hugging Face.
 
-    A model that was downloaded before is found without a network. Without either, this fails at
-    once: nothing is retried.
+    A model that was downloaded before is found without a network. Without either, this fails
+    without a retry.
 
     Raises:
         ModelError: if there is no such model, or Hugging Face cannot be reached.
@@ -151,7 +151,7 @@ def find_folder(model: str) -> Path:
 
 
 def one_line(error: Exception) -> str:
-    """The message of another library's error, short enough to quote in one of ours."""
+    """The message of another library's error, shortened to one line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 200 else f"{text[:200]}…"
 
@@ -175,7 +175,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _max_length(folder: Path, network: Any, tokenizer_limit: int) -> int:
-    """The least of what sentence-transformers, the tokenizer and the positions allow."""
+    """The lowest limit of sentence-transformers, the tokenizer and the positions."""
     limits = [tokenizer_limit]
     settings = _read_json(folder / "sentence_bert_config.json") or {}
     if length := settings.get("max_seq_length"):

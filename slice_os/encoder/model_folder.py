@@ -40,7 +40,7 @@ _EXTERNAL = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """What an application needs to know about a model, as stored in ``model.json``.
+    """Description of a model, as stored in ``model.json``.
 
     Attributes:
         encoder_id: hash of the bytes of the model, with the files that hold its tensors, and of
@@ -48,13 +48,13 @@ class ModelCard:
         name: for people.
         dimension: length of a token vector.
         max_length: longest input in word pieces, special tokens included.
-        pooling: how a span's vector is made from its token vectors; always ``mean``.
+        pooling: of token vectors to a span's vector; always ``mean``.
         min_words: shortest span to score, in words.
         max_words: longest span to score, in words.
         precision: ``fp32``, ``fp16`` or ``int8``.
         license: SPDX expression of the weights.
-        provenance: where the weights come from and how the file was made.
-        threshold: the cosine from which a span counts as a hit by default.
+        provenance: origin of the weights, and the making of the file.
+        threshold: least cosine of a hit by default.
     """
 
     encoder_id: str
@@ -93,7 +93,7 @@ class ModelCard:
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def check_made(self, location: str | Path, encoder: ModelCard) -> None:
-        """Check that an encoder is the one of this card, which made the vectors of a store.
+        """Check that an encoder made the vectors of a store, as this card did.
 
         Raises:
             EncoderMismatchError: if it is another one; the message names both.

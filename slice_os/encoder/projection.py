@@ -32,14 +32,9 @@ def principal_projection(vectors: npt.NDArray[np.float64]) -> FloatArray:
 
 
 def read_projection(folder: Path, dimension: int) -> FloatArray | None:
-    """The projection of a model folder; None if it has none.
+    """The ``(dimension, dimension)`` projection of a model folder, one direction a row.
 
-    Args:
-        folder: of the model.
-        dimension: of the model's vectors.
-
-    Returns:
-        ``(dimension, dimension)``, one direction a row.
+    None if it has none.
 
     Raises:
         ModelError: if the file does not hold that many orthonormal rows.

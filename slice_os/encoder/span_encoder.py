@@ -25,7 +25,7 @@ POOL_PIECES = 8_192
 
 @dataclass(frozen=True, slots=True)
 class PieceRange:
-    """Consecutive word pieces ``start:end`` of a text: what is encoded and returned at a time."""
+    """Consecutive word pieces ``start:end`` of a text, which are encoded together."""
 
     aligned: AlignedText
     start: int
@@ -38,12 +38,12 @@ class SpanEncoder:
     Args:
         model: a model folder, the name of a bundled model, None for the default one, or a
             `TokenModel` that is already loaded; the other arguments are for loading.
-        providers: onnxruntime execution providers, first choice first; CPU if None.
-        threads: CPU threads; all usable cores if None.
+        providers: onnxruntime execution providers, first choice first; None for CPU.
+        threads: CPU threads; None for all usable cores.
 
     Attributes:
         card: describes the model.
-        folder: where the model's files are.
+        folder: of the model's files.
 
     Raises:
         ModelError: if the folder holds no model, or its files do not match its card.
@@ -89,10 +89,10 @@ class SpanEncoder:
         return self._model.aligner.align(text)
 
     def encode_ranges(self, ranges: Iterable[PieceRange]) -> Iterator[FloatArray]:
-        """Token vectors of piece ranges, in order, reading only a little ahead.
+        """Yield the token vectors of piece ranges in order.
 
-        The vectors of a range depend on its text alone, never on other ranges. The next ranges
-        are encoded while the caller works on these.
+        The vectors of a range depend on its text alone, never on other ranges. Only the next few
+        ranges are read and encoded ahead, while the caller works.
 
         Yields:
             ``(end - start, dimension)`` float32 for each range.
@@ -115,7 +115,7 @@ class SpanEncoder:
             executor.shutdown(cancel_futures=True)
 
     def encode_text(self, text: str) -> tuple[AlignedText, FloatArray]:
-        """Align a whole text; also returns its ``(n_pieces, dimension)`` token vectors."""
+        """Align a whole text, and return its ``(n_pieces, dimension)`` token vectors, too."""
         aligned = self.align(text)
         (vectors,) = self.encode_ranges([PieceRange(aligned, 0, len(aligned.piece_ids))])
         return aligned, vectors
@@ -137,15 +137,14 @@ class SpanEncoder:
         return self.encode_phrases(texts)
 
     def encode_spans(self, text: str, spans: Iterable[tuple[int, int]]) -> FloatArray:
-        """Unit vectors of spans, each seen in its text: what searches compare phrases with.
+        """Unit vectors of spans, each seen in its text; searches compare phrases with these.
 
-        The product with the vector of a phrase is the cosine that a hit of these words has, but
-        for the int8 in which stores keep vectors; see `similarity`.
+        The product with the vector of a phrase is the cosine of a hit of these words, apart from
+        the rounding to int8 in stores; see `similarity`.
 
         Args:
             text: any length.
-            spans: code points ``start, end`` of the text. Words that a span touches only in part
-                belong to it as a whole.
+            spans: code points ``start, end`` of the text; each takes in the words that it touches.
 
         Returns:
             ``(n_spans, dimension)`` float32.

@@ -1,4 +1,4 @@
-"""A model that is ready to run: its card, its tokenizer and an engine, as one."""
+"""A model that is ready to run: its card, tokenizer and engine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from slice_os.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class TokenModel:
-    """The parts of an encoder: windows of word pieces go in, token vectors come out.
+    """A loaded model, from windows of word pieces to token vectors.
 
     Attributes:
         card: describes the model.
         aligner: cuts texts with the model's own tokenizer.
         engine: runs the model.
-        folder: where the model's files are; its projection and calibration are read from here.
+        folder: of the model's files, its projection and its calibration.
     """
 
     card: ModelCard
@@ -78,12 +78,7 @@ def load_model(
     providers: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> TokenModel:
-    """Load a model folder.
-
-    Args:
-        model: a model folder, the name of a bundled model, or None for the default one.
-        providers: onnxruntime execution providers, first choice first; CPU if None.
-        threads: CPU threads; all usable cores if None.
+    """Load a model folder; see `SpanEncoder` for the arguments.
 
     Raises:
         ModelError: if the folder holds no model, or its files do not match its card.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.tables import csv_file, parquet_file, xlsx_file
+from slice_os.tables import csv_file, xlsx_file
+from slice_os.tables.frames import write_parquet
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import Table, spooled
 
@@ -110,6 +111,6 @@ FORMATS = {
     ".jsonl": HitFormat(_write_jsonl),
     ".csv": HitFormat(_as_table(csv_file.write)),
     ".xlsx": HitFormat(_as_table(xlsx_file.write), "xlsxwriter", "tables"),
-    ".parquet": HitFormat(_as_table(parquet_file.write), "pyarrow", "tables"),
+    ".parquet": HitFormat(_as_table(write_parquet), "pyarrow", "tables"),
     ".html": HitFormat(_write_page, "jinja2", "report"),
 }

@@ -1,1 +1,1 @@
-"""Rows: records as flat tables, in memory as data frames and on disk in the usual formats."""
+"""Records as flat tables: data frames in memory, CSV, XLSX and Parquet on disk."""

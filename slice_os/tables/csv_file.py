@@ -14,11 +14,8 @@ _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 def write(table: Table, path: Path) -> None:
     """Write UTF-8 with a header, as in RFC 4180.
 
-    A text that begins like a formula gets an apostrophe before it.
-
-    Args:
-        table: the rows; a missing value is an empty cell, a list of texts is joined by "; ".
-        path: the file.
+    A text that begins like a formula gets an apostrophe before it. A missing value becomes an
+    empty cell, and a list of texts is joined by "; ".
     """
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)

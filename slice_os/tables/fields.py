@@ -9,14 +9,14 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
-"""What a column holds; ``texts`` is a list of texts in each cell."""
+"""Type of a column's cells; ``texts`` is a list of texts in each."""
 
 _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "real", bool: "flag"}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name, with dots where records are nested, and what it holds."""
+    """A column: its name, with dots where records are nested, and the kind of its cells."""
 
     name: str
     kind: Kind
@@ -29,11 +29,7 @@ def type_hints(kind: type) -> dict[str, Any]:
 
 
 def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
-    """The columns of typed fields; nested dataclasses give several, open mappings none.
-
-    Args:
-        hints: names and types, in order.
-    """
+    """The columns of typed fields; nested dataclasses give several, open mappings none."""
     for name, hint in hints:
         kind = _required(hint)
         if is_dataclass(kind) and isinstance(kind, type):
@@ -46,11 +42,7 @@ def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
 
 
 def decoded(hint: Any, value: Any) -> Any:
-    """A JSON value as a field's type.
-
-    Args:
-        hint: a scalar, a dataclass, a tuple of texts or a mapping, each or None.
-        value: the value.
+    """Convert a JSON value to a type: a scalar, dataclass, tuple of texts or mapping, or None.
 
     Raises:
         TypeError: if the value is of another type.

@@ -1,7 +1,8 @@
-"""Tables as data frames: Arrow, pandas, polars."""
+"""Tables as data frames of Arrow, pandas and polars, and as Parquet."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slice_os.errors import MissingExtraError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+_PARQUET_ROWS = 16_384
 # Types of pandas: with a missing value, whole numbers would become real ones, and flags objects.
 _PANDAS: dict[Kind, tuple[Any, Any]] = {
     "text": (object, object),
@@ -59,6 +61,22 @@ def to_arrow(table: Table) -> pyarrow.Table:
         ],
         schema=schema,
     )
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write a Parquet file, in row groups that bound the memory.
+
+    Raises:
+        MissingExtraError: without pyarrow.
+    """
+    schema = arrow_schema(table)
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with parquet.ParquetWriter(path, schema) as writer:
+        for cells in table.batches(_PARQUET_ROWS):
+            arrays = [pa.array(one, field.type) for one, field in zip(cells, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
 def to_pandas(table: Table) -> pandas.DataFrame:

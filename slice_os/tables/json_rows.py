@@ -1,4 +1,4 @@
-"""Lines of JSON that people and programs write."""
+"""Lines of JSON."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from slice_os.errors import InputError
 
 
 def json_object(line: bytes, where: str) -> dict[str, Any]:
-    """The object that a line of JSON is.
-
-    Args:
-        line: with or without its newline.
-        where: its place, for messages.
+    """Read a line of JSON as an object; ``where`` is its place, for messages.
 
     Raises:
         InputError: if it is something else.

@@ -1,4 +1,4 @@
-"""Files that appear when they are complete."""
+"""Files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from secrets import token_hex
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A path beside a file to write to; it takes the file's place at the end.
+    """Give a path beside a file to write to, which replaces the file at the end.
 
-    On an error, or after Ctrl-C, nothing is left of it, and an earlier file stays as it was.
+    After an error or Ctrl-C nothing is left of it, and an earlier file stays as it was.
     """
     path = path.resolve()  # what a link points to is replaced, not the link
     part = path.with_name(f".{token_hex(8)}{path.suffix}")

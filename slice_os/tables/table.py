@@ -1,4 +1,4 @@
-"""Tables whose columns are known when the last record was seen."""
+"""Tables whose columns are known after the last record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Table:
             yield tuple(_cell(record.get(one.name), one.kind) for one in self.columns)
 
     def batches(self, size: int) -> Iterator[list[list[Cell]]]:
-        """So many rows at a time, as a list for each column."""
+        """Batches of so many rows, as a list for each column."""
         rows: list[tuple[Cell, ...]] = []
         for row in self:
             rows.append(row)
@@ -50,12 +50,7 @@ class Table:
 
 
 def collected(records: Iterable[Record], columns: Sequence[Column]) -> Table:
-    """A table in memory.
-
-    Args:
-        records: nested records.
-        columns: those that it has in any case, first; others follow as they are found.
-    """
+    """A table in memory of nested records, with these columns first and others as found."""
     kinds = {one.name: one.kind for one in columns}
     seen = [_seen(record, kinds) for record in records]
     return Table(_columns(kinds), seen)
@@ -63,13 +58,7 @@ def collected(records: Iterable[Record], columns: Sequence[Column]) -> Table:
 
 @contextmanager
 def spooled(records: Iterable[Record], columns: Sequence[Column], folder: Path) -> Iterator[Table]:
-    """A table on disk, for more records than fit into memory.
-
-    Args:
-        records: nested records.
-        columns: those that it has in any case, first; others follow as they are found.
-        folder: where the temporary file is.
-    """
+    """A table in a temporary file in a folder, for more records than fit into memory."""
     kinds = {one.name: one.kind for one in columns}
     with tempfile.TemporaryFile(dir=folder) as spool:
         for record in records:
@@ -94,7 +83,7 @@ class _Lines:
 
 
 def _seen(record: Record, kinds: dict[str, Kind]) -> dict[str, Any]:
-    """The record, flat; its columns are added to those known."""
+    """Flatten a record, and add its columns to those known."""
     flat = dict(flattened(record))
     for name, value in flat.items():
         if value is not None:

@@ -1,4 +1,4 @@
-"""Tables as Excel workbooks: texts stay texts, and what does not fit is told."""
+"""Tables as Excel workbooks: texts stay texts, and a text that does not fit is reported."""
 
 from __future__ import annotations
 
@@ -26,14 +26,9 @@ _logger = logging.getLogger(__name__)
 def write(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
     """Write a workbook; rows beyond the length of a sheet follow on further sheets.
 
-    No text becomes a formula or a link. Control characters are written as Excel escapes them. A
-    text longer than a cell is cut, marked, and noted in the log. Whole numbers of more than
-    fifteen digits become texts.
-
-    Args:
-        table: the rows; a list of texts is joined by "; ".
-        path: the file.
-        most_rows: rows of a sheet, with its header.
+    No text becomes a formula or a link, and a list of texts is joined by "; ". Control characters
+    are written as Excel escapes them. A text longer than a cell is cut, marked, and noted in the
+    log. Whole numbers of more than fifteen digits become texts.
 
     Raises:
         MissingExtraError: without XlsxWriter.
@@ -83,7 +78,7 @@ def _sheets(rows: Iterator[tuple[Cell, ...]], most: int) -> Iterator[Iterator[tu
 
 
 def _write_cell(sheet: Any, row: int, place: int, cell: Cell) -> bool:
-    """Write a cell; whether it was cut."""
+    """Write a cell; returns whether it was cut."""
     if cell is None:
         return False
     if isinstance(cell, bool):

@@ -1,1 +1,1 @@
-"""Documents, words, sentences and clauses: everything that text alone tells."""
+"""Documents, words, sentences and clauses, found in the text alone."""

@@ -1,9 +1,9 @@
-"""Where clauses and phrases begin and end: scores of the borders between words.
+"""Borders of clauses and phrases: a score for each border between two words.
 
-A border with punctuation is one. Between two words without any, counts tell how often each of
-them is the last word before punctuation, and the first after it: "the" ends nothing, "because"
-begins something. `recipes/border_scores.py` counts them in English text; words that it did not
-meet count as neutral, so in other languages punctuation decides.
+Punctuation is a border. Between words without punctuation, the score tells how often the first of
+them ends a clause, and the second begins one: "the" ends nothing, "because" begins something.
+`recipes/border_scores.py` counts this in English text. Words that it did not meet are neutral, so
+in other languages punctuation decides.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ LEAST = -6.0
 
 @dataclass(frozen=True, slots=True)
 class BorderScores:
-    """Log odds that punctuation is beside a word, by the word in small letters.
+    """Log odds of punctuation beside a word in small letters.
 
     Attributes:
-        first: that the word comes first after it.
-        last: that the word comes last before it.
+        first: of punctuation before the word.
+        last: of punctuation after the word.
     """
 
     first: dict[str, float]
@@ -64,15 +64,15 @@ class BorderScores:
 
 
 def full_stops(text: str) -> list[int]:
-    """Where a sentence probably begins that an open bracket or quotation mark hides.
+    """Probable beginnings of sentences that an open bracket or quotation mark hides.
 
-    That is at a capital after a full stop, after a word that looks like no abbreviation.
+    Each is a capital after a full stop, whose word does not look like an abbreviation.
     """
     return [stop.end() for stop in _FULL_STOP.finditer(text)]
 
 
 @cache
 def border_scores() -> BorderScores:
-    """The scores that are shipped."""
+    """The scores in the package."""
     table = orjson.loads((files(__package__) / SCORES).read_bytes())
     return BorderScores(table["first"], table["last"])

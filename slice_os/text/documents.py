@@ -1,4 +1,4 @@
-"""Input: documents and their segments.
+"""Documents and their segments.
 
 Offsets everywhere are Unicode code points of ``Document.text``, half-open.
 """
@@ -31,7 +31,7 @@ class Segment:
     Attributes:
         start: first code point in the document's text.
         end: one past the last.
-        speaker: who says it, if known.
+        speaker: name or role, if known.
         start_time: seconds from the beginning of the recording, if known.
         end_time: seconds from the beginning of the recording, if known.
         fields: further fields of hits in it, such as ``page``, ``sheet`` or ``heading``.
@@ -54,13 +54,13 @@ class Document:
         text: any Unicode text without lone surrogates.
         metadata: scalar fields that searches can filter by.
         segments: turns or cues, in order and without overlap; empty for plain text.
-        source: the file it came from; empty if it was made by a program.
+        source: the file that it came from; empty if a program made it.
         language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences.
 
     Raises:
-        InputError: if the id or the text is no string, the id is empty, the language is no code,
-            there is a lone surrogate, a metadata value is not a string, a boolean or a number that
-            JSON can carry, or segments overlap or go beyond the text.
+        InputError: if the id or the text is not a string, the id is empty, the language is not a
+            code, there is a lone surrogate, a metadata value is not a string, a boolean or a number
+            that JSON can carry, or segments overlap or go beyond the text.
     """
 
     id: str
@@ -104,27 +104,23 @@ class Document:
 
 
 def _content(segment: Segment) -> list[object]:
-    """What fingerprints count; a segment without fields counts as it did before it had them."""
+    """The content of a segment for fingerprints."""
     content: list[object] = [segment.start, segment.end, segment.speaker]
     content += [segment.start_time, segment.end_time]
     return [*content, dict(segment.fields)] if segment.fields else content
 
 
 def check_language(code: str) -> None:
-    """Refuse what is no code of a language.
-
-    Raises:
-        InputError: if it is not two or three small letters.
-    """
+    """Refuse a language code that is not two or three small letters."""
     if not (code.isascii() and code.isalpha() and code.islower() and 2 <= len(code) <= 3):
         raise InputError(f"no language {code!r}; give an ISO 639 code, such as en, de or ja")
 
 
 def checked_documents(documents: Iterable[Document]) -> Iterator[Document]:
-    """Documents, and nothing else.
+    """Check that documents are given: a single object now, each of several when it comes.
 
     Raises:
-        InputError: saying what to give; for a single object at once, else when it comes.
+        InputError: saying what to give.
     """
     if isinstance(documents, (str, bytes, Document, Mapping)):
         raise InputError(
@@ -151,19 +147,15 @@ def _check_string(part: str, value: object) -> None:
 
 
 def field_text(value: Scalar) -> str:
-    """A metadata value as written in a filter: a string unchanged, anything else as JSON."""
+    """A metadata value as in a filter: a string unchanged, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def check_text(text: str, where: str) -> None:
     """Refuse lone surrogates, which no encoding of Unicode can represent.
 
-    Args:
-        text: the text to check.
-        where: what the text is, for the error message.
-
     Raises:
-        InputError: if there is one; the message gives its position.
+        InputError: with the position of the first, and ``where``, the name of the text.
     """
     try:
         text.encode("utf-8")

@@ -20,19 +20,13 @@ class Extent:
 
 
 def edges_within(edges: Sequence[int], start: int, end: int) -> Sequence[int]:
-    """Starts and ends of what the words ``start:end`` touch.
-
-    Args:
-        edges: starts and ends, one after the other.
-        start: first code point.
-        end: one past the last.
-    """
+    """The starts and ends, one after the other, of the extents that ``start:end`` touches."""
     first = bisect_right(edges, start)
     last = bisect_left(edges, end)
     return edges[first - first % 2 : last + last % 2]
 
 
 def own_extent(edges: Sequence[int], start: int, end: int) -> Extent | None:
-    """What the words ``start:end`` touch as a whole; None if nothing. See `edges_within`."""
+    """One extent of all those that ``start:end`` touches; None if it touches none."""
     touched = edges_within(edges, start, end)
     return Extent(touched[0], touched[-1]) if touched else None

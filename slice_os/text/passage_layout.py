@@ -1,8 +1,8 @@
-"""Where in a recording or document the words of a hit are.
+"""The layout of a passage: its cues, pages, sections, sentences and turns.
 
-A passage may join several cues, pages or sections. It keeps where each begins in one field of its
-metadata, so that a hit has the times and the page of its own words, not those of the passage. The
-field also has the sentences and turns that the passage is in, whole or in part.
+A passage may join several cues, pages or sections. One field of its metadata holds the start of
+each, so that a hit has the times and the page of its own words, not those of the passage. The field
+also holds the sentences and turns that the passage has, whole or in part.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ _CLOSING = "\"'”’»)]"
 
 @dataclass(frozen=True, slots=True)
 class PassageLayout:
-    """What a passage knows of where its words are.
+    """Cues, pages, sections, sentences and turns of a passage.
 
     Attributes:
         start: first code point of the passage in the document.
         segments: of several cues, pages or sections: start in the passage, times, fields.
-        sentences: starts and ends of its sentences in the document, one after the other; none if
-            an earlier version stored the passage.
-        turns: those of its turns; none if the text has no turns.
+        sentences: starts and ends of its sentences in the document, one after the other.
+        turns: starts and ends of its turns; none if the text has no turns.
     """
 
     start: int
@@ -71,12 +70,7 @@ class PassageLayout:
 
 
 def layout_of(metadata: Metadata, start: int) -> PassageLayout:
-    """The places in a passage's metadata; none if there are none that can be read.
-
-    Args:
-        metadata: of the passage.
-        start: its first code point in the document.
-    """
+    """The layout in the metadata of a passage that begins at ``start``; empty if unreadable."""
     packed = metadata.get(LAYOUT)
     if packed is None:
         return PassageLayout(start)
@@ -94,13 +88,13 @@ def layout_of(metadata: Metadata, start: int) -> PassageLayout:
 def layout_fields(
     segments: Sequence[Segment], start: int, sentences: Iterable[int], turns: Iterable[int]
 ) -> dict[str, Scalar]:
-    """What a passage knows of its segments: the speaker, the times, the fields of the first.
+    """Metadata of a passage: speaker, times, fields of its first segment, and its layout.
 
     Args:
         segments: those in the passage, in order, of one speaker.
         start: first code point of the passage.
         sentences: starts and ends of the sentences that are in it, whole or in part.
-        turns: those of the turns.
+        turns: starts and ends of the turns.
     """
     found: dict[str, Scalar] = dict(segments[0].fields) if segments else {}
     if segments and segments[0].speaker is not None:
@@ -117,11 +111,11 @@ def layout_fields(
 
 
 def sentence_edges(text: str, ends: Iterable[int]) -> list[int]:
-    """Starts and ends of sentences without white space around them, one after the other.
+    """Starts and ends of sentences without the white space around them, one after the other.
 
     Args:
         text: any text.
-        ends: of its sentences and turns, increasing, the last of them that of the text.
+        ends: of its sentences and turns, increasing, the last of them the end of the text.
     """
     edges: list[int] = []
     start = 0
@@ -154,7 +148,7 @@ def turn_edges(document: Document) -> list[int]:
 
 
 def passage_sentences(text: str, start: int) -> list[int]:
-    """Starts and ends of the sentences of a passage that does not know them."""
+    """Find the starts and ends of the sentences of a passage whose layout lacks them."""
     return [start + edge for edge in sentence_edges(text, sentence_ends(text))]
 
 

@@ -1,4 +1,4 @@
-"""Where a text may be cut: after a sentence, a paragraph or a line."""
+"""Ends of sentences, paragraphs and lines, where a text may be cut."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def sentence_ends(text: str, language: str = ENGLISH) -> list[int]:
 
     Args:
         text: any text without lone surrogates.
-        language: its ISO 639 code, such as ``de``; sentencex knows some 300. A text of any other
-            is cut by rules that most languages share.
+        language: its ISO 639 code, such as ``de``. sentencex knows some 300 languages, and has
+            common rules for all others.
 
     Returns:
         Strictly increasing code points that cut the text into parts; the last is its length.
@@ -46,7 +46,7 @@ def sentence_ends(text: str, language: str = ENGLISH) -> list[int]:
 
 
 def _block_ends(text: str) -> Iterator[int]:
-    """The ends of lines that do not continue; white space after a newline counts with it."""
+    """The ends of lines that do not continue, with the white space after each newline."""
     line_start = 0
     for newline in _NEWLINE.finditer(text):
         end = newline.end()
