@@ -76,7 +76,7 @@ def serve(
     from slice_os.service.settings import ServiceSettings
 
     try:
-        from slice_os.service.running import run_service
+        from slice_os.service.app import run_service
     except ModuleNotFoundError as error:
         if error.name not in ("fastapi", "uvicorn", "prometheus_client"):
             raise

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Request
 from pydantic import Field
+from starlette.responses import StreamingResponse
+from starlette.types import Send
 
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
-from slice_os.service.asgi.json_answers import JsonLines, json_line
 from slice_os.service.asgi.problems import error_body, problem_of
 from slice_os.service.resources.bodies import WHOLE, Filters, StoreName
 from slice_os.service.resources.hits import TopicHighlights, mined
@@ -51,6 +53,21 @@ class TopicMining(TopicHighlights):
 
     where: Filters = None
     limit: MostHits = None
+
+
+class JsonLines(StreamingResponse):
+    """An answer of JSON lines, as they come; they are closed if the reader disconnects."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, lines: AsyncGenerator[bytes, None]) -> None:
+        super().__init__(lines)
+        self._lines = lines
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the lines."""
+        async with aclosing(self._lines):
+            await super().stream_response(send)
 
 
 @router.post("/mine", response_class=JsonLines, status_code=200)
@@ -94,12 +111,16 @@ async def _lines(
                 if limit is not None and done + len(batch) > limit:
                     batch, complete = batch[: limit - done], False
                 done += len(batch)
-                lines = [json_line({"hit": hit.to_dict()}) for hit in batch]
-                yield b"".join([*lines, json_line({"progress": {"done": done, "of": None}})])
+                lines = [_line({"hit": hit.to_dict()}) for hit in batch]
+                yield b"".join([*lines, _line({"progress": {"done": done, "of": None}})])
                 batch = await anext(batches, None)
         except Exception as error:  # the status has been sent
-            yield json_line(error_body(problem_of(error), request_id))
+            yield _line(error_body(problem_of(error), request_id))
             return
     exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
     exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-    yield json_line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})
+    yield _line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
