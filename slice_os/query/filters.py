@@ -19,7 +19,6 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.query.filter_values import (
-    Interval,
     Number,
     parse_date,
     parse_number,
@@ -97,7 +96,7 @@ class Condition:
     @property
     def by_text(self) -> bool:
         """Whether only the values' `spellings` can match."""
-        return not self.ordering and all(_day(value) is None for value in self.values)
+        return not self.ordering and all(parse_time_span(value) is None for value in self.values)
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -137,7 +136,7 @@ def matcher(condition: Condition) -> Callable[[str], bool]:
     if condition.ordering:
         return _ordering(condition)
     texts = {_folded(text) for text in condition.spellings}
-    days = [day for value in condition.values if (day := _day(value)) is not None]
+    days = [day for value in condition.values if (day := parse_time_span(value)) is not None]
     return lambda text: _folded(text) in texts or any(text_within(text, day) for day in days)
 
 
@@ -149,7 +148,7 @@ def missing(condition: Condition, found: Iterable[str]) -> tuple[str, ...]:
     folded = set(map(_folded, texts))
 
     def occurs(value: str) -> bool:
-        day = _day(value)
+        day = parse_time_span(value)
         return not folded.isdisjoint(map(_folded, _spellings(value))) or (
             day is not None and any(text_within(text, day) for text in texts)
         )
@@ -262,11 +261,6 @@ def _spellings(value: str) -> list[str]:
 def _fits(number: Number) -> bool:
     """Whether a number is a float, or an integer of at most 64 bits."""
     return isinstance(number, float) or -(2**63) <= number < 2**63
-
-
-def _day(value: str) -> Interval | None:
-    """The span of a date; None for any other text, and for a year, which is a number."""
-    return parse_time_span(value) if parse_number(value) is None else None
 
 
 def _folded(text: str) -> str:
