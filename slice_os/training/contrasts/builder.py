@@ -11,18 +11,11 @@ from random import Random
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.text.words import find_words
+from slice_os.training.contrasts import sources
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement, made_statements
-from slice_os.training.contrasts.sources import (
-    bitext_intents,
-    clinc_intents,
-    contract_sentences,
-    contract_statements,
-    dialogue_turns,
-    snli_statements,
-    tatoeba_pairs,
-)
+from slice_os.training.contrasts.lexicon import lexicon
 from slice_os.training.examples.placement import place
 from slice_os.training.examples.wordnet import read_synsets
 from slice_os.training.record_types import Passage
@@ -39,33 +32,6 @@ SHARES = {
     "cuad": 5,
     "contract-nli": 2,
 }
-_LIGHT = (
-    ("do not", "don't"),
-    ("does not", "doesn't"),
-    ("did not", "didn't"),
-    ("is not", "isn't"),
-    ("are not", "aren't"),
-    ("will not", "won't"),
-    ("cannot", "can't"),
-    ("I am", "I'm"),
-    ("I will", "I'll"),
-    ("it is", "it's"),
-    ("I would", "I'd"),
-    ("shall not", "may not"),
-    ("shall", "must"),
-    ("shall", "is required to"),
-    ("must", "has to"),
-    ("can", "is able to"),
-    ("want to", "would like to"),
-    ("have to", "need to"),
-    ("may not", "is not permitted to"),
-    ("prior to", "before"),
-    ("pursuant to", "under"),
-    ("in the event that", "if"),
-    ("purchase", "buy"),
-    ("terminate", "end"),
-    ("commence", "begin"),
-)
 _MOST_SENTENCES = 8_000
 _CONTEXT_WORDS = range(6, 25)
 _TRIMMED = 0.15
@@ -87,33 +53,36 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     hashes = read_hashes(folder / HASHES)
     verbs = known_verbs(folder)
     rng = Random(seed)  # noqa: S311
-    turns = _some(dialogue_turns(folder / "sgd-dialogues/train.jsonl.gz"), hashes, rng)
-    clauses = _some(contract_sentences(folder / "cuad/cuad_spans.half.jsonl.gz"), hashes, rng)
+    turns = _some(sources.dialogue_turns(folder / "sgd-dialogues/train.jsonl.gz"), hashes, rng)
+    clauses = _some(
+        sources.contract_sentences(folder / "cuad/cuad_spans.half.jsonl.gz"), hashes, rng
+    )
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
     makers: dict[str, Callable[[], Iterator[Statement]]] = {
         "frames": lambda: made_statements(count, rng),
         "tatoeba": lambda: _from_pairs(
-            list(tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")), verbs, rng
+            list(sources.tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")),
+            verbs,
+            rng,
         ),
         "snli": lambda: _shuffled(
-            (
-                statement
+            itertools.chain.from_iterable(
+                sources.snli_statements(folder / f"snli-dev-test/snli_{part}.tsv.gz")
                 for part in ("dev", "test")
-                for statement in snli_statements(folder / f"snli-dev-test/snli_{part}.tsv.gz")
             ),
             rng,
         ),
         "clinc150": lambda: _from_intents(
-            clinc_intents(folder / "clinc150/data_full.json"), "clinc150", rng
+            sources.clinc_intents(folder / "clinc150/data_full.json"), "clinc150", rng
         ),
         "bitext": lambda: _from_intents(
-            bitext_intents(folder / "bitext-support-intents/train.csv"), "bitext", rng
+            sources.bitext_intents(folder / "bitext-support-intents/train.csv"), "bitext", rng
         ),
         "sgd": lambda: _from_sentences(turns, "sgd", verbs, rng),
         "cuad": lambda: _from_sentences(clauses, "cuad", verbs, rng),
         "contract-nli": lambda: _shuffled(
-            contract_statements(folder / "contract-nli/train_truncated.json.gz"), rng
+            sources.contract_statements(folder / "contract-nli/train_truncated.json.gz"), rng
         ),
     }
     rows: list[ContrastRow] = []
@@ -192,7 +161,8 @@ def _from_sentences(
 
 def _kept(sentence: str, rng: Random) -> str:
     """A sentence in nearly the same words that say the same."""
-    for first, second in rng.sample(_LIGHT, len(_LIGHT)):
+    light = lexicon().light
+    for first, second in rng.sample(light, len(light)):
         for one, other in ((first, second), (second, first)):
             if f" {one} " in sentence and (one, other) != ("may not", "shall not"):
                 return sentence.replace(f" {one} ", f" {other} ", 1)

@@ -6,24 +6,10 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from slice_os.training.contrasts.modes import MODES
+from slice_os.training.contrasts.lexicon import Relation, lexicon
 from slice_os.verifier.wording.verbs import gerund, participle, past, third
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<verb>\w+))?\}")
-_CONTRACTED = {
-    "am not": "'m not",
-    "will not": "won't",
-    "can not": "can't",
-    "do not": "don't",
-    "does not": "doesn't",
-    "did not": "didn't",
-    "is not": "isn't",
-    "are not": "aren't",
-    "was not": "wasn't",
-    "were not": "weren't",
-    "has not": "hasn't",
-    "have not": "haven't",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +20,28 @@ class Party:
         subject: the party as a subject: ``she``, ``the landlord``.
         object: elsewhere: ``her``, ``the landlord``.
         number: ``singular``, ``plural`` (also ``you``), or ``first`` for ``I``.
+        owner: as a possessive pronoun: ``her``; empty for a name.
     """
 
     subject: str
     object: str
     number: str = "singular"
+    owner: str = ""
+
+    @property
+    def possessive(self) -> str:
+        """The party as an owner: ``Mary's``, ``her``."""
+        return self.owner or self.object + ("'" if self.number == "plural" else "'s")
+
+
+_PRONOUNS = {
+    "I": Party("I", "me", "first", "my"),
+    "we": Party("we", "us", "plural", "our"),
+    "you": Party("you", "you", "plural", "your"),
+    "they": Party("they", "them", "plural", "their"),
+    "he": Party("he", "him", owner="his"),
+    "she": Party("she", "her", owner="her"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +53,26 @@ class Clause:
     rest: str
 
     def form(self, mode: str, rng: Random) -> str:
-        """The clause in one of the wordings of a mode; see `MODES`."""
-        return self.fill(rng.choice(MODES[mode]))
+        """The clause in one of the wordings of a mode; see `Lexicon`."""
+        return self.fill(rng.choice(lexicon().modes[mode]))
 
     def fill(self, template: str) -> str:
-        """The clause in one wording; `MODES` explains the names in it."""
-        filled = _PLACE.sub(lambda found: self._named(found["name"], found["verb"] or ""), template)
+        """The clause in one wording; the lexicon explains the names in it."""
+        filled = _PLACE.sub(lambda found: self._named(found["name"], found["verb"]), template)
         return filled.replace(" 'm", "'m").strip()
 
-    def _named(self, name: str, verb: str) -> str:
+    def _named(self, name: str, verb: str | None) -> str:
         if name in ("S", "O"):
             return self.subject.subject if name == "S" else self.subject.object
-        if name == "pres":
-            return self._present(verb) if verb else self._joined(self._present(self.verb))
-        if name == "past":
-            return self._past(verb) if verb else self._joined(self._past(self.verb))
+        tense, _, what = name.partition("_")
+        if what:
+            return self._finite(tense, what)
+        if tense in ("pres", "past"):
+            inflect = self._present if tense == "pres" else self._past
+            return inflect(verb) if verb else self._joined(inflect(self.verb))
         if name == "base":
             return self._joined(self.verb)
-        if name == "part":
-            return self._joined(participle(self.verb))
-        if name == "ger":
-            return self._joined(gerund(self.verb))
-        tense, _, what = name.partition("_")
-        return self._finite(tense, what)
+        return self._joined((participle if name == "part" else gerund)(self.verb))
 
     def _finite(self, tense: str, what: str) -> str:
         """A negative form, or a question: ``past_not``, ``pres_nt``, ``past_never``, ``pres_q``."""
@@ -81,16 +81,14 @@ class Clause:
         auxiliary = inflect("be" if copula else "do")
         rest = self.rest if copula else self._joined(self.verb)
         if what == "never":
-            return (
-                f"{auxiliary} never {rest}"
-                if copula
-                else f"never {self._joined(inflect(self.verb))}"
-            )
+            verb = f"{auxiliary} never" if copula else f"never {inflect(self.verb)}"
+            return self._joined(verb)
         if what == "q":
             return f"{auxiliary} {self.subject.subject} {rest}".strip()
-        negated = f"{auxiliary} not"
-        if what == "nt":
-            negated = _CONTRACTED[negated]
+        if what == "not":
+            negated = f"{auxiliary} not"
+        else:
+            negated = "'m not" if auxiliary == "am" else f"{auxiliary}n't"
         return f"{negated} {rest}".strip()
 
     def _present(self, verb: str) -> str:
@@ -107,3 +105,39 @@ class Clause:
 
     def _joined(self, form: str) -> str:
         return f"{form} {self.rest}".strip()
+
+
+def party(name: str) -> Party:
+    """A party by its name or pronoun; a name whose last word ends in "s" is a plural."""
+    last = name.rsplit(" ", 1)[-1]
+    plural = last.endswith("s") and not last.endswith(("ss", "us")) and last.islower()
+    return _PRONOUNS.get(name) or Party(name, name, "plural" if plural else "singular")
+
+
+def two_parties(relation: Relation, rng: Random) -> tuple[Party, Party]:
+    """Two different parties that a relation fits; one of them may be a pronoun."""
+    names = lexicon().parties[rng.choice(relation.among)]
+    first, second = rng.sample(names, 2)
+    if rng.random() < 0.3:
+        first = rng.choice(lexicon().parties["pronouns"])
+    elif rng.random() < 0.3:
+        second = rng.choice(lexicon().parties["pronouns"])
+    return (party(first), party(second)) if rng.random() < 0.5 else (party(second), party(first))
+
+
+def clause(pattern: str, parties: dict[str, Party]) -> Clause:
+    """The clause of a pattern such as ``T +sell to B by A``."""
+    subject, verb, *rest = pattern.split()
+    words = []
+    for word in rest:
+        bare = word.rstrip(",")
+        if bare in parties:
+            word = parties[bare].object + word[len(bare) :]
+        elif bare.endswith("'s") and bare[:-2] in parties:
+            word = parties[bare[:-2]].possessive
+        words.append(word)
+    tail = " ".join(words)
+    verb = verb.replace("_", " ")
+    if verb.startswith("+"):
+        return Clause(parties[subject], "be", f"{participle(verb[1:])} {tail}".strip())
+    return Clause(parties[subject], verb, tail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 from slice_os.training.contrasts.lexicon import lexicon
@@ -46,26 +46,13 @@ _PERSONS = re.compile(
     r"\b(?P<person>I|me|my|mine|myself|[Yy]ou|[Yy]our|[Yy]ours|[Yy]ourself)\b"
     r"(?P<next>'\w+| (?:am|was|are|were)\b)?"
 )
-_OTHER_PERSON = {
-    "my": "your",
-    "mine": "yours",
-    "myself": "yourself",
-    "me": "you",
-    "your": "my",
-    "yours": "mine",
-    "yourself": "myself",
-}
-_BEFORE_SUBJECT = frozenset(
-    (
-        *("", "that", "if", "whether", "and", "but", "because", "when", "what", "who", "where"),
-        *("how", "do", "did", "are", "were", "can", "could", "will", "would", "have", "should"),
-        *("think", "know", "hope", "why", "as", "than", "so", "then", "until", "before", "after"),
-        "while",
-    )
+_OURS, _YOURS = ("my", "mine", "myself"), ("your", "yours", "yourself")
+_OTHER_PERSON = dict(zip((*_OURS, "me", *_YOURS), (*_YOURS, "you", *_OURS), strict=True))
+_BEFORE_SUBJECT = re.compile(
+    "(?:that|if|whether|and|but|because|when|what|who|where|how|do|did|are|were|can|could|will"
+    "|would|have|should|think|know|hope|why|as|than|so|then|until|before|after|while)?"
 )
-_NOT_VERB = re.compile(
-    r"(?:at|in|on|to|too|all|both|just|also|now|like|even|well|back|ever|still|not)\Z"
-)
+_NOT_VERB = re.compile("at|in|on|to|too|all|both|just|also|now|like|even|well|back|ever|still|not")
 
 
 def deny(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
@@ -74,8 +61,8 @@ def deny(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] |
         return None
     found = _DENIED.search(sentence)
     if found:
-        kept = found["aux"] or found["plain"] or ("can" if found["can"] else "")
-        kept = kept or ("will" if found["will"] else "")
+        kept = found["aux"] or found["plain"] or ""
+        kept = kept or ("can" if found["can"] else "will" if found["will"] else "")
         if kept.lower() in ("do", "does", "did"):
             return _undone(sentence, found, kept)
         text = sentence[: found.start()] + (kept + " " if kept else "") + sentence[found.end() :]
@@ -116,12 +103,11 @@ def _read_verb(sentence: str, verbs: frozenset[str]) -> tuple[re.Match[str], str
     """The verb after a pronoun, with the form of "do" that it stands for and its base form."""
     for found in _SUBJECT_VERB.finditer(sentence):
         verb, subject = found["verb"], found["subject"]
-        if _NOT_VERB.match(verb):
+        if _NOT_VERB.fullmatch(verb):
             continue
-        singular = subject.lower() in ("he", "she", "it", "tom", "mary")
         if verb in bases(verbs):
             return found, "did", bases(verbs)[verb]
-        if singular:
+        if subject.lower() in ("he", "she", "it", "tom", "mary"):
             for base in (verb[:-1], verb[:-2], verb[:-3] + "y"):
                 if base in verbs and third(base) == verb:
                     return found, "does", base
@@ -162,15 +148,13 @@ def move_in_time(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str
         return None
     will = _WILL.search(sentence)
     if will and will["verb"] in verbs and will["verb"] != "be":
-        return (
-            f"{sentence[: will.start()].rstrip()} {past(will['verb'])}{sentence[will.end() :]}",
-            "past",
-        )
+        before, after = sentence[: will.start()].rstrip(), sentence[will.end() :]
+        return f"{before} {past(will['verb'])}{after}", "past"
     read = _read_verb(sentence, verbs)
     if read and read[1] == "did":
         found, _, base = read
         return f"{sentence[: found.start('verb')]}will {base}{sentence[found.end() :]}", "future"
-    return _swapped("tense", sentence, rng)
+    return _swapped("tense", sentence, verbs, rng)
 
 
 def swap_roles(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
@@ -178,7 +162,7 @@ def swap_roles(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, 
     persons = {match["person"].lower()[:1] for match in _PERSONS.finditer(sentence)}
     if "y" in persons and len(persons) > 1:
         return _tidy(_PERSONS.sub(_other_person, sentence)), "persons"
-    return _swapped("roles", sentence, rng)
+    return _swapped("roles", sentence, verbs, rng)
 
 
 def _other_person(found: re.Match[str]) -> str:
@@ -188,7 +172,8 @@ def _other_person(found: re.Match[str]) -> str:
     if person == "i":
         changed = {" am": " are", "'m": "'re", " was": " were"}.get(following, following)
         return f"{found['before']}you{changed}"
-    if found["before"].strip().lower() in _BEFORE_SUBJECT or following.startswith("'"):
+    before = found["before"].strip().lower()
+    if _BEFORE_SUBJECT.fullmatch(before) or following.startswith("'"):
         changed = {" are": " am", "'re": "'m", " were": " was"}.get(following, following)
         return f"{found['before']}I{changed}"
     return f"{found['before']}me{following}"
@@ -198,7 +183,7 @@ def change_number(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[st
     """Change a number, a date, a duration or a bound."""
     found = [match for match in _DIGITS.finditer(sentence) if len(match[0]) < 9]
     if not found:
-        return _swapped("numbers", sentence, rng)
+        return _swapped("numbers", sentence, verbs, rng)
     one = rng.choice(found)
     digits = one[0]
     while digits == one[0] or (digits.startswith("0") and len(digits) > 1):
@@ -207,20 +192,29 @@ def change_number(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[st
     return sentence[: one.start()] + digits + sentence[one.end() :], "digits"
 
 
-def weaken(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
-    """Exchange duty and permission, all and some, sure and possible."""
-    return _swapped("modality", sentence, rng)
+def _swapped(
+    kind: str, sentence: str, verbs: frozenset[str], rng: Random
+) -> tuple[str, str] | None:
+    """Put one word of a pair in place of the other; both ways at once if both occur."""
+    lower = f" {re.sub(r'[^A-Za-z-]', ' ', sentence)} "
+    fitting = [pair for pair in lexicon().swaps[kind] if any(f" {one} " in lower for one in pair)]
+    if not fitting:
+        return None
+    first, second = rng.choice(fitting)
+    other = {first: second, second: first}
+    return _either(first, second).sub(lambda found: other[found[0]], sentence), f"{first}/{second}"
 
 
-def oppose(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
-    """Put the opposite of a word in its place."""
-    return _swapped("antonym", sentence, rng)
+@cache
+def _either(first: str, second: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{re.escape(first)}|{re.escape(second)})\b(?!n?'t|not\b)")
 
 
-def turn(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, str] | None:
-    """Deny by another word: "if" as "unless", "with" as "without", "always" as "never"."""
-    return _swapped("negation", sentence, rng)
-
+# Duty and permission, all and some, sure and possible.
+weaken = partial(_swapped, "modality")
+oppose = partial(_swapped, "antonym")
+# "if" as "unless", "with" as "without", "always" as "never".
+turn = partial(_swapped, "negation")
 
 EDITS: dict[str, tuple[Edit, ...]] = {
     "negation": (deny, deny, deny, turn),
@@ -238,22 +232,6 @@ def edited(kind: str, sentence: str, verbs: frozenset[str], rng: Random) -> tupl
     """A sentence after an edit of that kind, and what was done; None if none fits or changes it."""
     result = rng.choice(EDITS[kind])(sentence, verbs, rng)
     return result if result and result[0] != sentence else None
-
-
-def _swapped(kind: str, sentence: str, rng: Random) -> tuple[str, str] | None:
-    """Put one word of a pair in place of the other; both ways at once if both occur."""
-    lower = f" {re.sub(r'[^A-Za-z-]', ' ', sentence)} "
-    fitting = [pair for pair in lexicon().swaps[kind] if any(f" {one} " in lower for one in pair)]
-    if not fitting:
-        return None
-    first, second = rng.choice(fitting)
-    other = {first: second, second: first}
-    return _either(first, second).sub(lambda found: other[found[0]], sentence), f"{first}/{second}"
-
-
-@cache
-def _either(first: str, second: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{re.escape(first)}|{re.escape(second)})\b(?!n?'t|not\b)")
 
 
 def _lowered(subject: str) -> str:

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
-from slice_os.training.contrasts.clauses import Clause
-from slice_os.training.contrasts.lexicon import Relation, State, clause, lexicon, party, two_parties
-from slice_os.training.contrasts.modes import CONTRASTED, MODES
+from slice_os.training.contrasts.clauses import Clause, Party, clause, party, two_parties
+from slice_os.training.contrasts.lexicon import Relation, State, lexicon
 
-_OPENINGS = (
-    "well, ",
-    "as I said, ",
-    "so ",
-    "and ",
-    "you see, ",
-    "to be clear, ",
-    "by the way, ",
-    "apparently ",
-)
 _ROLE_MODES = ("past", "past", "future", "present", "must", "may", "past not", "want", "ask past")
-_OF_THINGS = frozenset(
-    (
-        "past",
-        "past not",
-        "future",
-        "future not",
-        "present",
-        "present not",
-        "might",
-        "if",
-        "unless",
-        "ask past",
-        "ask future",
-    )
-)
-_DENIALS = {"past": "past not", "future": "future not", "present": "present not"}
+_OPENED = 0.12  # share of the wordings
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,46 +30,46 @@ def made_statements(count: int, rng: Random) -> Iterator[Statement]:
     made = 0
     while made < count:
         for statement in rng.choice(makers)(rng):
-            if statement.phrase.lower() != statement.wording.lower():
+            wording = statement.wording
+            if rng.random() < _OPENED:
+                wording = rng.choice(lexicon().openings) + wording
+            if statement.phrase.lower() != wording.lower():
                 made += 1
-                yield statement
+                yield replace(statement, wording=wording)
 
 
 def _by_mode(rng: Random) -> Iterator[Statement]:
     """The same facts denied, in another time, only possible, or asked."""
-    first, second, kind = rng.choice(CONTRASTED)
-    people_only = not _OF_THINGS.issuperset((first, second))
+    first, second, kind = rng.choice(lexicon().contrasted)
+    people_only = not {first, second} <= set(lexicon().of_things)
     if rng.random() < 0.5:
         first, second = second, first
     one, other = _two_wordings(rng, people_only)
     phrase = one.form(first, rng)
-    yield Statement(phrase, _opened(other.form(first, rng), rng), True, kind)
-    yield Statement(phrase, _opened(other.form(first, rng), rng), True, kind)
-    yield Statement(phrase, _opened(one.form(second, rng), rng), False, kind)
-    yield Statement(phrase, _opened(rng.choice((one, other)).form(second, rng), rng), False, kind)
+    yield Statement(phrase, other.form(first, rng), True, kind)
+    yield Statement(phrase, other.form(first, rng), True, kind)
+    yield Statement(phrase, one.form(second, rng), False, kind)
+    yield Statement(phrase, rng.choice((one, other)).form(second, rng), False, kind)
 
 
 def _by_roles(rng: Random) -> Iterator[Statement]:
     """The same parties in each other's place, in the same and in converse words."""
     relation = rng.choice(lexicon().relations)
-    ours, theirs = two_parties(relation, rng)
-    facts = {"A": ours, "B": theirs, "T": party(rng.choice(relation.themes or ("it",)))}
-    swapped = facts | {"A": theirs, "B": ours}
+    facts = _facts(relation, rng)
+    swapped = facts | {"A": facts["B"], "B": facts["A"]}
     says = [one for one in relation.says if "A" in one and "B" in one.replace("'s", " ").split()]
     if len(says) < 2:
         return
     first, second = rng.sample(says, 2)
     third = rng.choice(relation.says)
-    template = rng.choice(MODES[rng.choice(_ROLE_MODES)])
+    template = rng.choice(lexicon().modes[rng.choice(_ROLE_MODES)])
     phrase = clause(first, facts).fill(template)
-    kind = "roles"
-    yield Statement(phrase, _opened(clause(second, facts).fill(template), rng), True, kind)
-    if third not in (first, second):
-        yield Statement(phrase, _opened(clause(third, facts).fill(template), rng), True, kind)
-    exchanged = relation.symmetric
-    yield Statement(phrase, _opened(clause(first, swapped).fill(template), rng), exchanged, kind)
-    other = clause(second, swapped).fill(template)
-    yield Statement(phrase, _opened(other, rng), exchanged, kind)
+    for pattern in dict.fromkeys((second, third)):
+        if pattern != first:
+            yield Statement(phrase, clause(pattern, facts).fill(template), True, "roles")
+    for pattern in (first, second):
+        wording = clause(pattern, swapped).fill(template)
+        yield Statement(phrase, wording, relation.symmetric, "roles")
 
 
 def _by_opposite(rng: Random) -> Iterator[Statement]:
@@ -107,25 +81,22 @@ def _by_opposite(rng: Random) -> Iterator[Statement]:
     says, opposed = source.says, source.opposed
     if rng.random() < 0.5:
         says, opposed = opposed, says
-    make = _Wordings(source, rng)
+    make = _maker(source, rng)
     mode = rng.choice(("past", "future", "present", "past", "past not", "future not"))
-    first, second = (says[0], says[0]) if len(says) < 2 else rng.sample(says, 2)
+    first, second = _two(says, rng)
     phrase = make(first).form(mode, rng)
-    yield Statement(phrase, _opened(make(second).form(mode, rng), rng), True, "antonym")
-    yield Statement(
-        phrase, _opened(make(rng.choice(opposed)).form(mode, rng), rng), False, "antonym"
-    )
-    if mode in _DENIALS:
-        denied = make(rng.choice(says)).form(_DENIALS[mode], rng)
-        yield Statement(phrase, _opened(denied, rng), False, "negation")
+    yield Statement(phrase, make(second).form(mode, rng), True, "antonym")
+    yield Statement(phrase, make(rng.choice(opposed)).form(mode, rng), False, "antonym")
+    if not mode.endswith(" not"):
+        mode += " not"
+        yield Statement(phrase, make(rng.choice(says)).form(mode, rng), False, "negation")
         if isinstance(source, State) and source.exact:
-            wording = make(rng.choice(opposed)).form(_DENIALS[mode], rng)
-            yield Statement(phrase, _opened(wording, rng), True, "antonym")
+            yield Statement(phrase, make(rng.choice(opposed)).form(mode, rng), True, "antonym")
 
 
 def _by_amount(rng: Random) -> Iterator[Statement]:
     """Another number, unit or date; and the same one, written otherwise."""
-    one, other = _two_wordings(rng, people_only=True)
+    one, other = _two_wordings(rng)
     mode = rng.choice(("past", "future", "must", "may", "present"))
     amounts = lexicon().amounts
     if rng.random() < 0.5:
@@ -141,14 +112,14 @@ def _by_amount(rng: Random) -> Iterator[Statement]:
         first = second = adjunct.format(n=number)
         wrong = adjunct.format(n=another)
     phrase = f"{one.form(mode, rng)} {first}"
-    yield Statement(phrase, _opened(f"{other.form(mode, rng)} {second}", rng), True, "numbers")
-    yield Statement(phrase, _opened(f"{one.form(mode, rng)} {wrong}", rng), False, "numbers")
-    yield Statement(phrase, _opened(f"{other.form(mode, rng)} {wrong}", rng), False, "numbers")
+    yield Statement(phrase, f"{other.form(mode, rng)} {second}", True, "numbers")
+    yield Statement(phrase, f"{one.form(mode, rng)} {wrong}", False, "numbers")
+    yield Statement(phrase, f"{other.form(mode, rng)} {wrong}", False, "numbers")
 
 
 def _by_bound(rng: Random) -> Iterator[Statement]:
     """An upper bound for a lower one; and the same bound in other words."""
-    one, other = _two_wordings(rng, people_only=True)
+    one, other = _two_wordings(rng)
     mode = rng.choice(("past", "future", "must", "may"))
     amounts = lexicon().amounts
     number, unit = rng.randint(2, 95), rng.choice(amounts.units)
@@ -156,42 +127,40 @@ def _by_bound(rng: Random) -> Iterator[Statement]:
     amount = f"{number} {unit}"
     phrase = f"{one.form(mode, rng)}, {first.format(n=amount)}"
     wording = f"{other.form(mode, rng)}, {second.format(n=amount)}"
-    yield Statement(phrase, _opened(wording, rng), True, "numbers")
+    yield Statement(phrase, wording, True, "numbers")
     bound, opposite = rng.choice(amounts.bounds)
     pattern = rng.choice(amounts.bounded)
     low, high = (pattern.format(b=b, n=number) for b in (bound, opposite))
     phrase = f"{one.form(mode, rng)} {low}"
-    yield Statement(phrase, _opened(f"{other.form(mode, rng)} {low}", rng), True, "numbers")
-    yield Statement(phrase, _opened(f"{other.form(mode, rng)} {high}", rng), False, "numbers")
+    yield Statement(phrase, f"{other.form(mode, rng)} {low}", True, "numbers")
+    yield Statement(phrase, f"{other.form(mode, rng)} {high}", False, "numbers")
 
 
-def _two_wordings(rng: Random, people_only: bool) -> tuple[Clause, Clause]:
+def _two_wordings(rng: Random, people_only: bool = True) -> tuple[Clause, Clause]:
     """Two clauses that say the same in other words, of parties or also of things."""
     choices: list[Relation | State] = [*lexicon().relations]
     if not people_only:
         choices += lexicon().states
     source = rng.choice(choices)
     says = rng.choice((source.says, source.opposed or source.says))
-    make = _Wordings(source, rng)
-    first, second = rng.sample(says, 2) if len(says) > 1 else (says[0], says[0])
+    make = _maker(source, rng)
+    first, second = _two(says, rng)
     return make(first), make(second)
 
 
-class _Wordings:
-    """Makes clauses of the patterns of one source about the same parties."""
-
-    def __init__(self, source: Relation | State, rng: Random) -> None:
-        if isinstance(source, State):
-            self._parties = {"S": party(rng.choice(source.of))}
-        else:
-            ours, theirs = two_parties(source, rng)
-            theme = party(rng.choice(source.themes or ("it",)))
-            self._parties = {"A": ours, "B": theirs, "T": theme}
-
-    def __call__(self, pattern: str) -> Clause:
-        return clause(f"S {pattern}" if "S" in self._parties else pattern, self._parties)
+def _two(patterns: Sequence[str], rng: Random) -> Sequence[str]:
+    return rng.sample(patterns, 2) if len(patterns) > 1 else (patterns[0], patterns[0])
 
 
-def _opened(wording: str, rng: Random) -> str:
-    """A wording, now and then after what people begin sentences with."""
-    return rng.choice(_OPENINGS) + wording if rng.random() < 0.12 else wording
+def _facts(relation: Relation, rng: Random) -> dict[str, Party]:
+    ours, theirs = two_parties(relation, rng)
+    return {"A": ours, "B": theirs, "T": party(rng.choice(relation.themes or ("it",)))}
+
+
+def _maker(source: Relation | State, rng: Random) -> Callable[[str], Clause]:
+    """From the patterns of a source to clauses about the same parties."""
+    if isinstance(source, State):
+        subject = {"S": party(rng.choice(source.of))}
+        return lambda predicate: clause(f"S {predicate}", subject)
+    facts = _facts(source, rng)
+    return lambda pattern: clause(pattern, facts)
