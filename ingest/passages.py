@@ -14,8 +14,7 @@ from slice_os.arrays import BoolArray, IntArray
 from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
-from slice_os.text.documents import Document, Metadata
-from slice_os.text.extents import edges_within
+from slice_os.text.documents import Document, Metadata, edges_within
 from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
 from slice_os.text.sentences import sentence_ends
 

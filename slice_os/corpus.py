@@ -15,11 +15,11 @@ from slice_os.encoder.model_folder import bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, SliceError, StoreError
 from slice_os.hits.hit import Hit, Hits
-from slice_os.ingest.frames import as_documents
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.pipeline import Enrich, ingest_sources
 from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers.columnar import as_documents
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.query.options import (

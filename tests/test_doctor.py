@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os import Corpus, Document, SpanEncoder
+from slice_os import doctor as checking
 from slice_os.cli.doctor import doctor
-from slice_os.doctor import machine
 
 CPU_INFO = """processor\t: 0
 model name\t: A CPU
@@ -24,7 +24,7 @@ flags\t\t: fpu avx2 amx_bf16
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "ROUNDS", 1)
+    monkeypatch.setattr(checking, "ROUNDS", 1)
     monkeypatch.delenv("SLICE_OS_STORE", raising=False)
 
 
@@ -61,11 +61,11 @@ def test_text_has_a_line_for_each_check() -> None:
 
 def test_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(CPU_INFO, encoding="utf-8")
-    monkeypatch.setattr(machine, "CPU_INFO", tmp_path / "cpuinfo")
-    cpu = next(machine.machine_checks())
+    monkeypatch.setattr(checking, "CPU_INFO", tmp_path / "cpuinfo")
+    cpu = next(checking.machine_checks())
     assert (cpu.facts["model"], cpu.facts["features"]) == ("A CPU", ["avx2", "amx_bf16"])
-    monkeypatch.setattr(machine, "CPU_INFO", tmp_path / "none")
-    assert next(machine.machine_checks()).facts["features"] is None
+    monkeypatch.setattr(checking, "CPU_INFO", tmp_path / "none")
+    assert next(checking.machine_checks()).facts["features"] is None
 
 
 def test_a_provider_that_is_missing_fails() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.errors import InputError
-from slice_os.ingest.frames import frame_documents
 from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers.columnar import frame_documents
 
 COLUMNS: dict[str, list[Any]] = {
     "body": ["I want to cancel.", "The sky is blue."],

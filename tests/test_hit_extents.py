@@ -24,8 +24,7 @@ from slice_os.spans.choice import (
     select_spans,
 )
 from slice_os.text.clause_borders import LEAST, MARKED, border_scores, full_stops
-from slice_os.text.documents import Segment
-from slice_os.text.extents import Extent, edges_within, own_extent
+from slice_os.text.documents import Extent, Segment, edges_within, own_extent
 from slice_os.text.passage_layout import LAYOUT, layout_of, turn_edges
 from slice_os.text.words import find_words
 

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
-from slice_os.tables import xlsx_file
+from slice_os.tables.spreadsheets import write_xlsx
 from slice_os.tables.table import collected
-from slice_os.text.extents import Extent
+from slice_os.text.documents import Extent
 
 from .test_cli import COMMAND, ENVIRONMENT
 
@@ -218,7 +218,7 @@ class TestFiles:
     ) -> None:
         path = tmp_path / "hits.xlsx"
         records = [replace(HIT, start=number).to_dict() for number in range(7)]
-        xlsx_file.write(collected(records, Hit.columns()), path, most_rows=4)
+        write_xlsx(collected(records, Hit.columns()), path, most_rows=4)
         starts = [
             [row["start"] for row in sheet_rows(path, name)]
             for name in ("hits", "hits 2", "hits 3")

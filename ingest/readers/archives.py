@@ -55,18 +55,22 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
         self._stream = stream
-        self._left = LONGEST_UNPACKED
+        self._size = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         found = self._stream.read(len(buffer))
-        self._left -= len(found)
-        if self._left < 0:
-            raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+        self._size += len(found)
+        _check_size(self._size)
         buffer[: len(found)] = found
         return len(found)
+
+
+def _check_size(size: int) -> None:
+    if size > LONGEST_UNPACKED:
+        raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
 
 
 def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
@@ -91,8 +95,7 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 yield PackedFile(source, source, content, kind)
                 return
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if sum(entry.file_size for entry in entries) > LONGEST_UNPACKED:
-                raise InputError(f"unpacks to more than {LONGEST_UNPACKED >> 30} GiB")
+            _check_size(sum(entry.file_size for entry in entries))
             for entry in entries:
                 name = f"{source}/{entry.filename}"
                 if entry.flag_bits & 1:

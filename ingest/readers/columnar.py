@@ -1,62 +1,109 @@
-"""Parquet and Arrow files: a record a row, read in batches."""
+"""Parquet and Arrow files, and data frames in memory: a record a row, read in batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, BinaryIO
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
+from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.ingest.readers.tables import check_columns
+from slice_os.text.documents import Document
 
 _ROWS = 256
+_FRAME_ROWS = 1_024
 
 
-def read_parquet(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield a document or bad record for every row."""
-    return _read(source, stream, options, _parquet)
+def as_documents(
+    given: Iterable[Document] | Any, text: str | None, options: ReadOptions | None
+) -> Iterable[Document]:
+    """Return documents as given, or those of a frame's rows if columns are named.
+
+    Args:
+        given: documents; or a frame of pandas or polars, an Arrow table, a data set of Hugging
+            Face, or any mappings, with a document a row.
+        text: the column of the text; None for that of the options.
+        options: further columns; None for documents, unless a text column is named.
+    """
+    if text is None and options is None:
+        return given
+    options = options or ReadOptions()
+    return frame_documents(given, replace(options, text_field=text or options.text_field))
 
 
-def read_arrow(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield a document or bad record for every row."""
-    return _read(source, stream, options, _arrow)
+def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
+    """The documents of a frame's rows, or of their groups.
+
+    A row without an id gets one made of its content, so that frames added one after the other do
+    not replace each other's rows.
+
+    Raises:
+        InputError: if a row cannot be used.
+    """
+    records = (
+        Record(number, {name: _plain(value) for name, value in row.items() if not _is_null(value)})
+        for number, row in enumerate(_frame_rows(frame), 1)
+    )
+    for found in documents_of("", records, options):
+        if isinstance(found, BadRecord):
+            raise InputError(f"row {found.line}: {found.reason}")
+        if found.id.startswith("#"):
+            found = replace(found, id=f"frame#{found.fingerprint[:16]}")
+        yield replace(found, language=options.language)
+
+
+def _frame_rows(frame: Any) -> Iterable[Mapping[str, Any]]:
+    if hasattr(frame, "iter_rows"):  # polars
+        return frame.iter_rows(named=True)  # type: ignore[no-any-return]
+    if hasattr(frame, "to_batches"):  # pyarrow
+        return (row for batch in frame.to_batches(_FRAME_ROWS) for row in batch.to_pylist())
+    if hasattr(frame, "itertuples"):  # pandas
+        names = [str(name) for name in frame.columns]
+        rows = frame.itertuples(index=False, name=None)
+        return (dict(zip(names, row, strict=True)) for row in rows)
+    return frame  # type: ignore[no-any-return]
+
+
+def _is_null(value: Any) -> bool:
+    """Whether a value is None, or a missing number or date, which does not equal itself."""
+    return value is None or (not isinstance(value, (str, list, dict)) and bool(value != value))
 
 
 def _read(
     source: str,
     stream: BinaryIO,
     options: ReadOptions,
+    *,
     batches: Callable[[BinaryIO, ReadOptions], Iterator[Any]],
 ) -> DocumentStream:
+    """Yield a document or bad record for every row."""
     try:
         import pyarrow as pa
     except ModuleNotFoundError:
-        reason = str(MissingExtraError("this format", "tables"))
-        yield bad_record(source, None, reason, "")
+        yield bad_record(source, None, str(MissingExtraError("this format", "tables")), "")
         return
     try:
         if not stream.seekable():
             stream = pa.BufferReader(stream.read())
-        rows = (row for batch in batches(stream, options) for row in _rows(batch))
-        yield from documents_of(source, _records(rows), options)
+        yield from documents_of(source, _records(batches(stream, options)), options)
     except (InputError, pa.ArrowException, OSError, ValueError) as error:
         yield bad_record(source, None, str(error)[:300] or "damaged", "")
 
 
-def _rows(batch: Any) -> list[dict[str, Any]]:
-    # Reading a damaged batch that was not checked ends the process.
-    batch.validate(full=True)
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return rows
-
-
-def _records(rows: Iterator[dict[str, Any]]) -> Iterator[Record]:
-    for number, row in enumerate(rows, 1):
-        fields = {name: plain(value) for name, value in row.items() if value is not None}
-        yield Record(number, fields, repr(row))
+def _records(batches: Iterator[Any]) -> Iterator[Record]:
+    number = 0
+    for batch in batches:
+        # Reading a damaged batch that was not checked ends the process.
+        batch.validate(full=True)
+        for row in batch.to_pylist():
+            number += 1
+            fields = {name: _plain(value) for name, value in row.items() if value is not None}
+            yield Record(number, fields, repr(row))
 
 
 def _parquet(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
@@ -78,10 +125,14 @@ def _arrow(stream: BinaryIO, options: ReadOptions) -> Iterator[Any]:
             yield batch.slice(start, _ROWS)
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Convert a value to its JSON type: dates to text, decimals and array scalars to numbers."""
     if isinstance(value, (datetime, date)):
         return value.isoformat()
     if isinstance(value, Decimal):
         return float(value)
     return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+
+
+read_parquet = partial(_read, batches=_parquet)
+read_arrow = partial(_read, batches=_arrow)

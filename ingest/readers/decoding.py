@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO, TextIO
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.reader import BadRecord, bad_record, is_blank, not_utf8, read_whole
+from slice_os.ingest.readers.reader import BadRecord, bad_record, is_blank, read_whole
 
 LONGEST_LINE = 1 << 24
 """Characters of the longest line that is read."""
@@ -69,9 +69,9 @@ def encoding_of(sample: bytes) -> str:
     This is UTF-16 or UTF-32 by byte order marks or zero bytes, Windows-1252 for mostly Latin
     letters, or else UTF-8, perhaps with bad bytes.
     """
-    marked = next((name for mark, name in _MARKS if sample.startswith(mark)), None)
-    if marked is not None:
-        return marked
+    for mark, name in _MARKS:
+        if sample.startswith(mark):
+            return name
     begin = sample[:SAMPLE]
     even, odd = begin[0::2].count(0), begin[1::2].count(0)
     if max(even, odd) > len(begin) // 5 and min(even, odd) < max(even, odd) // 4:
@@ -103,8 +103,14 @@ def note(encoding: str) -> dict[str, str]:
     return {} if encoding == UTF8 else {"encoding": encoding}
 
 
-def decode_file(source: str, raw: bytes, encoding: str | None) -> tuple[str, str] | BadRecord:
-    """The exact text of a whole file and its encoding, or a bad record if there is no text."""
+def read_text_file(
+    source: str, stream: IO[bytes], encoding: str | None
+) -> tuple[str, str] | BadRecord:
+    """The exact text of a stream and its encoding, which None detects, or a bad record."""
+    try:
+        raw = read_whole(stream)
+    except InputError as error:
+        return bad_record(source, None, str(error), "")
     chosen = encoding or encoding_of(raw)
     try:
         text = raw.decode(chosen)
@@ -114,17 +120,6 @@ def decode_file(source: str, raw: bytes, encoding: str | None) -> tuple[str, str
     except UnicodeError as error:
         return bad_record(source, None, f"not valid {chosen}: {error}", raw)
     return bad_record(source, None, "empty", text) if is_blank(text) else (text, chosen)
-
-
-def read_text_file(
-    source: str, stream: IO[bytes], encoding: str | None
-) -> tuple[str, str] | BadRecord:
-    """The exact text of a stream and its encoding, which None detects, or a bad record."""
-    try:
-        raw = read_whole(stream)
-    except InputError as error:
-        return bad_record(source, None, str(error), "")
-    return decode_file(source, raw, encoding)
 
 
 @contextmanager
@@ -171,13 +166,15 @@ def check_line(line: str, encoding: str) -> bytes:
         raw.decode(UTF8)
     except UnicodeDecodeError as error:
         if codecs.lookup(encoding).name == UTF8:
-            raise InputError(not_utf8(error)) from None
+            raise InputError(_undecodable(error, UTF8)) from None
         raise InputError(f"not valid {encoding}; choose another --encoding") from None
     return raw
 
 
 def _undecodable(error: UnicodeDecodeError, encoding: str) -> str:
+    """The first bad byte and, in UTF-8, its position, counted from 0."""
+    byte = f"byte 0x{error.object[error.start]:02x}"
     if codecs.lookup(encoding).name == UTF8:
-        return not_utf8(error)
-    byte = error.object[error.start]
-    return f"not valid {encoding}: byte 0x{byte:02x}; choose another --encoding"
+        where = f"{byte} at byte {error.start}"
+        return f"not valid UTF-8: {where}; convert it to UTF-8, or choose --encoding"
+    return f"not valid {encoding}: {byte}; choose another --encoding"

@@ -10,9 +10,8 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import UTF8, check_line, open_text, read_line, read_text_file
-from slice_os.ingest.readers.fields import document_of
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
-from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.ingest.readers.records import Record, document_of, documents_of
 
 
 def read_jsonl(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:

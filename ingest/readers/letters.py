@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
 from email.message import EmailMessage, Message
+from functools import partial
 from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
@@ -42,20 +43,6 @@ class _Letter:
     body: Iterable[Turn]
 
 
-def read_eml(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord | PackedFile]:
-    """Yield one document of a message's subject and text, then the files that are attached."""
-    return _read_letter(source, stream, _eml)
-
-
-def read_msg(
-    source: str, stream: BinaryIO, options: ReadOptions
-) -> Iterator[Document | BadRecord | PackedFile]:
-    """Yield one document of a message's subject and text, then the files that are attached."""
-    return _read_letter(source, stream, _msg)
-
-
 def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document of an RTF file's text."""
 
@@ -69,9 +56,14 @@ def read_rtf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStr
     return extracted(source, stream, sections)
 
 
-def _read_letter(
-    source: str, stream: BinaryIO, parse: Callable[[BinaryIO], _Letter]
+def _read(
+    source: str,
+    stream: BinaryIO,
+    options: ReadOptions,
+    *,
+    parse: Callable[[BinaryIO], _Letter],
 ) -> Iterator[Document | BadRecord | PackedFile]:
+    """Yield one document of a message's subject and text, then the files that are attached."""
     metadata: dict[str, Scalar] = {}
     attached: list[Attachment] = []
 
@@ -179,3 +171,7 @@ def _check_kind(raw: bytes) -> None:
         for name, now in _OLD.items():
             if container.exists(name):
                 raise InputError(f"a file of an old version of Office; save it as {now}")
+
+
+read_eml = partial(_read, parse=_eml)
+read_msg = partial(_read, parse=_msg)

@@ -132,26 +132,13 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
     return BadRecord(source, line, " ".join(reason.split()), record)
 
 
-def not_utf8(error: UnicodeDecodeError) -> str:
-    """Say why bytes are not UTF-8, with the position of the first bad one, counted from 0."""
-    byte = error.object[error.start]
-    return (
-        f"not valid UTF-8: byte 0x{byte:02x} at byte {error.start}; "
-        "convert it to UTF-8, or choose --encoding"
-    )
-
-
 def is_blank(text: str) -> bool:
     """Whether a text is only white space, a leading byte order mark aside."""
     return not text.removeprefix(_BOM).strip()
 
 
 def read_whole(stream: IO[bytes]) -> bytes:
-    """Read a file with bounded memory.
-
-    Raises:
-        InputError: if there are more than `LONGEST_FILE`.
-    """
+    """Read a file of at most `LONGEST_FILE`, or raise an InputError."""
     raw = stream.read(LONGEST_FILE + 1)
     if len(raw) > LONGEST_FILE:
         raise InputError(f"more than {LONGEST_FILE >> 20} MiB in one document; split it")

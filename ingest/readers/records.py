@@ -6,13 +6,12 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.fields import document_of, listing, metadata_of, record_id
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -22,9 +21,11 @@ from slice_os.ingest.readers.reader import (
     is_blank,
     join_turns,
 )
-from slice_os.ingest.readers.times import moment
-from slice_os.ingest.readers.turns import from_beginning, label
-from slice_os.text.documents import Document
+from slice_os.ingest.readers.transcripts import transcript_turns
+from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, moment, turn_of
+from slice_os.text.documents import Document, Metadata, Segment
+
+_MOST_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,85 @@ def documents_of(source: str, records: Iterable[Record], options: ReadOptions) -
             yield _bad(source, record, error)
 
 
+def document_of(
+    fields: Mapping[str, Any], name: str, source: str, options: ReadOptions
+) -> Document:
+    """Make a document of a record; ``name`` is its id, unless the record has one.
+
+    Its text is a string or a list of turns. A record without that field may have its turns in
+    ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
+
+    Raises:
+        InputError: if a field is missing or has the wrong type.
+    """
+    used, text, segments = _text(fields, options.text_field)
+    doc_id = _record_id(fields, options.id_field) or name
+    metadata = _metadata_of(fields, options, {options.id_field, used})
+    return Document(doc_id, text, metadata, segments, source)
+
+
+def listing(names: Iterable[str]) -> str:
+    """The first 20 names, for a message."""
+    names = list(names)
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return (", ".join(map(repr, islice(names, _MOST_LISTED))) or "none") + more
+
+
+def _record_id(fields: Mapping[str, Any], field: str) -> str | None:
+    value = fields.get(field)
+    if value is None:
+        return None
+    if value == "":
+        raise InputError(f"field {field!r} is empty; leave it out or give a document id")
+    return label(value, f"field {field!r}")
+
+
+def _metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]) -> Metadata:
+    """The fields to keep as metadata: all plain values, or those that were chosen."""
+    if options.metadata_fields is None:
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in skipped and isinstance(value, (str, int, float))
+        }
+    metadata = {}
+    for name in options.metadata_fields:
+        value = fields.get(name)
+        if isinstance(value, (str, int, float)):
+            metadata[name] = value
+        elif value is not None:
+            raise InputError(
+                f"metadata field {name!r} is a {type(value).__name__}; "
+                "give a string, number or boolean"
+            )
+    return metadata
+
+
+def _text(fields: Mapping[str, Any], field: str) -> tuple[str, str, tuple[Segment, ...]]:
+    """The name of the field with the text, the text and its turns."""
+    used, value = field, fields.get(field)
+    if value is None:
+        used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
+        value = fields.get(used)
+    if value is None and (turns := transcript_turns(fields)):
+        return field, *join_turns(turns)
+    if value is not None and not isinstance(value, (str, list)):
+        raise InputError(
+            f"field {field!r} is a {type(value).__name__}; give a string or a list of turns"
+        )
+    if isinstance(value, list):
+        text, segments = join_turns(turn_of(turn, number) for number, turn in enumerate(value, 1))
+    else:
+        text, segments = value or "", ()
+    if is_blank(text):
+        raise _lacking(fields, field, "missing or empty")
+    return used, text, segments
+
+
+def _lacking(fields: Mapping[str, Any], field: str, how: str) -> InputError:
+    return InputError(f"field {field!r} is {how}; the record's fields are {listing(fields)}")
+
+
 def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> DocumentStream:
     with closing(sqlite3.connect("")) as waiting:
         waiting.execute(
@@ -86,18 +166,13 @@ def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> Do
 def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, bytes, bytes]:
     """A row that keeps a turn until its call is complete."""
     fields = _fields(record)
-    call = record_id(fields, str(options.group_by))
+    shared = str(options.group_by)
+    call = _record_id(fields, shared)
     if call is None:
-        raise InputError(
-            f"field {options.group_by!r} is missing or empty; "
-            f"the record's fields are {listing(fields)}"
-        )
+        raise _lacking(fields, shared, "missing or empty")
     text = fields.get(options.text_field)
     if not isinstance(text, str) or is_blank(text):
-        raise InputError(
-            f"field {options.text_field!r} is missing, empty or no text; "
-            f"the record's fields are {listing(fields)}"
-        )
+        raise _lacking(fields, options.text_field, "missing, empty or no text")
     speaker = fields.get(options.speaker_field or "")
     time = fields.get(options.time_field or "")
     used = {options.id_field, options.text_field, options.group_by, options.speaker_field}
@@ -107,7 +182,7 @@ def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, byte
         None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}"),
         None if time is None else moment(time, f"time field {options.time_field!r}"),
     )
-    metadata = metadata_of(fields, options, skipped)
+    metadata = _metadata_of(fields, options, skipped)
     place = _place(fields.get(options.order_by or ""))
     return record.number, call, place, _packed(turn), _packed(metadata)
 
@@ -115,16 +190,13 @@ def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, byte
 def _conversation(source: str, call: str, rows: list[tuple[bytes, bytes]]) -> Document:
     turns = from_beginning([Turn(*orjson.loads(turn)) for turn, _ in rows])
     text, segments = join_turns(turns)
-    return Document(call, text, _shared(orjson.loads(row) for _, row in rows), segments, source)
-
-
-def _shared(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The fields with the same value in all rows of a call."""
-    rows = iter(rows)
-    shared = dict(next(rows))
-    for row in rows:
-        shared = {name: value for name, value in shared.items() if row.get(name) == value}
-    return shared
+    first, *others = (orjson.loads(fields) for _, fields in rows)
+    shared = {
+        name: value
+        for name, value in first.items()
+        if all(one.get(name) == value for one in others)
+    }
+    return Document(call, text, shared, segments, source)
 
 
 def _place(value: Any) -> float | str | None:

@@ -1,4 +1,4 @@
-"""Speakers that a text names itself, at the beginning of lines or, in meetings, of paragraphs."""
+"""Plain text, and the speakers that a text names, before lines or a meeting's paragraphs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import BinaryIO
 
-from slice_os.ingest.readers.reader import Turn
-from slice_os.ingest.readers.times import clock_seconds
-from slice_os.text.documents import Segment
+from slice_os.ingest.readers.decoding import note, read_text_file
+from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, Turn
+from slice_os.ingest.readers.turns import clock_seconds
+from slice_os.text.documents import Document, Segment
 
 _LABEL = re.compile(
     r"[^\S\n]{0,8}(?:[\[(]?(?P<time>\d{1,3}(?::\d{2}){1,2}(?:[.,]\d{1,3})?)[\])]?[^\S\n]{0,4}"
@@ -53,6 +55,19 @@ class _Line:
     speaker: str
     time: float | None
     words: int
+
+
+def read_text(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+    """Yield one document with the file's exact text, byte order mark and line ends included.
+
+    Lines that begin with the names of speakers are turns.
+    """
+    decoded = read_text_file(source, stream, options.encoding)
+    if isinstance(decoded, BadRecord):
+        yield decoded
+        return
+    text, encoding = decoded
+    yield Document(source, text, note(encoding), speaker_segments(text), source)
 
 
 def speaker_segments(text: str) -> tuple[Segment, ...]:

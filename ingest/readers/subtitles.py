@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO
 
 from slice_os.errors import InputError
@@ -22,7 +23,7 @@ from slice_os.ingest.readers.reader import (
     join_turns,
 )
 from slice_os.ingest.readers.speakers import name_speakers
-from slice_os.ingest.readers.times import clock_seconds
+from slice_os.ingest.readers.turns import clock_seconds
 from slice_os.text.documents import Document
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -50,20 +51,9 @@ class _Block:
         return "\n".join(self.lines)
 
 
-def read_vtt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
+def _read(source: str, stream: BinaryIO, options: ReadOptions, *, webvtt: bool) -> DocumentStream:
     """Yield a bad record for every malformed cue, then one document of the other cues."""
-    return _read_cues(source, stream, options.encoding, webvtt=True)
-
-
-def read_srt(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield a bad record for every malformed cue, then one document of the other cues."""
-    return _read_cues(source, stream, options.encoding, webvtt=False)
-
-
-def _read_cues(
-    source: str, stream: BinaryIO, encoding: str | None, *, webvtt: bool
-) -> DocumentStream:
-    decoded = read_text_file(source, stream, encoding)
+    decoded = read_text_file(source, stream, options.encoding)
     if isinstance(decoded, BadRecord):
         yield decoded
         return
@@ -90,6 +80,10 @@ def _read_cues(
         yield Document(source, joined, note(encoding), segments, source)
     else:
         yield bad_record(source, None, "no cue with text", "")
+
+
+read_vtt = partial(_read, webvtt=True)
+read_srt = partial(_read, webvtt=False)
 
 
 def _blocks(text: str) -> Iterator[_Block]:

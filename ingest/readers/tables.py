@@ -7,13 +7,13 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
-from slice_os.ingest.readers.fields import listing
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, bad_record
-from slice_os.ingest.readers.records import Record, documents_of
+from slice_os.ingest.readers.records import Record, documents_of, listing
 
 DELIMITERS = ",;\t|"
 
@@ -30,17 +30,7 @@ class _Row:
     cells: list[str] | InputError
 
 
-def read_csv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield a document or bad record for every row; the header shows the delimiter of cells."""
-    return _read_table(source, stream, options, options.delimiter)
-
-
-def read_tsv(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield a document or bad record for every row; cells are separated by tabs."""
-    return _read_table(source, stream, options, options.delimiter or "\t")
-
-
-def needed_columns(options: ReadOptions) -> list[str]:
+def _needed_columns(options: ReadOptions) -> list[str]:
     """The columns that a table must have."""
     optional = options.group_by, options.speaker_field, options.time_field, options.order_by
     return [options.text_field, *filter(None, optional)]
@@ -52,7 +42,7 @@ def check_columns(columns: list[str], options: ReadOptions) -> None:
     Raises:
         InputError: if one is missing or two share a name.
     """
-    for needed in needed_columns(options):
+    for needed in _needed_columns(options):
         if needed not in columns:
             raise InputError(
                 f"no column {needed!r} in the header row; the columns are {listing(columns)}"
@@ -61,13 +51,17 @@ def check_columns(columns: list[str], options: ReadOptions) -> None:
         raise InputError(f"two columns share a name in the header row: {listing(columns)}")
 
 
-def _read_table(
-    source: str, stream: BinaryIO, options: ReadOptions, delimiter: str | None
+def read_csv(
+    source: str, stream: BinaryIO, options: ReadOptions, *, delimiter: str | None = None
 ) -> DocumentStream:
+    """Yield a document or bad record for every row.
+
+    Cells are separated as the options say or else by ``delimiter``; None sees it in the header.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     with open_text(stream, options.encoding, newline="") as (text, encoding):
         lines = _Lines(text)
-        delimiter = _delimiter(lines, options, delimiter)
+        delimiter = _delimiter(lines, options, options.delimiter or delimiter)
         rows = lines.rows(delimiter)
         header = next(rows, None)
         if header is None:
@@ -80,6 +74,9 @@ def _read_table(
             yield bad_record(source, header.line, str(error), _raw(header))
             return
         yield from documents_of(source, _records(rows, columns, encoding), options)
+
+
+read_tsv = partial(read_csv, delimiter="\t")
 
 
 class _Lines:
@@ -172,16 +169,21 @@ def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
     def fit(delimiter: str) -> tuple[int, int]:
         names = first.rstrip("\r\n").split(delimiter)
         cells = {name.strip('"') for name in names}
-        return len(cells.intersection(needed_columns(options))), len(names)
+        return len(cells.intersection(_needed_columns(options))), len(names)
 
     return max(DELIMITERS, key=fit)
 
 
 def _records(rows: Iterator[_Row], columns: list[str], encoding: str) -> Iterator[Record]:
+    """The cells by column; an empty cell means null and is left out."""
     for row in rows:
         fields: dict[str, str] | InputError
         try:
-            fields = note(encoding) | _fields(row, columns, encoding)
+            cells = _cells(row, encoding)
+            if len(cells) != len(columns):
+                raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
+            named = zip(columns, cells, strict=True)
+            fields = note(encoding) | {column: cell for column, cell in named if cell}
         except InputError as error:
             fields = error
         yield Record(row.line, fields, _raw(row))
@@ -196,11 +198,3 @@ def _cells(row: _Row, encoding: str) -> list[str]:
         raise row.cells
     check_line(row.text, encoding)
     return row.cells
-
-
-def _fields(row: _Row, columns: list[str], encoding: str) -> dict[str, str]:
-    """The cells by column; an empty cell means null and is left out."""
-    cells = _cells(row, encoding)
-    if len(cells) != len(columns):
-        raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
-    return {column: cell for column, cell in zip(columns, cells, strict=True) if cell}

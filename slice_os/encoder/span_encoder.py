@@ -12,8 +12,8 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.batches import plan_batches
 from slice_os.encoder.calibration import Calibration, read_calibration
+from slice_os.encoder.engines import plan_batches
 from slice_os.encoder.projection import read_projection
 from slice_os.encoder.token_model import TokenModel, load_model
 from slice_os.errors import InputError

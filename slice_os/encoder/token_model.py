@@ -8,8 +8,7 @@ from pathlib import Path
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner, PieceWindow, plan_windows
-from slice_os.encoder.batches import pad
-from slice_os.encoder.engines import Engine, OnnxRuntimeEngine
+from slice_os.encoder.engines import Engine, OnnxRuntimeEngine, pad
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,

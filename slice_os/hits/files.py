@@ -9,9 +9,9 @@ from pathlib import Path
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.tables import csv_file, xlsx_file
 from slice_os.tables.frames import write_parquet
 from slice_os.tables.replacing import replacing
+from slice_os.tables.spreadsheets import write_csv, write_xlsx
 from slice_os.tables.table import Table, spooled
 
 
@@ -109,8 +109,8 @@ def _as_table(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], 
 # A new format is a module and a line here.
 FORMATS = {
     ".jsonl": HitFormat(_write_jsonl),
-    ".csv": HitFormat(_as_table(csv_file.write)),
-    ".xlsx": HitFormat(_as_table(xlsx_file.write), "xlsxwriter", "tables"),
+    ".csv": HitFormat(_as_table(write_csv)),
+    ".xlsx": HitFormat(_as_table(write_xlsx), "xlsxwriter", "tables"),
     ".parquet": HitFormat(_as_table(write_parquet), "pyarrow", "tables"),
     ".html": HitFormat(_write_page, "jinja2", "report"),
 }

@@ -16,8 +16,7 @@ from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
 from slice_os.tables.fields import Column, columns_of, decoded, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.table import Table, collected
-from slice_os.text.documents import Metadata
-from slice_os.text.extents import Extent
+from slice_os.text.documents import Extent, Metadata
 
 if TYPE_CHECKING:
     import pandas

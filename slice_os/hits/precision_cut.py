@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.tables.json_rows import json_object
+from slice_os.tables.fields import json_object
 
 PROBABILITY, COSINE = MEASURES = ("probability", "cosine")
 # Of a 95 % interval.

@@ -16,7 +16,7 @@ from slice_os.spans.cosines import ScoredSpan
 from slice_os.spans.passage_scorer import PassageScorer, span_offsets
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.clause_borders import border_scores, full_stops
-from slice_os.text.extents import Extent, own_extent
+from slice_os.text.documents import Extent, own_extent
 from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
 from slice_os.text.words import find_words
 

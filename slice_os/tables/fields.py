@@ -1,4 +1,4 @@
-"""The fields of a dataclass as columns of a table, and from JSON back to the dataclass."""
+"""The fields of a dataclass as columns of a table, and back from JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import orjson
+
+from slice_os.errors import InputError
 
 Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
 """Type of a column's cells; ``texts`` is a list of texts in each."""
@@ -70,6 +74,21 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield from flattened(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
+
+
+def json_object(line: bytes, where: str) -> dict[str, Any]:
+    """Read a line of JSON as an object; ``where`` is its place, for messages.
+
+    Raises:
+        InputError: if it is something else.
+    """
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{where}: not valid JSON ({error})") from None
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: no JSON object")
+    return row
 
 
 def _required(hint: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Documents and their segments.
+"""Documents, their segments, and other extents of them.
 
 Offsets everywhere are Unicode code points of ``Document.text``, half-open.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TypeAlias
@@ -20,6 +21,18 @@ ENGLISH = "en"
 
 Scalar: TypeAlias = str | int | float | bool
 Metadata: TypeAlias = Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Code points ``start:end`` of a document."""
+
+    start: int
+    end: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Both as plain JSON types."""
+        return {"start": self.start, "end": self.end}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,19 @@ class Document:
                     f"or goes beyond the text of {len(self.text)} characters"
                 )
             position = segment.end
+
+
+def edges_within(edges: Sequence[int], start: int, end: int) -> Sequence[int]:
+    """The starts and ends, one after the other, of the extents that ``start:end`` touches."""
+    first = bisect_right(edges, start)
+    last = bisect_left(edges, end)
+    return edges[first - first % 2 : last + last % 2]
+
+
+def own_extent(edges: Sequence[int], start: int, end: int) -> Extent | None:
+    """One extent of all those that ``start:end`` touches; None if it touches none."""
+    touched = edges_within(edges, start, end)
+    return Extent(touched[0], touched[-1]) if touched else None
 
 
 def _content(segment: Segment) -> list[object]:

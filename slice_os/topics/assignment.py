@@ -16,8 +16,7 @@ from slice_os.query.filters import matcher
 from slice_os.query.options import SPAN
 from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
-from slice_os.text.documents import Metadata, field_text
-from slice_os.text.extents import Extent
+from slice_os.text.documents import Extent, Metadata, field_text
 from slice_os.topics.topic import Requirement, Topic
 
 SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]

@@ -11,8 +11,8 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
-from slice_os.tables.json_rows import json_object
-from slice_os.text.extents import Extent
+from slice_os.tables.fields import json_object
+from slice_os.text.documents import Extent
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """The words that a label is about: topic, document, first code point, one past the last, text."""

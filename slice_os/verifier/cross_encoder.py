@@ -13,8 +13,7 @@ import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner
-from slice_os.encoder.batches import pad
-from slice_os.encoder.engines import OnnxRuntimeEngine
+from slice_os.encoder.engines import OnnxRuntimeEngine, pad
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,

@@ -11,7 +11,8 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.doctor import machine, store_checks
+from slice_os import doctor as checking
+from slice_os.doctor import store_checks
 
 from .node import Node
 from .runtime import Runtime
@@ -31,7 +32,7 @@ def test_a_node(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machine, "ROUNDS", 1)
+    monkeypatch.setattr(checking, "ROUNDS", 1)
     status, out, err = call_cli(capsys, "doctor", "--store", location, "--json")
     assert (status, err) == (0, "")
     found: dict[str, Any] = {check["name"]: check for check in orjson.loads(out)["checks"]}

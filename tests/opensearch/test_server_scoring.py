@@ -26,8 +26,7 @@ from slice_os.stores.opensearch.search import (
     server_scan,
 )
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
-from slice_os.text.documents import Segment
-from slice_os.text.extents import Extent
+from slice_os.text.documents import Extent, Segment
 
 from .node import Node
 from .runtime import Runtime

@@ -15,8 +15,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.batches import plan_batches
-from slice_os.encoder.engines import Engine
+from slice_os.encoder.engines import Engine, plan_batches
 from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.encoder.token_model import TokenModel, load_model

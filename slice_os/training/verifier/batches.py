@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import IntArray
-from slice_os.encoder.batches import pad
+from slice_os.encoder.engines import pad
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.verifier.recipe import VerifierRecipe
 from slice_os.verifier.claims import claim_in

@@ -1,7 +1,8 @@
-"""Tables as Excel workbooks: texts stay texts, and a text that does not fit is reported."""
+"""Tables as CSV, safe to open in a spreadsheet, and as Excel workbooks."""
 
 from __future__ import annotations
 
+import csv
 import logging
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -19,11 +20,39 @@ _EXACT = 10**15
 _CUT = " […]"
 _WIDTHS = {"text": 40, "texts": 30}
 _OTHER_WIDTH = 12
+# A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 _logger = logging.getLogger(__name__)
 
 
-def write(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
+def write_csv(table: Table, path: Path) -> None:
+    """Write UTF-8 with a header, as in RFC 4180.
+
+    A text that begins like a formula gets an apostrophe before it. A missing value becomes an
+    empty cell, and a list of texts is joined by "; ".
+    """
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([_escaped(one.name) for one in table.columns])
+        writer.writerows([_written(cell) for cell in row] for row in table)
+
+
+def _written(cell: Cell) -> str | int | float:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, (int, float)):
+        return cell
+    return _escaped(cell if isinstance(cell, str) else joined(cell))
+
+
+def _escaped(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
     """Write a workbook; rows beyond the length of a sheet follow on further sheets.
 
     No text becomes a formula or a link, and a list of texts is joined by "; ". Control characters
