@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 
-from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.span_vectors import cosines
+from slice_os.evaluation.registry import open_encoder
 
 PAIRS = {
     "negation": (

@@ -93,7 +93,7 @@ def build_context(
     from slice_os.datasets.files import read_passages
     from slice_os.datasets.graded_pairs import read_sts_b
     from slice_os.evaluation.sts_b_context import builder
-    from slice_os.evaluation.sts_b_context.chat_endpoint import ChatEndpoint
+    from slice_os.evaluation.sts_b_context.builder import ChatEndpoint
     from slice_os.evaluation.sts_b_context.context_rows import save_rows
 
     loaded = read_sts_b(pairs)[:limit]

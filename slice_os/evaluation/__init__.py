@@ -12,26 +12,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from slice_os.evaluation.encoders.opening import open_encoder
-    from slice_os.evaluation.registry import HARNESSES, evaluate, load_harness
+    from slice_os.evaluation.registry import HARNESSES, evaluate, load_harness, open_encoder
     from slice_os.evaluation.results import Evaluation, compare
 
 __all__ = ["HARNESSES", "Evaluation", "compare", "evaluate", "load_harness", "open_encoder"]
 
-_HOMES = {
-    "HARNESSES": "registry",
-    "Evaluation": "results",
-    "compare": "results",
-    "evaluate": "registry",
-    "load_harness": "registry",
-    "open_encoder": "encoders.opening",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = "results" if name in ("Evaluation", "compare") else "registry"
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -112,8 +112,7 @@ class Option:
 
 def settings_option(settings: tuple[str, ...]) -> Option:
     """The option ``settings`` of a harness that measures in several."""
-    described = "Only this one; repeatable.  [default: all]"
-    return Option("settings", described, choices=settings)
+    return Option("settings", "Only this one; repeatable.  [default: all]", choices=settings)
 
 
 @dataclass(frozen=True, slots=True)

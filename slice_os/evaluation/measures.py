@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from slice_os.evaluation import stats
 from slice_os.evaluation.results import Cell
-from slice_os.evaluation.stats import (
-    Interval,
-    mean_interval,
-    pearson,
-    pearson_interval,
-    spearman,
-    spearman_interval,
-)
 
 if TYPE_CHECKING:
     from slice_os.evaluation.encoders.text_encoder import Cost
@@ -31,7 +24,7 @@ class Measure(Generic[T]):
 
     name: str
     value: Callable[[T], Cell]
-    interval: Callable[[T], Interval] | None = None
+    interval: Callable[[T], stats.Interval] | None = None
 
 
 def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
@@ -48,12 +41,10 @@ def measured(measures: Iterable[Measure[T]], observed: T) -> dict[str, Cell]:
 
 def averaged(name: str, values: Callable[[T], npt.ArrayLike], interval: bool = False) -> Measure[T]:
     """The measure that is a mean of values, with its interval if requested."""
-
-    def ends(observed: T) -> Interval:
-        return mean_interval(values(observed))
-
     return Measure(
-        name, lambda one: float(np.asarray(values(one)).mean()), ends if interval else None
+        name,
+        lambda one: float(np.asarray(values(one)).mean()),
+        (lambda one: stats.mean_interval(values(one))) if interval else None,
     )
 
 
@@ -65,24 +56,26 @@ class Graded:
     scores: npt.NDArray[np.floating]
 
 
+def _correlation(
+    name: str, value: Callable[..., float], interval: Callable[..., stats.Interval]
+) -> Measure[Graded]:
+    return Measure(
+        name,
+        lambda one: value(one.gold, one.scores),
+        lambda one: interval(one.gold, one.scores),
+    )
+
+
 CORRELATIONS: tuple[Measure[Graded], ...] = (
-    Measure(
-        "pearson",
-        lambda one: pearson(one.gold, one.scores),
-        lambda one: pearson_interval(one.gold, one.scores),
-    ),
-    Measure(
-        "spearman",
-        lambda one: spearman(one.gold, one.scores),
-        lambda one: spearman_interval(one.gold, one.scores),
-    ),
+    _correlation("pearson", stats.pearson, stats.pearson_interval),
+    _correlation("spearman", stats.spearman, stats.spearman_interval),
 )
 
 # For ``(n,)`` answers, 1 or True if right; or ``(runs, n)``, the same answers of several runs.
 ACCURACY: Measure[Any] = Measure(
     "accuracy",
     lambda right: float(np.mean(right)),
-    lambda right: mean_interval(np.atleast_2d(right).mean(axis=0)),
+    lambda right: stats.mean_interval(np.atleast_2d(right).mean(axis=0)),
 )
 
 COST: tuple[Measure[Cost], ...] = (

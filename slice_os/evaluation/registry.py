@@ -1,19 +1,68 @@
-"""The harnesses by name, and the one function that runs any of them."""
+"""The encoders by kind, the harnesses by name, and the one function that runs any of them."""
 
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from slice_os.errors import InputError, MissingExtraError
-from slice_os.evaluation.encoders.cached_encoder import CachedEncoder
-from slice_os.evaluation.encoders.opening import open_encoder
-from slice_os.evaluation.encoders.text_encoder import DEFAULT, TextEncoder
-from slice_os.evaluation.encoders.vector_cache import VectorCache
+from slice_os.evaluation.encoders.text_encoder import DEFAULT, EncoderSpec, TextEncoder
+from slice_os.evaluation.encoders.vector_cache import CachedEncoder, VectorCache
 from slice_os.evaluation.harness import Harness, Progress, quiet
 from slice_os.evaluation.results import Evaluation
+
+_FOLDER = "slice_os.evaluation.encoders"
+_PLAIN = f"{_FOLDER}.model_encoder:open_mean"
+# A new kind is one file and one line here: a pattern of what comes before the colon, and the
+# function that opens it.
+KINDS = {
+    r"glove": f"{_FOLDER}.word_vectors:open_glove",
+    r"pcpe": f"{_FOLDER}.causal:open_causal",
+    r"start-end": f"{_FOLDER}.model_encoder:open_start_end",
+    r"truncate-\d+": f"{_FOLDER}.model_encoder:open_truncated",
+}
+FORMS = (
+    "a bundled name, a model or ONNX folder, a Hugging Face name or folder, glove:FILE, "
+    "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]"
+)
+
+
+def open_encoder(spec: str | None = None, threads: int | None = None) -> TextEncoder:
+    """Open the encoder that a specification names.
+
+    Args:
+        spec: None or ``default`` for the bundled model; the name of a bundled model or a model
+            folder; a folder with ``model.onnx`` and ``tokenizer.json``; a Hugging Face name or
+            folder; ``glove:FILE`` (text vectors); ``start-end:MODEL`` (spans as in
+            DensePhrases); ``truncate-N:MODEL`` (the first N dimensions of an exported model's
+            projection); ``pcpe:MODEL[:PROMPT]`` (a causal language model). ``NAME=`` before any
+            of these is its name in tables.
+        threads: CPU threads; all usable cores if None.
+
+    Raises:
+        ModelError: if there is no such model, or it cannot be loaded.
+        InputError: if a file of vectors is missing, or nothing follows the colon.
+        MissingExtraError: if the kind of model needs packages that are not installed.
+    """
+    label, text = None, spec or DEFAULT
+    # An existing path that has an equals sign stays whole.
+    labelled = re.fullmatch(r"([\w.+-]+)=(.+)", text)
+    if labelled and not Path(text).exists():
+        label, text = labelled.groups()
+    kind, colon, model = text.partition(":")
+    if colon and not model:
+        raise InputError(f"encoder {text!r}: nothing after the colon; give {FORMS}")
+    openers = (open_ for pattern, open_ in KINDS.items() if colon and re.fullmatch(pattern, kind))
+    opener = next(openers, None)
+    kind, model = (kind, model) if opener else ("", text)
+    encoder: TextEncoder = pkgutil.resolve_name(opener or _PLAIN)(
+        EncoderSpec(label, kind, model, threads)
+    )
+    return encoder
+
 
 # To add a harness, add a module and a line here.
 HARNESSES = {
@@ -23,7 +72,7 @@ HARNESSES = {
     "pic-psd": "slice_os.evaluation.pic.retrieval:PSD",
     "pcpe": "slice_os.evaluation.pic.pcpe:HARNESS",
     "span-retrieval": "slice_os.evaluation.span_retrieval.harness:HARNESS",
-    "phrase-similarity": "slice_os.evaluation.phrases.harness:HARNESS",
+    "phrase-similarity": "slice_os.evaluation.phrase_similarity:HARNESS",
     "index": "slice_os.evaluation.index_level:HARNESS",
     "calibration": "slice_os.evaluation.calibration:HARNESS",
     "topics": "slice_os.evaluation.topics.harness:HARNESS",
@@ -46,7 +95,7 @@ def evaluate(
 
     Args:
         name: one of `HARNESSES`.
-        data: the data; ``slice-os eval NAME --help`` says what the harness takes.
+        data: ``slice-os eval NAME --help`` says what the harness takes.
         encoders: encoders to measure, as specifications (see `open_encoder`) or opened ones;
             the bundled model for none.
         cache: folder to keep vectors in, so that the next run need not encode them again;
@@ -54,9 +103,6 @@ def evaluate(
         threads: CPU threads of the encoders that are opened here; all usable cores for None.
         progress: reports what is being done.
         options: the harness's options by name; ``load_harness(name).options`` lists them.
-
-    Returns:
-        The result: rows of figures, which print as a table, and what they were measured on.
 
     Raises:
         MissingExtraError: if the extra ``eval`` is not installed, or a package that the harness
@@ -70,7 +116,17 @@ def evaluate(
         raise MissingExtraError("slice-os eval", "eval")
     if cache is not None and not isinstance(cache, VectorCache):
         cache = VectorCache(Path(cache))
-    opened = _open(encoders, threads, cache)
+    if isinstance(encoders, str) or not isinstance(encoders, Sequence):
+        encoders = [encoders]
+    opened = [
+        open_encoder(one, threads) if isinstance(one, str) else one for one in encoders or [DEFAULT]
+    ]
+    names = [encoder.name for encoder in opened]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two encoders are called {name!r}; name them: NAME=ENCODER")
+    if cache is not None:
+        opened = [CachedEncoder(encoder, cache) for encoder in opened]
     for option in harness.options:
         if option.cached and cache is not None and accepted.get(option.name) is None:
             accepted[option.name] = cache.stores
@@ -87,22 +143,3 @@ def load_harness(name: str) -> Harness:
         raise InputError(f"no harness {name!r}; there are {', '.join(HARNESSES)}")
     harness: Harness = pkgutil.resolve_name(HARNESSES[name])
     return harness
-
-
-def _open(
-    encoders: str | TextEncoder | Sequence[str | TextEncoder],
-    threads: int | None,
-    cache: VectorCache | None,
-) -> list[TextEncoder]:
-    if isinstance(encoders, str) or not isinstance(encoders, Sequence):
-        encoders = [encoders]
-    opened = [
-        open_encoder(one, threads) if isinstance(one, str) else one for one in encoders or [DEFAULT]
-    ]
-    names = [encoder.name for encoder in opened]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two encoders are called {name!r}; name them: NAME=ENCODER")
-    if cache is None:
-        return opened
-    return [CachedEncoder(encoder, cache) for encoder in opened]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from math import isfinite
 from pathlib import Path
@@ -44,7 +44,6 @@ class Figure:
     Attributes:
         kind: ``scatter``, ``line`` (points joined in order) or ``histogram`` (the values of all
             series counted in the same bins).
-        title: what the plot shows.
         x_label: of the horizontal axis.
         y_label: of the vertical axis; for a histogram, what is counted.
         series: eight at most.
@@ -78,6 +77,18 @@ class Example:
     found: tuple[int, int] | None
     gold: tuple[int, int] | None
     note: str
+
+
+_SAVED: dict[str, Callable[[Any], Any]] = {
+    "harness": str,
+    "date": str,
+    "version": str,
+    "data": tuple,
+    "settings": dict,
+    "notes": tuple,
+    "keys": tuple,
+    "rows": tuple,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +126,8 @@ class Evaluation:
 
     def to_json(self) -> bytes:
         """Serialise everything that is saved as indented JSON; NaN becomes null."""
-        content = {
-            "harness": self.harness,
-            "date": self.date,
-            "version": self.version,
-            "data": [asdict(file) for file in self.data],
-            "settings": dict(self.settings),
-            "notes": list(self.notes),
-            "keys": list(self.keys),
-            "rows": [{key: _rounded(cell) for key, cell in row.items()} for row in self.rows],
-        }
+        content = {name: getattr(self, name) for name in _SAVED}
+        content["rows"] = [{k: _rounded(cell) for k, cell in row.items()} for row in self.rows]
         return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def save(self, path: str | Path) -> None:
@@ -147,27 +150,18 @@ class Evaluation:
         except orjson.JSONDecodeError as error:
             raise InputError(f"{path}: not valid JSON ({error}); {expected}") from None
         try:
-            return cls(
-                harness=raw["harness"],
-                rows=tuple(dict(row) for row in raw["rows"]),
-                data=tuple(DataFile(**file) for file in raw["data"]),
-                settings=dict(raw["settings"]),
-                notes=tuple(raw["notes"]),
-                date=raw["date"],
-                version=raw["version"],
-                keys=tuple(raw["keys"]),
-            )
+            saved = {name: kind(raw[name]) for name, kind in _SAVED.items()}
+            saved["data"] = tuple(DataFile(**file) for file in raw["data"])
+            saved["rows"] = tuple(dict(row) for row in raw["rows"])
+            return cls(**saved)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: not a saved evaluation ({error!r}); {expected}") from None
 
     def table(self, wide: bool = False) -> str:
         """The five columns that matter most, or all, for a terminal, and the notes."""
-        rows = self.rows if wide else main_columns(self.rows, self._identity(), self.main)
+        identity = [column for row in self.rows for column, _ in _key(row, self.keys)]
+        rows = self.rows if wide else main_columns(self.rows, identity, self.main)
         return terminal_text(rows, self.rows, self.notes)
-
-    def _identity(self) -> list[str]:
-        """Columns that identify a row: strings, booleans and `keys`."""
-        return [column for row in self.rows for column, _ in _key(row, self.keys)]
 
     def __str__(self) -> str:
         return self.table()
@@ -188,20 +182,19 @@ class Comparison:
         The wide table has a column for everything that identifies a row, the other one a single
         column for what tells the rows apart.
         """
-        rows = self.rows if wide else self._short()
-        return terminal_text(rows, self.rows, self.notes)
-
-    def _short(self) -> list[Row]:
+        if wide:
+            return terminal_text(self.rows, self.rows, self.notes)
         identity = [key for key in filled_columns(self.rows) if key not in self.FIGURES]
         names = distinguishing(self.rows, identity)
         title = " / ".join(names)
-        return [
+        short: list[Row] = [
             {
                 title: " / ".join(show(row.get(name)) or "–" for name in names),
                 **{key: row[key] for key in self.FIGURES},
             }
             for row in self.rows
         ]
+        return terminal_text(short, self.rows, self.notes)
 
 
 def compare(first: Evaluation, second: Evaluation) -> Comparison:
@@ -243,6 +236,7 @@ def compare(first: Evaluation, second: Evaluation) -> Comparison:
 
 
 def _key(row: Row, keys: Sequence[str]) -> tuple[tuple[str, Cell], ...]:
+    """The cells that identify a row: strings, booleans and those of ``keys``."""
     return tuple(
         (column, cell)
         for column, cell in row.items()

@@ -12,10 +12,8 @@ import numpy.typing as npt
 
 from slice_os.errors import MissingExtraError
 
-Values: TypeAlias = npt.ArrayLike
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Labels: TypeAlias = npt.NDArray[np.bool_]
-Statistic: TypeAlias = Callable[..., npt.ArrayLike]
 
 RESAMPLES = 2_000
 BATCH_NUMBERS = 4_000_000
@@ -23,7 +21,7 @@ BATCH_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval, ``low`` to ``high``."""
+    """A confidence interval."""
 
     low: float
     high: float
@@ -37,12 +35,12 @@ class Significance:
     p_value: float
 
 
-def pearson(x: Values, y: Values) -> float:
+def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Pearson's correlation; nan if either side is constant."""
     return float(_pearson(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
 
-def spearman(x: Values, y: Values) -> float:
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
     return float(_spearman(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
 
@@ -61,24 +59,24 @@ def _spearman(x: Numbers, y: Numbers, axis: int) -> Numbers:
     return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
 
 
-def pearson_interval(x: Values, y: Values, seed: int = 0) -> Interval:
+def pearson_interval(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> Interval:
     """95 % bootstrap interval of Pearson's correlation; see `bootstrap_interval`."""
     return bootstrap_interval(_pearson, x, y, seed=seed)
 
 
-def spearman_interval(x: Values, y: Values, seed: int = 0) -> Interval:
+def spearman_interval(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> Interval:
     """95 % bootstrap interval of Spearman's correlation; see `bootstrap_interval`."""
     return bootstrap_interval(_spearman, x, y, seed=seed)
 
 
-def mean_interval(values: Values, seed: int = 0) -> Interval:
+def mean_interval(values: npt.ArrayLike, seed: int = 0) -> Interval:
     """95 % bootstrap interval of a mean, such as an accuracy; see `bootstrap_interval`."""
     return bootstrap_interval(np.mean, values, seed=seed)
 
 
 def bootstrap_interval(
-    statistic: Statistic,
-    *samples: Values,
+    statistic: Callable[..., npt.ArrayLike],
+    *samples: npt.ArrayLike,
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -122,7 +120,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
         n: number of items.
 
     Returns:
-        t, positive if ``r12`` is greater, and the two-sided p-value.
+        t, positive if ``r12`` is greater, and its p-value.
     """
     k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     spread = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
@@ -132,7 +130,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
     return Significance(float(t), float(2 * _scipy_stats().t.sf(abs(t), n - 3)))
 
 
-def williams_of(gold: Values, first: Values, second: Values) -> Significance:
+def williams_of(gold: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Significance:
     """Williams' test of which of two scores correlates better with gold; see `williams`."""
     return williams(
         pearson(gold, first), pearson(gold, second), pearson(first, second), np.size(gold)
@@ -140,13 +138,9 @@ def williams_of(gold: Values, first: Values, second: Values) -> Significance:
 
 
 def paired_randomisation(
-    first: Values, second: Values, resamples: int = 9_999, seed: int = 0
+    first: npt.ArrayLike, second: npt.ArrayLike, resamples: int = 9_999, seed: int = 0
 ) -> Significance:
-    """Paired randomisation test of a difference of means (Smucker et al. 2007).
-
-    Returns:
-        The mean of ``first - second``, and the two-sided p-value.
-    """
+    """Paired randomisation test of the mean of ``first - second`` (Smucker et al. 2007)."""
     differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     if not differences.any():
         return Significance(0.0, 1.0)
@@ -171,7 +165,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(value) for value in adjusted]
 
 
-def paired_effect(first: Values, second: Values) -> float:
+def paired_effect(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     """Cohen's d of paired values: mean difference over the deviation of differences (d_z)."""
     differences = np.asarray(first, np.float64) - np.asarray(second, np.float64)
     deviation = differences.std(ddof=1) if len(differences) > 1 else 0.0
@@ -181,10 +175,7 @@ def paired_effect(first: Values, second: Values) -> float:
 
 
 def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None) -> float:
-    """Mean of 1 / rank of the first right answer, from 1; 0 for none, or one beyond the cutoff.
-
-    Voorhees 1999.
-    """
+    """Mean of 1 / rank, from 1, of right answers (Voorhees 1999); 0 for none within the cutoff."""
     values = [
         0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank
         for rank in ranks
@@ -192,7 +183,7 @@ def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None)
     return float(np.mean(values)) if values else float("nan")
 
 
-def ranks(values: Values) -> Numbers:
+def ranks(values: npt.ArrayLike) -> Numbers:
     """The rank of each value, from 1; equal ones share their mean rank."""
     numbers: Numbers = _scipy_stats().rankdata(values)
     return numbers

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.evaluation.sts_b_context.okapi import Okapi, terms_of
+from slice_os.evaluation.sts_b_context.passage_scores import Okapi, terms_of
 
 words = st.sampled_from(["the", "cat", "dog", "sat", "on", "a", "mat", "ran", "far"])
 texts = st.lists(st.lists(words, min_size=1, max_size=9), min_size=2, max_size=8)

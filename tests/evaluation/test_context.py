@@ -19,13 +19,13 @@ from slice_os.cli import cli
 from slice_os.datasets.graded_pairs import SentencePair, read_sts_b
 from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
-from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.registry import open_encoder
 from slice_os.evaluation.sts_b_context.builder import (
+    ChatEndpoint,
     generate,
     place_in_text,
 )
-from slice_os.evaluation.sts_b_context.chat_endpoint import ChatEndpoint
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows, save_rows
 from slice_os.evaluation.sts_b_context.harness import run
 from slice_os.evaluation.sts_b_context.passage_scores import (
@@ -433,7 +433,7 @@ def test_building_needs_either_text_or_an_endpoint(tmp_path: Path) -> None:
 
 
 def test_bm25_of_spans_is_at_least_that_of_short_ones(rows: tuple[ContextRow, ...]) -> None:
-    from slice_os.evaluation.sts_b_context.okapi import Okapi
+    from slice_os.evaluation.sts_b_context.passage_scores import Okapi
 
     okapi = Okapi.of(row.passage for row in rows)
     short, long = score_bm25(okapi, rows, SINGLE, (2, 20))

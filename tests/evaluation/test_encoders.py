@@ -15,8 +15,6 @@ import pytest
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.encoder.model_folder import BUNDLED, DEFAULT_MODEL, PROJECTION_FILE, seal
 from slice_os.errors import InputError, ModelError
-from slice_os.evaluation.encoders.cached_encoder import CachedEncoder
-from slice_os.evaluation.encoders.opening import KINDS, open_encoder
 from slice_os.evaluation.encoders.span_vectors import (
     all_span_cosines,
     cosines,
@@ -24,7 +22,8 @@ from slice_os.evaluation.encoders.span_vectors import (
     span_vector,
 )
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.encoders.vector_cache import VectorCache
+from slice_os.evaluation.encoders.vector_cache import CachedEncoder, VectorCache
+from slice_os.evaluation.registry import KINDS, open_encoder
 
 TEXTS = ["Please end my plan today.", "A man is slicing a tomato, quickly!", "Hi"]
 GLOVE = """\

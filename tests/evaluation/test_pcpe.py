@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from slice_os import InputError, ModelError
 from slice_os.cli import cli
 from slice_os.evaluation.encoders.causal import CausalEncoder, CausalModel, build_prompt
-from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.span_vectors import InContext
+from slice_os.evaluation.registry import open_encoder
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")

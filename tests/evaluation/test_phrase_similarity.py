@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from slice_os import InputError
 from slice_os.arrays import FloatArray
 from slice_os.cli import cli
-from slice_os.evaluation.phrases.harness import FIVE, SEVEN, choose
-from slice_os.evaluation.phrases.phrase_sets import SETS, Choice, load_sets
+from slice_os.evaluation.phrase_similarity import FIVE, SETS, SEVEN, Choice, choose, load_sets
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

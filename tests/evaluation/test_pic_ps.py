@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.pic.pair_decisions import best_threshold, fit_discriminant
-from slice_os.evaluation.pic.pairs import encode_pairs, hold_out, load_splits
+from slice_os.evaluation.pic.pairs import (
+    best_threshold,
+    encode_pairs,
+    fit_discriminant,
+    hold_out,
+    load_splits,
+)
 from slice_os.evaluation.pic.phrase_files import find_phrase, find_splits, load_pairs
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "pic"
@@ -99,7 +104,7 @@ def test_the_classifier_is_stopped_by_pairs_that_are_not_reported(folder: Path) 
 
 def test_the_classifier_learns_what_a_threshold_cannot() -> None:
     pytest.importorskip("torch")
-    from slice_os.evaluation.pic.pair_decisions import train_classifier
+    from slice_os.evaluation.pic.pairs import train_classifier
 
     # Similar where the two numbers, which are the vectors, have one sign.
     pairs = np.random.default_rng(0).normal(scale=9, size=(1_200, 2)).astype(np.float32)
@@ -122,7 +127,7 @@ def test_pairs_whose_phrase_is_not_in_its_sentence_are_left_out_and_counted(fold
 
 
 def test_the_context_changes_a_vector_and_the_phrase_alone_does_not_see_it() -> None:
-    from slice_os.evaluation.encoders.opening import open_encoder
+    from slice_os.evaluation.registry import open_encoder
 
     encoder = open_encoder()
     path = DATA / "ps_dev.json"

@@ -11,9 +11,7 @@ from hypothesis import given
 
 from slice_os import InputError
 from slice_os.cli import cli
-from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
-from slice_os.evaluation.pic.answer_scores import normalise, score_answer, token_f1
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion, load_questions
 from slice_os.evaluation.pic.ranking import (
     SETTINGS,
@@ -23,6 +21,8 @@ from slice_os.evaluation.pic.ranking import (
     rank_phrases,
     widen,
 )
+from slice_os.evaluation.pic.retrieval import normalise, score_answer, token_f1
+from slice_os.evaluation.registry import open_encoder
 
 from ..strategies import hard_texts
 

@@ -18,9 +18,9 @@ from slice_os.datasets.span_set_formats import read_span_set
 from slice_os.datasets.span_sets import Span, SpanSet
 from slice_os.evaluation import evaluate as evaluation_of
 from slice_os.evaluation import load_harness
-from slice_os.evaluation.encoders.opening import open_encoder
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import quiet
+from slice_os.evaluation.registry import open_encoder
 from slice_os.evaluation.span_retrieval.measures import (
     SpanCounts,
     answering,

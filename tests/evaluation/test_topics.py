@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from slice_os import InputError
 from slice_os.evaluation.topics.learning import TopicLabel, add_labels
-from slice_os.evaluation.topics.measures import (
+from slice_os.evaluation.topics.topic_scores import (
+    SCORINGS,
+    BestSpans,
     Scored,
     average_precision,
     best_f1,
     f1_at,
+    normalised,
     one_threshold,
     precision_at,
 )
-from slice_os.evaluation.topics.topic_scores import SCORINGS, BestSpans, normalised
 from slice_os.evaluation.topics.topic_sets import read_topic_set
 from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic

@@ -9,8 +9,14 @@ from slice_os.evaluation.encoders.causal import PROMPTS, CausalEncoder, CausalMo
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import ACCURACY, COST, measured
-from slice_os.evaluation.pic.pair_decisions import fit_discriminant
-from slice_os.evaluation.pic.pairs import IN_CONTEXT, PHRASE, SETTINGS, encode_pairs, load_splits
+from slice_os.evaluation.pic.pairs import (
+    IN_CONTEXT,
+    PHRASE,
+    SETTINGS,
+    encode_pairs,
+    fit_discriminant,
+    load_splits,
+)
 from slice_os.evaluation.results import Evaluation, Row
 
 

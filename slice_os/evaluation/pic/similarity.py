@@ -10,15 +10,16 @@ import numpy as np
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
 from slice_os.evaluation.measures import ACCURACY, COST, measured
-from slice_os.evaluation.pic.pair_decisions import best_threshold, train_classifier
 from slice_os.evaluation.pic.pairs import (
     SETTINGS,
     PairSplits,
     PairVectors,
     PlacedPair,
+    best_threshold,
     encode_pairs,
     hold_out,
     load_splits,
+    train_classifier,
 )
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
 from slice_os.evaluation.stats import Labels

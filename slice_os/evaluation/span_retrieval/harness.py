@@ -43,14 +43,15 @@ from slice_os.evaluation.span_retrieval.ranking import (
     ranking_tasks,
     span_encoder,
 )
-from slice_os.evaluation.span_retrieval.report import first_hits, hits_and_misses
 from slice_os.evaluation.span_retrieval.systems import (
     FUSED_SYSTEMS,
     SPAN_SYSTEMS,
     Answers,
     Fit,
     answer,
+    first_hits,
     fit,
+    hits_and_misses,
     relevant,
 )
 from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from slice_os.datasets.span_sets import DocumentSpan
+from slice_os.datasets.span_sets import DocumentSpan, SpanSet
 from slice_os.evaluation.harness import Progress, track
+from slice_os.evaluation.results import Example, Figure, Series
 from slice_os.evaluation.span_retrieval.measures import (
     PRIMARY,
     SpanCounts,
     best_cut,
     count_spans,
+    first_overlap,
     mean,
     ranking_scores,
 )
@@ -159,3 +161,49 @@ def _fit_threshold(tasks: Sequence[RankingTask], answers: Answers) -> float:
             counts.append(count_spans([hit.span], task.gold))
     gold = sum((count_spans([], task.gold) for task in tasks), SpanCounts())
     return best_cut(scores, counts, gold.gold_characters)
+
+
+EXAMPLES_A_GROUP = 6
+CONTEXT_CHARACTERS = 200
+LONGEST_EXAMPLE = 2_000
+
+
+def first_hits(title: str, tasks: Sequence[RankingTask], answers: Answers) -> Figure:
+    """Cosines of first hits; a hit is right if it touches a gold span."""
+    right: list[float] = []
+    wrong: list[float] = []
+    for task in tasks:
+        for hit in answers.pages[task.id][:1]:
+            (right if first_overlap([hit.span], task.gold) else wrong).append(hit.score)
+    series = (Series("right", tuple(right)), Series("wrong", tuple(wrong)))
+    return Figure("histogram", title, "cosine", "questions", series)
+
+
+def hits_and_misses(
+    name: str, data: SpanSet, tasks: Sequence[RankingTask], answers: Answers
+) -> list[Example]:
+    """First hits of questions about one document each, in context."""
+    texts = {document.id: document.text for document in data.documents}
+    groups: dict[bool, list[Example]] = {True: [], False: []}
+    for task in tasks:
+        page = answers.pages[task.id]
+        if not task.gold or not page:
+            continue
+        doc_id, start, end = page[0].span
+        hit = bool(first_overlap([page[0].span], task.gold))
+        gold = min(task.gold[doc_id], key=lambda span: abs(span[0] - start))
+        low = max(0, min(start, gold[0]) - CONTEXT_CHARACTERS)
+        high = max(end, gold[1]) + CONTEXT_CHARACTERS
+        if len(groups[hit]) == EXAMPLES_A_GROUP or high - low > LONGEST_EXAMPLE:
+            continue
+        groups[hit].append(
+            Example(
+                f"{name}: {'hits' if hit else 'misses'}",
+                task.query,
+                texts[doc_id][low:high],
+                (start - low, end - low),
+                (gold[0] - low, gold[1] - low),
+                f"cosine {page[0].score:.3f}",
+            )
+        )
+    return groups[True] + groups[False]

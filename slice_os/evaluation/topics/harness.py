@@ -23,21 +23,19 @@ from slice_os.evaluation.topics.learning import (
     asked_about,
     learned,
 )
-from slice_os.evaluation.topics.measures import (
-    Flags,
-    Scored,
-    average_precision,
-    best_f1,
-    f1_at,
-    one_threshold,
-    precision_at,
-)
 from slice_os.evaluation.topics.topic_scores import (
     SCORINGS,
     BestSpans,
+    Flags,
+    Scored,
     Scoring,
+    average_precision,
+    best_f1,
     best_spans,
+    f1_at,
+    one_threshold,
     phrase_vectors,
+    precision_at,
 )
 from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
 from slice_os.topics.topic import Topic

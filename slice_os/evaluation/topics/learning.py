@@ -10,7 +10,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.evaluation.topics.measures import Flags
+from slice_os.evaluation.topics.topic_scores import Flags
 from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic

@@ -1,1 +1,0 @@
-"""Similarity of phrases by themselves, against judgements by people."""
