@@ -124,7 +124,7 @@ def delete(version: str | None, store: str, yes: bool) -> None:
 @index_options
 @click.option("--model", help="Model folder, for --truncate-dim if the index has no projection.")
 @click.option("--swap", is_flag=True, help="Point the alias at the new version.")
-def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> None:
+def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: bool) -> None:
     """Make a new version from the stored vectors, without encoding.
 
     Options that are not given keep their values. Searches use the old version until the swap;
@@ -134,12 +134,15 @@ def reindex(store: str, model: str | None, swap: bool, **index_choices: Any) -> 
     from slice_os.stores.opensearch.versions import manage
     from slice_os.stores.opensearch.versions.reindexing import reindex as make
 
-    changes = index_choices
     alias = connect(store)
     source = require_index(alias)
-    projection = _projection(source.settings.encoder, model) if "truncate_dim" in changes else None
+    projection = (
+        _projection(source.settings.encoder, model) if "truncate_dim" in index_choices else None
+    )
     with closing(StepBar(unit=" passages")) as bar:
-        target = make(alias, changes, projection=projection, on_passage=partial(bar.update, ""))
+        target = make(
+            alias, index_choices, projection=projection, on_passage=partial(bar.update, "")
+        )
     click.echo(f"made {target.name} from {source.name}", err=True)
     if swap:
         _tell_swap(alias.name, *manage.swap(alias, target.name))

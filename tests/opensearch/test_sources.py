@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,33 +85,3 @@ def test_move_are_pruned_and_brought_back(corpus: Corpus) -> None:
     again = corpus.ingest(["calls"])
     assert (again.documents, again.documents_unchanged) == (2, 1)
     assert set(stored(corpus)) == {"sub/b.txt", "r1", "d.jsonl#2"}
-
-
-@pytest.mark.parametrize("where", ["calls", ".", "calls/sub/.."])
-def test_of_former_versions_are_recognised(corpus: Corpus, folder: Path, where: str) -> None:
-    a, b, c = "calls/a.txt", "calls/sub/b.txt", "calls/c.jsonl"
-    ingest_as_a_former_version(corpus, a, Document(a, "Please cancel my order."))
-    ingest_as_a_former_version(corpus, b, Document(b, "Please change my seat."))
-    ingest_as_a_former_version(corpus, c, Document("r1", "One."), Document(f"{c}#2", "Two."))
-    former = {"calls/a.txt", "calls/sub/b.txt", "r1", "calls/c.jsonl#2"}
-    assert set(stored(corpus)) == former
-    summary = corpus.ingest([where])
-    assert (summary.documents, summary.documents_unchanged) == (0, 4)
-    assert summary.documents_deleted == 0
-    assert set(stored(corpus)) == former
-    assert all(name.startswith(str(folder)) for name in sources(corpus))
-    assert corpus.ingest([where]).sources_unchanged == 3
-    Path("calls/a.txt").write_text("Changed.")
-    assert corpus.ingest([where]).documents == 1
-    assert stored(corpus)["calls/a.txt"] == "Changed."
-    assert set(stored(corpus)) == former
-
-
-def ingest_as_a_former_version(corpus: Corpus, path: str, *documents: Document) -> None:
-    """Store the documents of a file whose name is its path as typed."""
-    corpus.add(replace(document, source=path) for document in documents)
-    status = Path(path).stat()
-    read_as = {".txt": "text", ".jsonl": "jsonl"}[Path(path).suffix]
-    with corpus.store.writer() as writer:
-        signature = f"{status.st_size} {status.st_mtime_ns} {read_as} {KNOWN}"
-        writer.finish_source(path, signature)
