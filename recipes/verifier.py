@@ -16,8 +16,7 @@ from pathlib import Path
 from slice_os.export.verifier import export_verifier
 from slice_os.training.contrasts.contrast_rows import read_rows
 from slice_os.training.progress import Tick
-from slice_os.training.verifier.recipe import read_recipe
-from slice_os.training.verifier.run import train_verifier
+from slice_os.training.verifier import read_recipe, train_verifier
 
 
 def main() -> None:

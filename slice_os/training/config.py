@@ -1,15 +1,28 @@
-"""Recipes as frozen dataclasses, every value checked."""
+"""Recipes: a TOML file as frozen dataclasses, every value checked.
+
+A wrong value is refused with one line that names the file, the table and the field.
+"""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
 from slice_os.errors import InputError
 from slice_os.training.examples.formats import FORMATS
-from slice_os.training.objectives import Objective
-from slice_os.training.settings import at_least, not_negative, positive
+from slice_os.training.objectives import OBJECTIVES, Objective
+from slice_os.training.settings import (
+    as_kind,
+    as_table,
+    at_least,
+    from_table,
+    not_negative,
+    positive,
+    read_toml,
+)
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -50,7 +63,7 @@ class DataConfig:
             raise InputError("files is empty; name at least one")
         if self.split and not FORMATS[self.format].splits:
             raise InputError(f"split is {self.split!r}; format {self.format!r} has no splits")
-        at_least("max_words", self.max_words, 4)
+        at_least(self, max_words=4)
         if self.part not in PARTS:
             raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
 
@@ -85,16 +98,13 @@ class Term:
     dimensions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        at_least("batch", self.batch, 1)
-        not_negative("weight", self.weight)
+        at_least(self, batch=1, dimensions=1)
+        not_negative(self, "weight")
         if not self.data:
             raise InputError("data is empty; name at least one data set")
         if self.shares and len(self.shares) != len(self.data):
             raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
-        for share in self.shares:
-            positive("shares", share)
-        for dimension in self.dimensions:
-            at_least("dimensions", dimension, 1)
+        positive(self, "shares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +124,8 @@ class SecondTeacherConfig:
     license: str = "unknown"
 
     def __post_init__(self) -> None:
-        positive("weight", self.weight)
-        not_negative("centre", self.centre)
+        positive(self, "weight")
+        not_negative(self, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +152,7 @@ class DevConfig:
     max_words: int = 20
 
     def __post_init__(self) -> None:
-        at_least("every", self.every, 1)
-        at_least("patience", self.patience, 0)
-        at_least("limit", self.limit, 2)
-        at_least("max_words", self.max_words, 1)
+        at_least(self, every=1, patience=0, limit=2, max_words=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +201,9 @@ class Stage:
         return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:
-        for name in ("steps", "accumulate"):
-            at_least(name, getattr(self, name), 1)
-        for name in ("warmup", "chunk", "save_every"):
-            at_least(name, getattr(self, name), 0)
-        positive("learning_rate", self.learning_rate)
-        not_negative("weight_decay", self.weight_decay)
-        positive("clip", self.clip)
+        at_least(self, steps=1, accumulate=1, warmup=0, chunk=0, save_every=0)
+        positive(self, "learning_rate", "clip")
+        not_negative(self, "weight_decay")
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -249,8 +252,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
             raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
-        at_least("max_pieces", self.max_pieces, 8)
-        at_least("max_length", self.max_length, 16)
+        at_least(self, max_pieces=8, max_length=16)
         if not self.stages:
             raise InputError("stages is empty; give at least one")
         _check_names(self)
@@ -295,6 +297,63 @@ def _check_names(config: TrainingConfig) -> None:
     for name, share in config.soup.items():
         if name not in earlier[1:]:
             raise InputError(f"soup: no stage {name!r}; there are {', '.join(earlier[1:])}")
-        positive(f"soup: {name}", share)
+        if not share > 0:
+            raise InputError(f"soup: {name} is {share}; give a number above 0")
     if sum(config.soup.values()) > 1 + 1e-9:
         raise InputError(f"soup: shares add up to {sum(config.soup.values()):g}; give 1 at most")
+
+
+def read_config(path: str | Path) -> TrainingConfig:
+    """Read and check a recipe.
+
+    Raises:
+        InputError: if the file is missing or not TOML, a field is missing, unknown or of another
+            type, or a value is out of range.
+    """
+    table = read_toml(Path(path))
+    try:
+        return _config(table)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _config(table: dict[str, Any]) -> TrainingConfig:
+    data = table.pop("data", {})
+    soup = as_table(table.pop("soup", {}), "soup")
+    stages = table.pop("stages", [])
+    second_teacher = table.pop("second_teacher", None)
+    if not isinstance(data, dict) or not isinstance(stages, list):
+        raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
+    if second_teacher is not None:
+        second_teacher = from_table(SecondTeacherConfig, second_teacher, "second_teacher")
+    return from_table(
+        TrainingConfig,
+        table,
+        "recipe",
+        data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
+        stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
+        soup={name: as_kind(share, float, f"soup: {name}") for name, share in soup.items()},
+        second_teacher=second_teacher,
+        dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
+    )
+
+
+def _stage(table: Any, where: str) -> Stage:
+    table = as_table(table, where)
+    terms = table.pop("objectives", [])
+    if not isinstance(terms, list):
+        raise InputError(f"{where}: write objectives as [[stages.objectives]]")
+    objectives = (_term(part, f"{where}.objectives[{i}]") for i, part in enumerate(terms))
+    return from_table(Stage, table, where, objectives=tuple(objectives))
+
+
+def _term(table: Any, where: str) -> Term:
+    table = as_table(table, where)
+    kind = table.get("kind")
+    if kind not in OBJECTIVES:
+        raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
+    common = {f.name for f in fields(Term)}
+    own = {name: value for name, value in table.items() if name not in common}
+    objective = from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
+    rest = {name: value for name, value in table.items() if name in common}
+    return from_table(Term, rest, where, objective=objective)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,6 @@ import orjson
 
 from slice_os.encoder.model_folder import PROJECTION_FILE
 from slice_os.errors import InputError
-from slice_os.training.checkpoints import (
-    StageState,
-    delete_checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
 from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.context import STAGES, RunContext
 from slice_os.training.dev import DevResult, evaluate
@@ -30,7 +25,7 @@ from slice_os.training.run_files import (
     model_card,
     save_summary,
 )
-from slice_os.training.stage import StageRun
+from slice_os.training.stage import StageRun, StageState, load_checkpoint, save_checkpoint
 from slice_os.training.training_encoder import TrainingEncoder
 
 RECIPE_FILE = "recipe.json"
@@ -101,9 +96,10 @@ def _carry_out(stage: Stage, context: RunContext, log: RunLog, report: Report) -
     dev = context.config.dev
     while state.step < stage.steps and not (dev.patience and state.since_best >= dev.patience):
         losses = run.step(state.step)
-        state = StageState(state.step + 1, state.best, state.since_best)
+        state = replace(state, step=state.step + 1)
         if main:
-            log.step(state.step, losses, run.learning_rate(state.step - 1))
+            rate = run.learning_rate(state.step - 1)
+            log.write(state.step, {**losses, "learning_rate": rate})
         pace = (time.monotonic() - started) / (state.step - first)
         left = pace * (stage.steps - state.step)
         report(Tick(stage.name, state.step, stage.steps, losses["loss"], left))
@@ -120,9 +116,9 @@ def _watch(
     """Evaluate, and keep the weights if they are the best so far."""
     found = evaluate(context.config.dev, context.datasets, run.student)
     if context.accelerator.is_main_process:
-        log.dev(state.step, found)
+        log.write(state.step, {f"dev/{name}": value for name, value in asdict(found).items()})
     if found.score <= state.best:
-        return StageState(state.step, state.best, state.since_best + 1)
+        return replace(state, since_best=state.since_best + 1)
     state = StageState(state.step, found.score, 0)
     if context.config.dev.patience and context.accelerator.is_main_process:
         save_checkpoint(work / BEST, run, state)
@@ -139,7 +135,7 @@ def _finish(run: StageRun, context: RunContext, work: Path, result: Path) -> Non
         context.save(run.student, made)
         result.parent.mkdir(parents=True, exist_ok=True)
         made.rename(result)
-        delete_checkpoint(work)
+        shutil.rmtree(work, ignore_errors=True)
     context.accelerator.wait_for_everyone()
 
 

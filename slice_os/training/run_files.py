@@ -16,6 +16,7 @@ from slice_os.training.dev import DevResult
 from slice_os.training.prepared_sets import Counts
 
 LOG_FILE = "log.jsonl"
+SUMMARY_FILE = "summary.json"
 
 
 class RunLog:
@@ -36,15 +37,8 @@ class RunLog:
                 raise MissingExtraError("TensorBoard", "train") from None
             self._events = SummaryWriter(str(folder / "tensorboard" / stage))
 
-    def step(self, step: int, losses: Mapping[str, float], learning_rate: float) -> None:
-        """Log a step's losses."""
-        self._write(step, {**losses, "learning_rate": learning_rate})
-
-    def dev(self, step: int, found: DevResult) -> None:
-        """Log an evaluation."""
-        self._write(step, {f"dev/{name}": value for name, value in asdict(found).items()})
-
-    def _write(self, step: int, values: Mapping[str, float]) -> None:
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Log the losses of a step, or dev metrics after it."""
         line = {"stage": self._stage, "step": step, "time": round(time.time(), 3), **values}
         self._stream.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
         self._stream.flush()
@@ -59,9 +53,6 @@ class RunLog:
         self._stream.close()
         if self._events is not None:
             self._events.close()
-
-
-SUMMARY_FILE = "summary.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from slice_os.errors import InputError
-
-
-def at_least(field: str, value: int, least: int) -> None:
-    """Refuse an integer below ``least``."""
-    if value < least:
-        raise InputError(f"{field} is {value}; give {least} or more")
-
-
-def positive(field: str, value: float) -> None:
-    """Refuse a number that is not above 0."""
-    if not value > 0:
-        raise InputError(f"{field} is {value}; give a number above 0")
-
-
-def not_negative(field: str, value: float) -> None:
-    """Refuse a number below 0."""
-    if not value >= 0:
-        raise InputError(f"{field} is {value}; give 0 or more")
-
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,6 +17,34 @@ else:
     import tomli as tomllib
 
 T = TypeVar("T")
+
+
+def at_least(settings: object, **least: int) -> None:
+    """Refuse fields below these integers; of a tuple, every number is checked."""
+    for name, value in _numbers(settings, *least):
+        if value < least[name]:
+            raise InputError(f"{name} is {value}; give {least[name]} or more")
+
+
+def positive(settings: object, *names: str) -> None:
+    """Refuse fields that are not above 0; of a tuple, every number is checked."""
+    for name, value in _numbers(settings, *names):
+        if not value > 0:
+            raise InputError(f"{name} is {value}; give a number above 0")
+
+
+def not_negative(settings: object, *names: str) -> None:
+    """Refuse fields below 0."""
+    for name, value in _numbers(settings, *names):
+        if not value >= 0:
+            raise InputError(f"{name} is {value}; give 0 or more")
+
+
+def _numbers(settings: object, *names: str) -> Iterator[tuple[str, float]]:
+    for name in names:
+        value = getattr(settings, name)
+        for number in value if isinstance(value, tuple) else (value,):
+            yield name, number
 
 
 def from_table(cls: type[T], table: Any, where: str, **given: Any) -> T:

@@ -20,13 +20,12 @@ from slice_os.datasets.decontamination import (
     sentence_hash,
 )
 from slice_os.errors import InputError
-from slice_os.training.config import DataConfig, TrainingConfig
+from slice_os.training.config import DataConfig, TrainingConfig, read_config
 from slice_os.training.examples.formats import FORMATS, read_files
 from slice_os.training.examples.negatives import mine_negatives
 from slice_os.training.examples.placement import context_sentences, place
 from slice_os.training.examples.wordnet import find_form, inflect
 from slice_os.training.prepared_sets import load_datasets
-from slice_os.training.recipe import read_config
 from slice_os.training.record_types import Pair, Passage, Substitution, Triple
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -14,7 +14,7 @@ from slice_os.training.objectives.contextual import Contextual, Senses, substitu
 from slice_os.training.objectives.contrast_losses import contrast, cosent  # noqa: E402
 from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
 from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases  # noqa: E402
-from slice_os.training.objectives.matryoshka import at_dimensions  # noqa: E402
+from slice_os.training.objectives.objective import at_dimensions  # noqa: E402
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # noqa: E402
 from slice_os.training.record_types import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.span_tensors import best_cosines, span_cosines, text_vectors  # noqa: E402

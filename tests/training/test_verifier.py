@@ -11,9 +11,14 @@ import pytest
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
 from slice_os.training.contrasts.contrast_rows import ContrastRow
-from slice_os.training.verifier.batches import ClaimBatches
-from slice_os.training.verifier.recipe import VerifierRecipe, read_recipe
-from slice_os.training.verifier.run import CHECKPOINT, LOG_FILE, train_verifier
+from slice_os.training.verifier import (
+    CHECKPOINT,
+    LOG_FILE,
+    ClaimBatches,
+    VerifierRecipe,
+    read_recipe,
+    train_verifier,
+)
 from slice_os.verifier.cross_encoder import ClaimInputs
 
 REPOSITORY = Path(__file__).parents[2]

@@ -32,7 +32,7 @@ class Contextual:
     records: ClassVar[tuple[type, ...]] = (Substitution,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
+        positive(self, "scale")
 
     def __call__(
         self, batch: Sequence[Substitution], student: Student, teacher: Teacher, rng: Random
@@ -68,8 +68,8 @@ class Senses:
     records: ClassVar[tuple[type, ...]] = (Sense,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        at_least("others", self.others, 0)
+        positive(self, "scale")
+        at_least(self, others=0)
 
     def __call__(
         self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random

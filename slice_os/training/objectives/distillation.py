@@ -42,12 +42,8 @@ class SpanDistillation:
     records: ClassVar[tuple[type, ...]] = (Passage, Pair)
 
     def __post_init__(self) -> None:
-        at_least("spans", self.spans, 1)
-        at_least("min_words", self.min_words, 1)
-        at_least("max_words", self.max_words, self.min_words)
-        not_negative("matrix", self.matrix)
-        at_least("isolated", self.isolated, 0)
-        not_negative("isolated_weight", self.isolated_weight)
+        at_least(self, spans=1, min_words=1, max_words=self.min_words, isolated=0)
+        not_negative(self, "matrix", "isolated_weight")
 
     def __call__(
         self, batch: Sequence[Passage | Pair], student: Student, teacher: Teacher, rng: Random

@@ -45,10 +45,9 @@ class GradedSpans:
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        for name in ("ranking", "regression", "score_share", "matrix"):
-            not_negative(name, getattr(self, name))
-        at_least("max_words", self.max_words, 1)
+        positive(self, "scale")
+        not_negative(self, "ranking", "regression", "score_share", "matrix")
+        at_least(self, max_words=1)
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
@@ -85,8 +84,8 @@ class GradedPairs:
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        not_negative("regression", self.regression)
+        positive(self, "scale")
+        not_negative(self, "regression")
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
@@ -110,7 +109,7 @@ class Paraphrases:
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
+        positive(self, "scale")
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random

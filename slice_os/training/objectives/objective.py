@@ -1,11 +1,16 @@
-"""The interface of objectives."""
+"""The interface of objectives, and their mean over shortened vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any, Protocol
 
+from slice_os.encoder.alignment import AlignedText
+from slice_os.training.record_types import Record
+from slice_os.training.span_tensors import States
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
@@ -23,3 +28,51 @@ class Objective(Protocol):
     ) -> Any:
         """A scalar to minimise."""
         ...
+
+
+def at_dimensions(
+    objective: Objective,
+    dimensions: Sequence[int],
+    batch: Sequence[Record],
+    student: Student,
+    teacher: Teacher,
+    rng: Random,
+) -> Any:
+    """The mean of an objective over shortened vectors (Matryoshka; Kusupati et al., 2022).
+
+    Vectors are shortened as an index shortens them, to their coordinates along the first rows
+    of a projection, here the teacher's. Each text runs through both networks once; the teacher
+    keeps all its dimensions.
+    """
+    state = rng.getstate()
+    read, read_once = cache(student.encode), _ReadOnce(teacher.projection, cache(teacher.vectors))
+    losses = []
+    for dimension in dimensions:
+        rng.setstate(state)
+        projection = teacher.projection[:dimension] if dimension < len(teacher.projection) else None
+        losses.append(objective(batch, _Shortened(student.align, read, projection), read_once, rng))
+    return sum(losses) / len(losses)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadOnce:
+    """A teacher whose vectors of a text are computed once."""
+
+    projection: Any
+    read: Callable[[tuple[str, ...]], Any]
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        return self.read(tuple(texts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortened:
+    """A student whose vectors are projected, unless the projection is None; see `Student`."""
+
+    align: Callable[[str], AlignedText]
+    read: Callable[[tuple[str, ...]], States]
+    projection: Any
+
+    def encode(self, texts: Sequence[str]) -> States:
+        states = self.read(tuple(texts))
+        return states if self.projection is None else states.along(self.projection)

@@ -36,9 +36,8 @@ class SliceLoss:
     records: ClassVar[tuple[type, ...]] = (Triple,)
 
     def __post_init__(self) -> None:
-        positive("scale", self.scale)
-        at_least("min_words", self.min_words, 1)
-        at_least("max_words", self.max_words, self.min_words)
+        positive(self, "scale")
+        at_least(self, min_words=1, max_words=self.min_words)
 
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
@@ -70,7 +69,7 @@ class InBatchLoss(SliceLoss):
 
     def __post_init__(self) -> None:
         SliceLoss.__post_init__(self)
-        at_least("negatives", self.negatives, 0)
+        at_least(self, negatives=0)
 
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random

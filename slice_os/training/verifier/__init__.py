@@ -1,1 +1,0 @@
-"""Training verifiers: cross-encoders that say whether the words of a hit say a phrase."""
