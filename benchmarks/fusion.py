@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.corpus import Corpus
-from slice_os.datasets.span_set_formats import read_span_set
+from slice_os.datasets.span_sets import read_span_set
 from slice_os.evaluation.harness import quiet
 from slice_os.evaluation.registry import open_encoder
 from slice_os.evaluation.span_retrieval.measures import PRIMARY, ranking_scores

@@ -25,8 +25,7 @@ class ListedFile:
 
     Attributes:
         path: relative to the data folder.
-        sha256: of its content, unpacked if the name ends in ``.gz``; how it was packed does
-            not matter.
+        sha256: of its content, unpacked if the name ends in ``.gz``.
         bytes: size of that content.
         derived: how it is made from the published files; empty if it is one of them.
     """
@@ -61,15 +60,7 @@ class State(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result for one file.
-
-    Attributes:
-        dataset: name of its data set.
-        path: relative to the data folder.
-        state: what was found.
-        expected: sha256 that its content should have.
-        found: sha256 that it has; None if it is missing or cannot be unpacked.
-    """
+    """The result for one file; ``found`` is None if it is missing or cannot be unpacked."""
 
     dataset: str
     path: str
@@ -81,16 +72,11 @@ class Checked:
 @lru_cache(maxsize=1)
 def catalog() -> tuple[Dataset, ...]:
     """All data sets that the package knows."""
-    return tuple(
-        Dataset(
-            **{
-                **entry,
-                "use": tuple(entry["use"]),
-                "files": tuple(ListedFile(**file) for file in entry["files"]),
-            }
-        )
-        for entry in orjson.loads(CATALOG_FILE.read_bytes())
-    )
+    entries = orjson.loads(CATALOG_FILE.read_bytes())
+    for entry in entries:
+        entry["use"] = tuple(entry["use"])
+        entry["files"] = tuple(ListedFile(**file) for file in entry["files"])
+    return tuple(Dataset(**entry) for entry in entries)
 
 
 def check(
@@ -108,16 +94,12 @@ def check(
     listed = [(dataset.name, file) for dataset in catalog() for file in dataset.files]
     for done, (name, file) in enumerate(listed):
         progress(file.path, done, len(listed))
-        yield _checked(name, file, folder / file.path)
-
-
-def _checked(dataset: str, file: ListedFile, path: Path) -> Checked:
-    found = content_sha256(path) if path.is_file() else None
-    if not path.exists():
-        state = State.MISSING
-    else:
+        path = folder / file.path
+        found = content_sha256(path) if path.is_file() else None
         state = State.RIGHT if found == file.sha256 else State.DIFFERENT
-    return Checked(dataset, file.path, state, file.sha256, found)
+        if not path.exists():
+            state = State.MISSING
+        yield Checked(name, file.path, state, file.sha256, found)
 
 
 def content_sha256(path: Path) -> str | None:

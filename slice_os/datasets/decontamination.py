@@ -1,4 +1,4 @@
-"""Keeping evaluation sentences out of training data: a list of their hashes."""
+"""Keeping evaluation sentences out of training data, by their hashes."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ class Decontamination:
 
     def contaminated(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts is, or has among its sentences, one that is hashed."""
-        if not self.hashes:
-            return False
-        return any(
+        return bool(self.hashes) and any(
             sentence_hash(sentence) in self.hashes
             for text in texts
             for sentence in (text, *_sentences(text))

@@ -40,27 +40,19 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class DataSource:
-    """The expected content of a data file, and its source.
-
-    Attributes:
-        expected: what the file should be, as a phrase: "a table with columns …".
-        home: where to get it: an address, or how to make it; empty if there is no one place.
-    """
+    """What a data file should be, as a phrase, and where to get it or how to make it, if known."""
 
     expected: str
     home: str = ""
 
     def missing(self, path: Path) -> InputError:
         """The error for a path at which there is nothing."""
-        return InputError(f"{path}: not found; {self._wanted}")
+        return self.malformed(path, "not found")
 
     def malformed(self, path: Path, reason: str) -> InputError:
         """The error for a file with other content than expected."""
-        return InputError(f"{path}: {reason}; {self._wanted}")
-
-    @property
-    def _wanted(self) -> str:
-        return f"expected {self.expected}" + (f"; get it at {self.home}" if self.home else "")
+        home = f"; get it at {self.home}" if self.home else ""
+        return InputError(f"{path}: {reason}; expected {self.expected}{home}")
 
     def read(self, path: Path) -> bytes:
         """The bytes of a file, unpacked if it is gzipped.
@@ -90,10 +82,8 @@ class DataSource:
     def text(self, path: Path, fallback: str | None = None) -> str:
         """The text of a UTF-8 file with its line ends unchanged, without a byte order mark.
 
-        Args:
-            path: the file.
-            fallback: encoding of a file that is not UTF-8; what it has no character for is
-                replaced.
+        A fallback is the encoding of a file that is not UTF-8; what it has no character for is
+        replaced.
 
         Raises:
             InputError: as for `read`, and if it is not UTF-8 and there is no fallback.
@@ -165,14 +155,9 @@ class DataSource:
     ) -> Iterator[DataRow]:
         """The rows of a table with one line per row; empty lines are skipped.
 
-        Args:
-            path: the file.
-            columns: with a header, names that it must have; without one, names for the first
-                columns, and further ones are left out.
-            separator: between cells.
-            quoted: whether quotation marks enclose cells; otherwise they are plain characters.
-            header: whether the first line names the columns; every row then has as many cells.
-            fallback: as for `text`.
+        With a header, its line has to name the columns, and every row has as many cells; without
+        one, columns are names for the first cells, and further ones are left out. Quotation marks
+        enclose cells if they are quoted; otherwise they are plain characters.
 
         Raises:
             InputError: as for `text`, if a column is missing, or a row has too few cells.
@@ -187,7 +172,9 @@ class DataSource:
         try:
             for cells in filter(None, reader):
                 if names is None:
-                    names = self._header(path, cells, columns)
+                    if missing := [name for name in columns if name not in cells]:
+                        raise self.malformed(path, f"no column {', '.join(map(repr, missing))}")
+                    names = cells
                     continue
                 number = reader.line_num
                 if len(cells) < len(names) or (header and len(cells) > len(names)):
@@ -199,12 +186,6 @@ class DataSource:
             raise self.malformed(path, reason) from None
         if names is None:
             raise self.malformed(path, "is empty")
-
-    def _header(self, path: Path, names: list[str], wanted: Sequence[str]) -> list[str]:
-        missing = [name for name in wanted if name not in names]
-        if missing:
-            raise self.malformed(path, f"no column {', '.join(map(repr, missing))}")
-        return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +243,11 @@ def read_passages(path: Path) -> list[str]:
         InputError: if the file is missing, malformed or has no passage.
     """
     if path.name.removesuffix(".gz").endswith(".jsonl"):
-        rows = list(PASSAGES.json_lines(path))
-        for row in rows:
+        passages = []
+        for row in PASSAGES.json_lines(path):
             if not isinstance(row.values.get("text"), str):
                 raise row.malformed("no field 'text'")
-        passages = [row.values["text"] for row in rows]
+            passages.append(row.values["text"])
     else:
         passages = [line.strip() for line in PASSAGES.text(path).splitlines()]
     passages = [passage for passage in passages if passage.strip()]

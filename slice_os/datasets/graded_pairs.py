@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.datasets.files import DataRow, DataSource
+from slice_os.datasets.files import DataSource
 from slice_os.errors import InputError
 
 HIGHEST = 5.0
@@ -35,18 +35,14 @@ def read_sts_b(path: Path) -> tuple[SentencePair, ...]:
     pairs = []
     for number, row in enumerate(STS_B.table(path, columns, header=False)):
         try:
-            pairs.append(_pair(row))
+            first, second = row.text("sentence 1").strip(), row.text("sentence 2").strip()
+            pairs.append(SentencePair(first, second, row.score("score", 0, HIGHEST)))
         except InputError:
             if number or _is_number(row.values["score"]):
                 raise
     if not pairs:
         raise STS_B.malformed(path, "has no rows")
     return tuple(pairs)
-
-
-def _pair(row: DataRow) -> SentencePair:
-    first, second = row.text("sentence 1").strip(), row.text("sentence 2").strip()
-    return SentencePair(first, second, row.score("score", 0, HIGHEST))
 
 
 def _is_number(cell: str) -> bool:

@@ -11,8 +11,7 @@ import numpy as np
 
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
-from slice_os.datasets.span_set_formats import read_span_set
-from slice_os.datasets.span_sets import DocumentSpan, SpanSet
+from slice_os.datasets.span_sets import DocumentSpan, SpanSet, read_span_set
 from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.training_encoder import TrainingEncoder
 
 _BATCH = 32
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,63 +49,53 @@ def evaluate(
 
     Progress is the number of records done, and their total.
     """
-    samples = [
-        datasets[name].sample(config.limit, Random("dev")) if name else []  # noqa: S311
-        for name in (config.pairs, config.substitutions)
-    ]
-    pairs = [record for record in samples[0] if isinstance(record, Pair)]
-    substitutions = [record for record in samples[1] if isinstance(record, Substitution)]
-    total = len(pairs) + len(substitutions)
+    rng = Random("dev")  # noqa: S311
+    pairs = _sample(datasets, config.pairs, config.limit, Pair)
+    substitutions = _sample(datasets, config.substitutions, config.limit, Substitution)
+
+    def batches(records: Sequence[T], before: int) -> Iterator[Sequence[T]]:
+        for start in range(0, len(records), _BATCH):
+            part = records[start : start + _BATCH]
+            yield part
+            progress(before + start + len(part), len(pairs) + len(substitutions))
+
     encoder.network.eval()
     pearson = auc = 0.0
     with torch.no_grad():
         if pairs:
-            tell = partial(_tell, progress, 0, total)
-            cosines = _best(pairs, encoder, config.max_words, tell)
-            pearson = float(np.corrcoef(cosines, [pair.score for pair in pairs])[0, 1])
+            best = [_best(part, encoder, config.max_words) for part in batches(pairs, 0)]
+            scores = [pair.score for pair in pairs]
+            pearson = float(np.corrcoef(np.concatenate(best), scores)[0, 1])
         if substitutions:
-            tell = partial(_tell, progress, len(pairs), total)
-            auc = _auc(*_right_and_wrong(substitutions, encoder, tell))
+            parts = batches(substitutions, len(pairs))
+            right, wrong = np.hstack([_right_and_wrong(part, encoder, rng) for part in parts])
+            above = (right[:, None] > wrong).mean() + (right[:, None] == wrong).mean() / 2
+            auc = float(above)
     return DevResult(pearson, auc)
 
 
-def _tell(progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
-    progress(before + done, total)
+def _sample(datasets: Mapping[str, Loaded], name: str, limit: int, kind: type[T]) -> list[T]:
+    found = datasets[name].sample(limit, Random("dev")) if name else []  # noqa: S311
+    return [record for record in found if isinstance(record, kind)]
 
 
-def _best(
-    pairs: Sequence[Pair], encoder: TrainingEncoder, max_words: int, tell: Callable[[int], None]
-) -> np.ndarray:
-    cosines = []
-    for start in range(0, len(pairs), _BATCH):
-        part = pairs[start : start + _BATCH]
-        phrases = text_vectors(encoder.encode([pair.first for pair in part]))
-        passages = encoder.encode([pair.passage.text for pair in part])
-        cosines.append(best_cosines(passages, phrases[:, None], max_words)[:, 0].cpu().numpy())
-        tell(start + len(part))
-    return np.concatenate(cosines)
+def _best(pairs: Sequence[Pair], encoder: TrainingEncoder, max_words: int) -> np.ndarray:
+    phrases = text_vectors(encoder.encode([pair.first for pair in pairs]))
+    passages = encoder.encode([pair.passage.text for pair in pairs])
+    return np.asarray(best_cosines(passages, phrases[:, None], max_words)[:, 0].cpu())
 
 
 def _right_and_wrong(
-    records: Sequence[Substitution], encoder: TrainingEncoder, tell: Callable[[int], None]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Cosines of words with one right and one wrong substitute each, in context."""
-    rng = Random("dev")  # noqa: S311
-    sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-    for start in range(0, len(records), _BATCH):
-        part = records[start : start + _BATCH]
-        original = _vectors([Passage(r.text, r.start, r.end) for r in part], encoder)
-        for side, name in zip(sides, ("right", "wrong"), strict=True):
-            replaced = [substitute(r, rng.choice(getattr(r, name))) for r in part]
-            side.append((original * _vectors(replaced, encoder)).sum(axis=1))
-        tell(start + len(part))
-    return np.concatenate(sides[0]), np.concatenate(sides[1])
+    records: Sequence[Substitution], encoder: TrainingEncoder, rng: Random
+) -> np.ndarray:
+    """``(2, n)`` cosines of words with one right and one wrong substitute each, in context."""
+    original = _vectors([Passage(r.text, r.start, r.end) for r in records], encoder)
+    sides = []
+    for name in ("right", "wrong"):
+        replaced = [substitute(r, rng.choice(getattr(r, name))) for r in records]
+        sides.append((original * _vectors(replaced, encoder)).sum(axis=1))
+    return np.stack(sides)
 
 
 def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
     return np.asarray(placed_vectors(encoder, passages).cpu())
-
-
-def _auc(right: np.ndarray, wrong: np.ndarray) -> float:
-    above = (right[:, None] > wrong).mean() + (right[:, None] == wrong).mean() / 2
-    return float(above)

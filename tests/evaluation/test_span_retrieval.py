@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Corpus, InputError
-from slice_os.datasets.span_set_formats import read_span_set
-from slice_os.datasets.span_sets import Span, SpanSet
+from slice_os.datasets.span_sets import Span, SpanSet, read_span_set
 from slice_os.evaluation import evaluate as evaluation_of
 from slice_os.evaluation import load_harness
 from slice_os.evaluation.encoders.text_encoder import TextEncoder

@@ -14,8 +14,7 @@ from filelock import FileLock
 
 from slice_os.corpus import Corpus
 from slice_os.datasets.files import DataFile
-from slice_os.datasets.span_set_formats import read_span_set
-from slice_os.datasets.span_sets import SpanSet
+from slice_os.datasets.span_sets import SpanSet, read_span_set
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option

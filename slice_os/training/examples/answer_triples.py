@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slice_os.datasets.span_set_formats import read_span_set
-from slice_os.datasets.span_sets import Question, Span
+from slice_os.datasets.span_sets import Question, Span, read_span_set
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.training.record_types import Triple

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,6 @@ from slice_os.datasets.files import DataSource
 from slice_os.datasets.graded_pairs import HIGHEST, PATENT, STS_B, read_patents, read_sts_b
 from slice_os.datasets.span_sets import SPAN_SETS
 from slice_os.training.examples.answer_triples import read_answers
-from slice_os.training.examples.swords import SWORDS, read_swords
 from slice_os.training.examples.wordnet import (
     SYNSETS,
     read_definitions,
@@ -21,6 +21,10 @@ from slice_os.training.examples.wordnet import (
 )
 from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution, Triple
 
+SWORDS = DataSource("SWORDS v1.1 as JSON", "https://github.com/p-lambda/swords")
+_RIGHT = 0.5  # share of the judges
+_WRONG = 0.1
+_CONTEXT = 130
 # As in SICK and STS: entailed sentences are alike, contradictions share the topic only.
 NLI_SCORES = {"entailment": 0.85, "neutral": 0.5, "contradiction": 0.15}
 _BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
@@ -111,6 +115,43 @@ def joined(tokens: str) -> str:
     return _BEFORE_MARK.sub("", tokens).strip()
 
 
+def _swords(path: Path) -> Iterator[Substitution]:
+    """Targets with substitutes that at least half of the judges accept, and some that few do.
+
+    SWORDS (Lee et al., 2021). Contexts are cut to about 130 characters on either side.
+    """
+    data: Any = SWORDS.json(path)
+    try:
+        judged: dict[str, list[tuple[str, float]]] = defaultdict(list)
+        for key, row in data["substitutes"].items():
+            votes = data["substitute_labels"][key]
+            share = sum(vote.startswith("TRUE") for vote in votes) / len(votes)
+            judged[row["target_id"]].append((row["substitute"], share))
+        targets = [
+            (key, data["contexts"][row["context_id"]]["context"], row["offset"], row["target"])
+            for key, row in data["targets"].items()
+        ]
+    except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+        reason = f"lacks fields ({type(error).__name__}: {error})"
+        raise SWORDS.malformed(path, reason) from None
+    for key, context, offset, target in targets:
+        right = tuple(word for word, share in judged[key] if share >= _RIGHT)
+        wrong = tuple(word for word, share in judged[key] if share < _WRONG)
+        if right and wrong:
+            text, start = _near(context, offset, offset + len(target))
+            yield Substitution(text, start, start + len(target), right, wrong)
+
+
+def _near(context: str, start: int, end: int) -> tuple[str, int]:
+    """The context around ``start:end``, cut at spaces, and where ``start`` is in it."""
+    left, right = max(0, start - _CONTEXT), min(len(context), end + _CONTEXT)
+    while left > 0 and not context[left - 1].isspace():
+        left -= 1
+    while right < len(context) and not context[right].isspace():
+        right += 1
+    return context[left:right], start - left
+
+
 FORMATS: dict[str, Format] = {
     "texts-jsonl": Format(Passage, _texts, DataSource('lines of {"text"}')),
     "pairs-jsonl": Format(
@@ -134,7 +175,7 @@ FORMATS: dict[str, Format] = {
     "wordnet-substitutes": Format(Substitution, read_substitutions, SYNSETS),
     "wordnet-senses": Format(Sense, read_senses, SYNSETS),
     "wordnet-definitions": Format(Pair, read_definitions, SYNSETS),
-    "swords": Format(Substitution, read_swords, SWORDS),
+    "swords": Format(Substitution, _swords, SWORDS),
 }
 
 

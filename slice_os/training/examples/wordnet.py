@@ -57,8 +57,7 @@ def read_substitutions(path: Path) -> Iterator[Substitution]:
     The other members of the synset can replace the word; members of the word's other synsets
     with the same part of speech cannot. Names and other capitals are left out.
     """
-    for used in _uses(path):
-        member, synset, others = used.member, used.synset, used.others
+    for used, member, synset, others in _uses(path):
         lemma = member.lower()
         own = {other.lower() for other in synset.members}
         right = [word for word in synset.members if word != member and word.islower()]
@@ -78,11 +77,11 @@ def read_substitutions(path: Path) -> Iterator[Substitution]:
 
 def read_senses(path: Path) -> Iterator[Sense]:
     """Words in example sentences, with their definition there and those of their other senses."""
-    for used in _uses(path):
-        definition = short_definition(used.synset)
-        others = [short_definition(other) for other in used.others]
-        if definition and any(others):
-            yield Sense(used.text, used.start, used.end, definition, tuple(filter(None, others)))
+    for used, _, synset, synsets in _uses(path):
+        definition = short_definition(synset)
+        others = tuple(filter(None, map(short_definition, synsets)))
+        if definition and others:
+            yield Sense(used.text, used.start, used.end, definition, others)
 
 
 def read_definitions(path: Path) -> Iterator[Pair]:
@@ -95,19 +94,8 @@ def read_definitions(path: Path) -> Iterator[Pair]:
                 yield Pair(synset.members[0], definition, 1.0, Passage(definition))
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A member of a synset in one of its examples, and the other synsets of that member."""
-
-    text: str
-    start: int
-    end: int
-    member: str
-    synset: Synset
-    others: tuple[Synset, ...]
-
-
-def _uses(path: Path) -> Iterator[_Use]:
+def _uses(path: Path) -> Iterator[tuple[Passage, str, Synset, list[Synset]]]:
+    """Examples and a member of their synset in them, the synset, and the member's other synsets."""
     synsets = read_synsets(path)
     senses: dict[tuple[str, str], list[Synset]] = defaultdict(list)
     for synset in synsets:
@@ -121,7 +109,7 @@ def _uses(path: Path) -> Iterator[_Use]:
                 found = find_form(example, member.lower(), synset.pos)
                 if found is not None:
                     others = [s for s in senses[member.lower(), synset.pos] if s is not synset]
-                    yield _Use(example, *found, member, synset, tuple(others))
+                    yield Passage(example, *found), member, synset, others
                     break
 
 
