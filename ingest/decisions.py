@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from slice_os.ingest.history import Known, SourceState, digest, gone_sources, recall, state_of
 from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
@@ -23,8 +23,6 @@ from slice_os.text.documents import Document
 
 LOOKUP_DOCUMENTS = 64
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class SkipSource:
@@ -35,34 +33,28 @@ class SkipSource:
 
 @dataclass(frozen=True, slots=True)
 class BeginSource:
-    """Begin a source of so many bytes, 0 if it is no file; the decisions about it follow."""
+    """Begin a source; the decisions about it follow.
+
+    Attributes:
+        size: in bytes, 0 if it is no file.
+        source: its name.
+        former: its name until now, if it has another.
+        documents: stored documents to assign to it, if so.
+    """
 
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class RenameSource:
-    """Call a stored source, and its documents, by another name from now on."""
-
-    former: str
     source: str
+    former: str | None
     documents: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class KeepDocument:
-    """Leave a document of so many bytes as it is stored."""
+    """Leave a document of so many bytes as it is stored, or only assign it to another source."""
 
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class MoveDocument:
-    """Assign a stored document of so many bytes to the source that it is in now."""
-
     doc_id: str
-    source: str
-    size: int
+    source: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,82 +81,66 @@ class PruneSource:
 
 
 Decision: TypeAlias = (
-    SkipSource
-    | BeginSource
-    | RenameSource
-    | Document
-    | BadRecord
-    | KeepDocument
-    | MoveDocument
-    | FinishSource
-    | PruneSource
+    SkipSource | BeginSource | Document | BadRecord | KeepDocument | FinishSource | PruneSource
 )
 """A document is to be encoded and stored; a bad record goes to the dead letters, unless it is a
 `SkippedFile`, which is only counted."""
 
 
+@dataclass
 class Decider:
-    """Reads sources, and decides about each of them and of their records.
+    """Reads sources once, and decides about each of them and of their records.
 
-    Args:
+    Attributes:
         store: has the documents of earlier runs.
-        sources: read once.
-        options: which fields of a record are its id, text and metadata.
         checksum: compare files by their content, not by size and time.
         dead_letters: a file that is never read.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        sources: Sources,
-        options: ReadOptions,
-        checksum: bool,
-        dead_letters: Path,
-    ) -> None:
-        self._store = store
-        self._sources = sources
-        self._options = options
-        self._checksum = checksum
-        self._dead_letters = os.path.realpath(dead_letters)
-        self._owner: dict[str, str] = {}
-        self._read: set[str] = set()
-        self._deleted: set[str] = set()
+    store: Store
+    sources: Sources
+    options: ReadOptions
+    checksum: bool
+    dead_letters: Path
+    _owner: dict[str, str] = field(default_factory=dict)
+    _read: set[str] = field(default_factory=set)
+    _deleted: set[str] = field(default_factory=set)
 
     def decisions(self) -> Iterator[Decision]:
         """Decide about every source, in order; the decisions about one follow one another."""
-        for source in self._sources:
-            if source.path and os.path.realpath(source.path) == self._dead_letters:
+        dead_letters = os.path.realpath(self.dead_letters)
+        for source in self.sources:
+            if source.path and os.path.realpath(source.path) == dead_letters:
                 continue  # our own output: reading it would never end
-            now = state_of(source, self._options)
-            known = recall(self._store, source, now)
-            if now and known.unchanged(source, now, self._checksum):
+            now = state_of(source, self.options)
+            known = recall(self.store, source, now)
+            if now and known.unchanged(source, now, self.checksum):
                 yield SkipSource(now.size)
             else:
                 yield from self._about_source(source, known, now)
 
     def pruned(self) -> Iterator[PruneSource]:
         """Decide about stored sources whose files are gone, after all else is carried out."""
-        for name in gone_sources(self._store, self._sources):
-            mine = self._store.find_documents(self._store.document_ids(name))
+        for name in gone_sources(self.store, self.sources):
+            mine = self.store.find_documents(self.store.document_ids(name))
             stale = {doc_id for doc_id, stored in mine.items() if stored.source == name}
             yield PruneSource(name, tuple(sorted(stale - self._owner.keys())))
 
     def _about_source(
         self, source: Source, known: Known, now: SourceState | None
     ) -> Iterator[Decision]:
-        stored = set() if source.adds else self._store.document_ids(*known.names)
+        stored = set() if source.adds else self.store.document_ids(*known.names)
         source = replace(source, ids=known.ids or source.ids)
         if now is not None:
             now = replace(now, ids=source.ids, sha256=digest(source))
-        yield BeginSource(now.size if now else 0)
-        for former in known.names[1:]:
-            yield RenameSource(former, source.name, frozenset(stored))
+        former = next(iter(known.names[1:]), None)
+        yield BeginSource(now.size if now else 0, source.name, former, frozenset(stored))
         complete = True
-        reader = read_additions if source.adds else read
-        for records in _batches(reader(source, self._options), LOOKUP_DOCUMENTS):
+        found = (read_additions if source.adds else read)(source, self.options)
+        while records := list(islice(found, LOOKUP_DOCUMENTS)):
             for decision in self._about_records(records, known.names):
-                complete = complete and not _is_refusal(decision)
+                if isinstance(decision, BadRecord) and not isinstance(decision, SkippedFile):
+                    complete = False
                 yield decision
         stale: set[str] = set()
         if complete:
@@ -189,7 +165,7 @@ class Decider:
             else:
                 self._owner[record.id] = record.source
                 fresh.append(record)
-        stored = self._store.find_documents(document.id for document in fresh)
+        stored = self.store.find_documents(document.id for document in fresh)
         for document in fresh:
             former = None if document.id in self._deleted else stored.get(document.id)
             moved = former is not None and former.source not in names
@@ -204,8 +180,7 @@ class Decider:
                 yield document
             else:
                 size = len(document.text.encode())
-                move = MoveDocument(document.id, document.source, size)
-                yield move if moved else KeepDocument(size)
+                yield KeepDocument(size, document.id, document.source if moved else None)
 
     def _claims(self, name: str) -> bool:
         """Whether another source may still have an id: it exists, and was not read yet."""
@@ -213,19 +188,9 @@ class Decider:
             return False
         if name.startswith("/"):
             return os.path.exists(name)  # noqa: PTH110  Path.exists raises on odd names
-        return name in self._store.source_signatures([name])
+        return name in self.store.source_signatures([name])
 
 
 def refused(document: Document, reason: str) -> BadRecord:
     """A whole document as a bad record."""
     return bad_record(document.source, None, reason, document.text)
-
-
-def _is_refusal(decision: Decision) -> bool:
-    return isinstance(decision, BadRecord) and not isinstance(decision, SkippedFile)
-
-
-def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import orjson
 
+from slice_os.encoder.model_folder import files_hash
 from slice_os.errors import InputError
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Source, Sources, real_path
 from slice_os.stores.protocol import Store, Writer
 from slice_os.stores.work_share import WHOLE, WorkShare
-
-_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class SourceState:
 
     def signature(self) -> str:
         """The state as text."""
-        return orjson.dumps(asdict(self)).decode()
+        return orjson.dumps(self).decode()
 
     @classmethod
     def parse(cls, signature: str) -> SourceState:
@@ -78,13 +76,11 @@ class Known:
 
 def state_of(source: Source, options: ReadOptions) -> SourceState | None:
     """The state of a file, without its checksum; None for a stream, or if it cannot be examined."""
-    if source.path is None:
-        return None
     try:
-        status = source.path.stat()
+        status = source.path.stat() if source.path else None
     except OSError:
         return None
-    if not stat.S_ISREG(status.st_mode):
+    if status is None or not stat.S_ISREG(status.st_mode):
         return None
     chosen = {
         field.name: value
@@ -152,20 +148,14 @@ def gone_sources(store: Store, sources: Sources) -> Iterator[str]:
 def _is_gone(path: Path) -> bool:
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
+    except (OSError, ValueError) as error:
+        return isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 
 def digest(source: Source) -> str:
     """The SHA-256 of a file's content; empty if it cannot be read."""
-    sha256 = hashlib.sha256()
     try:
-        with Path(source.path or "").open("rb") as stream:
-            while block := stream.read(_BLOCK_BYTES):
-                sha256.update(block)
+        return files_hash(Path(source.path or ""))
     except OSError:
         return ""
-    return sha256.hexdigest()

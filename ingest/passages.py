@@ -102,18 +102,12 @@ def encode_documents(
         offset, _ = _pieces(part, aligned)
         encoded = []
         for passage in part:
+            first, end = _pieces([passage], aligned)
             words = aligned.words[passage.first_word : passage.end_word].copy()
-            first, end = int(words[0, 2]), int(words[-1, 3])
             words[:, 2:] -= first
-            encoded.append(
-                EncodedPassage(
-                    start=passage.start,
-                    end=passage.end,
-                    words=words,
-                    vectors=vectors[first - offset : end - offset],
-                    metadata=_metadata(document, passage),
-                )
-            )
+            own = vectors[first - offset : end - offset]
+            metadata = _metadata(document, passage)
+            encoded.append(EncodedPassage(passage.start, passage.end, words, own, metadata))
         yield DocumentPart(document, tuple(encoded), last)
 
 

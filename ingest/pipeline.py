@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,9 +22,7 @@ from slice_os.ingest.decisions import (
     Decision,
     FinishSource,
     KeepDocument,
-    MoveDocument,
     PruneSource,
-    RenameSource,
     SkipSource,
     refused,
 )
@@ -123,29 +122,24 @@ def _encoded(
         waiting.clear()
 
 
+@dataclass
 class _Sink:
     """Carries out decisions, and counts what was done."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        letters: DeadLetters,
-        sources: Sources,
-        progress: SummaryCallback | None,
-        complain: BadRecordCallback | None,
-    ) -> None:
-        self._writer = writer
-        self._letters = letters
-        self._sources = sources
-        self._progress = progress
-        self._complain = complain
-        self._began = time.monotonic()
-        self._counts: Counter[str] = Counter()
-        self._skipped: Counter[str] = Counter()
-        # Of the source that was begun: its size, and how much of it was read and was unchanged.
-        self._size = self._bytes = self._bytes_unchanged = 0
-        # Characters of the document that is being written.
-        self._written = 0
+    _writer: Writer
+    _letters: DeadLetters
+    _sources: Sources
+    _progress: SummaryCallback | None
+    _complain: BadRecordCallback | None
+    _began: float = field(default_factory=time.monotonic)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _skipped: Counter[str] = field(default_factory=Counter)
+    # Of the source that was begun: its size, and how much of it was read and was unchanged.
+    _size: int = 0
+    _bytes: int = 0
+    _bytes_unchanged: int = 0
+    # Characters of the document that is being written.
+    _written: int = 0
 
     def summary(self) -> IngestSummary:
         """The state so far."""
@@ -169,14 +163,14 @@ class _Sink:
         match decision:
             case DocumentPart():
                 self._write(decision)
-            case BeginSource(size):
+            case BeginSource(size, source, former, documents):
                 self._size, self._bytes, self._bytes_unchanged = size, 0, 0
-            case RenameSource(former, source, documents):
-                self._writer.assign(documents, source)
-                self._writer.forget_source(former)
-            case KeepDocument(size) | MoveDocument(size=size):
-                if isinstance(decision, MoveDocument):
-                    self._writer.assign([decision.doc_id], decision.source)
+                if former is not None:
+                    self._writer.assign(documents, source)
+                    self._writer.forget_source(former)
+            case KeepDocument(size, doc_id, moved_to):
+                if moved_to is not None:
+                    self._writer.assign([doc_id], moved_to)
                 self._counts["documents_unchanged"] += 1
                 self._bytes += size
                 self._bytes_unchanged += size

@@ -205,8 +205,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
             for rows in _batches(blocks):
                 bad += (BadRecord(**orjson.loads(row["bad"])) for row in rows if row["bad"])
                 passages = {row["id"]: row["passages"] for row in rows if row["document"]}
-                given = [_document(row["document"]) for row in rows if row["document"]]
-                fresh = _fresh(given, store)
+                fresh = _fresh([_document(row) for row in rows if row["document"]], store)
                 unchanged += sum(not row["bad"] for row in rows) - len(fresh)
                 for document in fresh:
                     encoded = tuple(map(_unpacked, passages[document.id]))
@@ -214,25 +213,21 @@ class IndexSink(Datasink):  # type: ignore[misc]
                     stored.add(document.id)
                     refuse(writer.write(DocumentPart(document, encoded, last=True)))
             refuse(writer.flush())
-        return IngestSummary(
-            documents=len(stored), documents_unchanged=unchanged, pieces=pieces
-        ), bad
+        done = IngestSummary(documents=len(stored), documents_unchanged=unchanged, pieces=pieces)
+        return done, bad
 
     def on_write_complete(self, write_result: Any) -> None:
         """End the load, and write rows that cannot be used to the dead letters."""
-        done = [summary for summary, _ in write_result.write_returns]
+        counts: dict[str, Any] = dict.fromkeys(("documents", "documents_unchanged", "pieces"), 0)
         with DeadLetters(self._dead_letters) as letters:
-            for _, bad in write_result.write_returns:
+            for done, bad in write_result.write_returns:
+                for name in counts:
+                    counts[name] += getattr(done, name)
                 for record in bad:
                     letters.write(record)
         self._load.close()
-        self.summary = IngestSummary(
-            documents=sum(each.documents for each in done),
-            documents_unchanged=sum(each.documents_unchanged for each in done),
-            pieces=sum(each.pieces for each in done),
-            bad_records=letters.count,
-            seconds=time.monotonic() - self._began,
-        )
+        seconds = time.monotonic() - self._began
+        self.summary = IngestSummary(**counts, bad_records=letters.count, seconds=seconds)
 
     def on_write_failed(self, error: Exception) -> None:
         """End the load; the next one deletes incomplete documents."""
@@ -265,7 +260,6 @@ def _batches(blocks: Iterable[Any]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _row(given: Document | BadRecord, encoded: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the schema `_ENCODED`."""
     if isinstance(given, BadRecord):
         return {"bad": orjson.dumps(given)}
     if given.id not in encoded:
@@ -273,8 +267,8 @@ def _row(given: Document | BadRecord, encoded: Mapping[str, Any]) -> dict[str, A
     return {"id": given.id, "document": orjson.dumps(given), "passages": encoded[given.id]}
 
 
-def _document(packed: bytes) -> Document:
-    fields = orjson.loads(packed)
+def _document(row: Mapping[str, Any]) -> Document:
+    fields = orjson.loads(row["document"])
     segments = tuple(Segment(**segment) for segment in fields.pop("segments"))
     return Document(**fields, segments=segments)
 
@@ -291,10 +285,6 @@ def _packed(passage: EncodedPassage) -> dict[str, Any]:
 
 def _unpacked(row: Mapping[str, Any]) -> EncodedPassage:
     words = np.frombuffer(row["words"], np.int64).reshape(-1, 4)
-    return EncodedPassage(
-        start=row["start"],
-        end=row["end"],
-        words=words,
-        vectors=np.frombuffer(row["vectors"], np.float32).reshape(words[-1, 3], -1),
-        metadata=orjson.loads(row["metadata"]),
-    )
+    vectors = np.frombuffer(row["vectors"], np.float32).reshape(words[-1, 3], -1)
+    metadata = orjson.loads(row["metadata"])
+    return EncodedPassage(row["start"], row["end"], words, vectors, metadata)

@@ -8,8 +8,9 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import format_of, reader_named, readers
@@ -51,15 +52,10 @@ class Source:
         return self.name == PIPED
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A file that was found.
+class _Entry(NamedTuple):
+    """A file that was found, and the folder that the ids of its documents are relative to.
 
-    Attributes:
-        path: the file.
-        below: the folder that the ids of its documents are relative to.
-        format: None if it is skipped.
-        kind: extension, or ``special file``, to count skipped files by.
+    Its format is None if it is skipped; its kind counts it then.
     """
 
     path: Path
@@ -68,6 +64,7 @@ class _Entry:
     kind: str = ""
 
 
+@dataclass(slots=True)
 class Sources:
     """The files that PATH arguments name, each once, found while iterating; see `find_sources`.
 
@@ -77,23 +74,14 @@ class Sources:
         names: the real paths of all files found so far, by name.
     """
 
-    def __init__(
-        self,
-        arguments: list[str],
-        read_as: str | None,
-        part: WorkShare,
-        name: str | None,
-        id_prefix: str,
-        store_folder: Path | None,
-    ) -> None:
-        self.name = name
-        self.skipped: Counter[str] = Counter()
-        self.names: dict[str, str] = {}
-        self._arguments = arguments
-        self._read_as = read_as
-        self._part = part
-        self._id_prefix = id_prefix
-        self._store_folder = os.path.realpath(store_folder) if store_folder else None
+    _arguments: list[str]
+    _read_as: str | None
+    _part: WorkShare
+    name: str | None
+    _id_prefix: str
+    _store_folder: str | None
+    skipped: Counter[str] = field(default_factory=Counter)
+    names: dict[str, str] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Source]:
         self.skipped.clear()
@@ -127,13 +115,11 @@ class Sources:
     def folders(self) -> Iterator[Path]:
         """The real folders among the arguments, and those that patterns search."""
         for argument in self._arguments:
-            if argument == STDIN:
-                continue
-            path = Path(argument)
-            mode = _mode(path)
-            folder = path if mode is not None else _fixed_part(argument)
-            if mode is None or stat.S_ISDIR(mode):
-                yield Path(real_path(folder))
+            if argument != STDIN:
+                mode = _mode(Path(argument))
+                if mode is None or stat.S_ISDIR(mode):
+                    folder = _fixed_part(argument) if mode is None else Path(argument)
+                    yield Path(real_path(folder))
 
     def _stream(self, path: Path | None, format_name: str) -> Source:
         return Source(self.name or PIPED, path, format_name, id_prefix=self._id_prefix)
@@ -182,7 +168,8 @@ def find_sources(
     for argument in arguments:
         if argument != STDIN:
             _check_readable(argument, read_as)
-    return Sources(arguments, read_as, part, name, id_prefix, store_folder)
+    never = os.path.realpath(store_folder) if store_folder else None
+    return Sources(arguments, read_as, part, name, id_prefix, never)
 
 
 def skipped_line(skipped: Mapping[str, int]) -> str:
@@ -228,7 +215,6 @@ def _known_formats() -> str:
 
 
 def _expand(argument: str, read_as: str | None, store_folder: str | None) -> Iterator[_Entry]:
-    """The files of one argument."""
     path = Path(argument)
     # An empty argument is far more often an unset shell variable than the current folder.
     mode = _mode(path) if argument else None
@@ -262,29 +248,23 @@ def _walk(
         if store_folder and os.path.realpath(here) == store_folder:
             folders.clear()
             continue
-        seen = sorted(name for name in folders if not _hidden(name))
+        seen = sorted(name for name in folders if not name.startswith("."))
         folders[:] = [name for name in seen if not (here / name).is_symlink()]
         for name in sorted(set(seen).difference(folders)):
             yield _Entry(here / name, below, None, "linked folder")
         for name in sorted(files):
-            if not _hidden(name):
+            if not name.startswith("."):
                 yield _entry(here / name, below, read_as)
     for error in errors:
-        unreadable = Path(os.fsdecode(error.filename))
-        yield _Entry(unreadable, below, read_as or DEFAULT_FORMAT)
+        yield _Entry(Path(os.fsdecode(error.filename)), below, read_as or DEFAULT_FORMAT)
 
 
 def _entry(path: Path, below: Path, read_as: str | None) -> _Entry:
-    """A file found in a folder or by a pattern."""
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
         return _Entry(path, below, None, "special file")
     kind = _utf8(path.suffix.lower()) if path.suffix else "without extension"
     return _Entry(path, below, read_as or format_of(path), kind)
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith(".")
 
 
 def _mode(path: Path) -> int | None:

@@ -5,6 +5,9 @@ Every message is one line that says what happened, where, and what to do about i
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 
 class SliceError(Exception):
     """Base class of every error that this library raises on purpose."""
@@ -43,3 +46,15 @@ class MissingExtraError(SliceError, ImportError):
 
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs an extra: pip install 'slice-os[{extra}]'")
+
+
+def imported(module: str, purpose: str, extra: str) -> Any:
+    """Import a module of another package, which an extra installs.
+
+    Raises:
+        MissingExtraError: without it.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(purpose, extra) from None

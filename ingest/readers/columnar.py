@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, BinaryIO
 
-from slice_os.errors import InputError, MissingExtraError
+from slice_os.errors import InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, bad_record
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.ingest.readers.tables import check_columns
@@ -83,9 +83,9 @@ def _read(
 ) -> DocumentStream:
     """Yield a document or bad record for every row."""
     try:
-        import pyarrow as pa
-    except ModuleNotFoundError:
-        yield bad_record(source, None, str(MissingExtraError("this format", "tables")), "")
+        pa = imported("pyarrow", "this format", "tables")
+    except MissingExtraError as error:
+        yield bad_record(source, None, str(error), "")
         return
     try:
         if not stream.seekable():

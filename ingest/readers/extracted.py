@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from slice_os.errors import InputError, MissingExtraError
+from slice_os.errors import InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     DocumentStream,
@@ -26,10 +25,7 @@ OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 def needs(module: str) -> Any:
     """Import a library of the extra ``documents``."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        raise MissingExtraError("this format", "documents") from None
+    return imported(module, "this format", "documents")
 
 
 def extracted(

@@ -9,7 +9,7 @@ given lengths it never decreases with the cosine.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -19,7 +19,7 @@ import orjson
 
 from slice_os.arrays import Float64Array
 from slice_os.encoder.model_folder import CALIBRATION_FILE, check_size
-from slice_os.errors import InputError, MissingExtraError, ModelError
+from slice_os.errors import InputError, ModelError, imported
 
 # Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
 HIGHEST_COSINE = 0.9999
@@ -72,8 +72,8 @@ class Calibration:
 
     def save(self, path: Path) -> None:
         """Write the calibration as indented JSON, with its checksum."""
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         content = {**asdict(self), _CHECKSUM: _checksum(asdict(self))}
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         path.write_bytes(orjson.dumps(content, option=options))
 
 
@@ -94,7 +94,7 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
         raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
     checksum = raw.pop(_CHECKSUM, None) if isinstance(raw, dict) else None
     kinds = get_type_hints(Calibration)
-    if not isinstance(raw, dict) or set(raw) != {field.name for field in fields(Calibration)}:
+    if not isinstance(raw, dict) or raw.keys() != kinds.keys():
         raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
     for name, kind in kinds.items():
         if not isinstance(raw[name], (int, float) if kind is float else kind):
@@ -143,26 +143,21 @@ def fit_calibration(
     right: npt.ArrayLike,
     provenance: str,
 ) -> Calibration:
-    """Fit a calibration to labelled hits by maximum likelihood.
-
-    Labels are `softened`.
+    """Fit a calibration to ``(n,)`` labelled hits by maximum likelihood; labels are `softened`.
 
     Args:
         encoder_id: the encoder that the cosines come from.
-        cosines: ``(n,)``.
-        phrase_words: ``(n,)``.
-        span_words: ``(n,)``.
-        right: ``(n,)``, whether the hit says the phrase.
+        cosines: of phrases and spans.
+        phrase_words: numbers of words.
+        span_words: likewise.
+        right: whether each hit says the phrase.
         provenance: description of the hits, for people.
 
     Raises:
         InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
         MissingExtraError: without SciPy.
     """
-    try:
-        from scipy.optimize import minimize
-    except ImportError:
-        raise MissingExtraError("fitting a calibration", "eval") from None
+    minimize = imported("scipy.optimize", "fitting a calibration", "eval").minimize
     targets = softened(right)
     features = _features(cosines, phrase_words, span_words)
 
@@ -173,17 +168,9 @@ def fit_calibration(
 
     bounds = [(None, None), (0, None), (None, None), (None, None)]
     best = minimize(loss, np.zeros(4), jac=True, bounds=bounds, method="L-BFGS-B").x
-    intercept, closeness, by_phrase, by_ratio = (round(float(weight), 6) for weight in best)
-    return Calibration(
-        encoder_id=encoder_id,
-        intercept=intercept,
-        closeness=closeness,
-        phrase_words=by_phrase,
-        word_ratio=by_ratio,
-        hits=len(targets),
-        right=int(np.asarray(right, dtype=bool).sum()),
-        provenance=provenance,
-    )
+    constant, closeness, by_phrase, by_ratio = (round(float(weight), 6) for weight in best)
+    hits = len(targets), int(np.asarray(right, dtype=bool).sum())
+    return Calibration(encoder_id, constant, closeness, by_phrase, by_ratio, *hits, provenance)
 
 
 def _checksum(content: dict[str, Any]) -> str:

@@ -36,7 +36,6 @@ class Engine(Protocol):
         Returns:
             ``(batch, length, dimension)`` token vectors; ignore those of padding.
         """
-        ...
 
 
 class OnnxRuntimeEngine:
@@ -78,8 +77,7 @@ class OnnxRuntimeEngine:
                 str(model_file), sess_options=options, providers=wanted
             )
         except Exception as error:  # the library raises many kinds
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{model_file}: onnxruntime cannot load it ({reason})") from None
+            raise _refusal(model_file, "load", error) from None
         loaded = self._session.get_providers()
         if loaded[0] != wanted[0]:
             raise EngineError(
@@ -93,10 +91,7 @@ class OnnxRuntimeEngine:
     def run(self, ids: IntArray, mask: IntArray, types: IntArray | None = None) -> FloatArray:
         """One forward pass; see `Engine.run`.
 
-        Args:
-            ids: ``(batch, length)``.
-            mask: ``(batch, length)``.
-            types: ``(batch, length)`` token types, for models that read them; None for zeros.
+        A model that reads token types is given ``types``, ``(batch, length)``, or zeros.
 
         Raises:
             ModelError: if the model cannot read the ids.
@@ -107,8 +102,7 @@ class OnnxRuntimeEngine:
         try:
             (vectors,) = self._session.run([self._output], feeds)
         except Exception as error:  # the library raises many kinds
-            reason = str(error).splitlines()[0]
-            raise ModelError(f"{self._file}: onnxruntime cannot run it ({reason})") from None
+            raise _refusal(self._file, "run", error) from None
         return np.asarray(vectors, dtype=np.float32)
 
 
@@ -147,13 +141,17 @@ def pad(rows: Sequence[Sequence[int] | IntArray]) -> tuple[IntArray, IntArray]:
     return ids, mask
 
 
+def _refusal(model_file: Path, task: str, error: Exception) -> ModelError:
+    reason = str(error).splitlines()[0]
+    return ModelError(f"{model_file}: onnxruntime cannot {task} it ({reason})")
+
+
 def _provider_name(name: str, onnxruntime: Any) -> str:
-    available: list[str] = onnxruntime.get_available_providers()
-    for candidate in available:
-        if candidate.lower().removesuffix("executionprovider") == name.lower().removesuffix(
-            "executionprovider"
-        ):
-            return candidate
-    have = ", ".join(provider.removesuffix("ExecutionProvider") for provider in available)
-    hint = "; for CUDA: pip install 'slice-os[gpu]'" if "cuda" in name.lower() else ""
+    suffix = "ExecutionProvider"
+    available: dict[str, str] = {one.lower(): one for one in onnxruntime.get_available_providers()}
+    wanted = f"{name.lower().removesuffix(suffix.lower())}{suffix.lower()}"
+    if wanted in available:
+        return available[wanted]
+    have = ", ".join(provider.removesuffix(suffix) for provider in available.values())
+    hint = "; for CUDA: pip install 'slice-os[gpu]'" if "cuda" in wanted else ""
     raise EngineError(f"no execution provider {name!r} in this onnxruntime (it has {have}){hint}")

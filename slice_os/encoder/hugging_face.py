@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import orjson
 from tokenizers import Tokenizer
 
 from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import files_hash
 from slice_os.encoder.projection import read_projection
 from slice_os.errors import MissingExtraError, ModelError
 
@@ -62,13 +62,8 @@ class LoadedModel:
 
     def weights_hash(self) -> str:
         """The SHA-256 of the weights' bytes, first 16 hex digits."""
-        digest = hashlib.sha256()
         files = next(found for kind in _WEIGHTS if (found := sorted(self.folder.glob(kind))))
-        for file in files:
-            with file.open("rb") as stream:
-                for block in iter(lambda: stream.read(1 << 20), b""):
-                    digest.update(block)
-        return digest.hexdigest()[:16]
+        return files_hash(*files)[:16]
 
 
 def load_encoder(model: str) -> LoadedModel:

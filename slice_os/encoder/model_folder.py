@@ -6,7 +6,7 @@ import hashlib
 import mmap
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -32,6 +32,7 @@ _RANGES = {
     "threshold": (-1, 1),
 }
 _LONGEST_TEXT = 10_000
+_INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 # The largest tokenizers of multilingual models have 35 MB.
 _LARGEST = {CARD_FILE: 1 << 20, TOKENIZER_FILE: 128 << 20, CALIBRATION_FILE: 1 << 20}
 # A key and its value, as ONNX files name those in which tensors are.
@@ -76,11 +77,11 @@ class ModelCard:
         Raises:
             ModelError: if a field is missing, unknown, of another type or out of range.
         """
-        expected = {field.name for field in fields(cls)}
-        if stored.keys() != expected:
-            missing, unknown = sorted(expected - stored.keys()), sorted(stored.keys() - expected)
+        kinds = get_type_hints(cls)
+        if stored.keys() != kinds.keys():
+            missing, unknown = sorted(kinds - stored.keys()), sorted(stored.keys() - kinds)
             raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
-        for name, kind in get_type_hints(cls).items():
+        for name, kind in kinds.items():
             _check_value(name, stored[name], kind)
         if stored["min_words"] > stored["max_words"]:
             raise ModelError("min_words is above max_words; export again")
@@ -90,7 +91,7 @@ class ModelCard:
 
     def to_json(self) -> bytes:
         """The card as indented JSON."""
-        return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        return orjson.dumps(self, option=_INDENTED)
 
     def check_made(self, location: str | Path, encoder: ModelCard) -> None:
         """Check that an encoder made the vectors of a store, as this card did.
@@ -114,10 +115,18 @@ def content_id(folder: Path) -> str:
     Raises:
         ModelError: if the model names files in other folders.
     """
+    names = MODEL_FILE, TOKENIZER_FILE, *_external_files(folder)
+    return files_hash(*(folder / name for name in names))[:16]
+
+
+def files_hash(*paths: Path) -> str:
+    """The SHA-256 of the bytes of some files, one after the other."""
     digest = hashlib.sha256()
-    for name in (MODEL_FILE, TOKENIZER_FILE, *_external_files(folder)):
-        _update(digest, folder / name)
-    return digest.hexdigest()[:16]
+    for path in paths:
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 def seal(folder: Path) -> None:
@@ -125,7 +134,7 @@ def seal(folder: Path) -> None:
     path = folder / CARD_FILE
     card = orjson.loads(path.read_bytes())
     card[HASHES] = _hashes(folder)
-    path.write_bytes(orjson.dumps(card, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    path.write_bytes(orjson.dumps(card, option=_INDENTED))
 
 
 def check_hashes(folder: Path) -> None:
@@ -215,8 +224,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _check_value(name: str, value: Any, kind: type) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or isinstance(value, bool):
         raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")
     if isinstance(value, str):
         if len(value) > _LONGEST_TEXT:
@@ -249,17 +258,7 @@ def _external_files(folder: Path) -> Iterator[str]:
 
 def _hashes(folder: Path) -> dict[str, str]:
     path = folder / PROJECTION_FILE
-    if not path.is_file():
-        return {}
-    digest = hashlib.sha256()
-    _update(digest, path)
-    return {PROJECTION_FILE: digest.hexdigest()}
-
-
-def _update(digest: Any, path: Path) -> None:
-    with path.open("rb") as stream:
-        for block in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(block)
+    return {PROJECTION_FILE: files_hash(path)} if path.is_file() else {}
 
 
 def bundled_model(card: ModelCard, location: str) -> Path:

@@ -49,13 +49,10 @@ def read_projection(folder: Path, dimension: int) -> FloatArray | None:
         projection = np.asarray(stored, dtype=np.float32) if square else None
     except (OSError, ValueError, EOFError):
         projection = None
-    if projection is None or not _is_orthonormal(projection):
-        raise ModelError(
-            f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
-        )
-    return projection
-
-
-def _is_orthonormal(projection: FloatArray) -> bool:
-    products = projection @ projection.T
-    return bool(np.abs(products - np.eye(len(projection))).max() < _ORTHONORMAL)
+    if projection is not None:
+        products = projection @ projection.T
+        if np.abs(products - np.eye(dimension)).max() < _ORTHONORMAL:
+            return projection
+    raise ModelError(
+        f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
+    )

@@ -102,15 +102,13 @@ class SpanEncoder:
         """
         executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:
-            ahead: Callable[[], list[FloatArray]] | None = None
+            ahead: Callable[[], list[FloatArray]] = list
             # A device needs whole batches; a CPU encodes text by text.
             least = max(POOL_PIECES, 2 * self._model.engine.batch_pieces)
             for pool in _pools(ranges, least):
                 ready, ahead = ahead, self._start(pool, executor)
-                if ready is not None:
-                    yield from ready()
-            if ahead is not None:
-                yield from ahead()
+                yield from ready()
+            yield from ahead()
         finally:
             executor.shutdown(cancel_futures=True)
 
@@ -199,16 +197,12 @@ class SpanEncoder:
         self, pool: list[PieceRange], executor: ThreadPoolExecutor
     ) -> Callable[[], list[FloatArray]]:
         """Start encoding a pool; the returned function waits for its vectors."""
-        results = [
-            np.empty((piece_range.end - piece_range.start, self.card.dimension), np.float32)
-            for piece_range in pool
-        ]
+        dimension = self.card.dimension
+        results = [np.empty((one.end - one.start, dimension), np.float32) for one in pool]
         jobs = [
-            (index, piece_range.aligned, window)
-            for index, piece_range in enumerate(pool)
-            for window in self._model.windows(
-                piece_range.aligned, piece_range.start, piece_range.end
-            )
+            (index, one.aligned, window)
+            for index, one in enumerate(pool)
+            for window in self._model.windows(one.aligned, one.start, one.end)
         ]
         lengths = [window.end - window.start for _, _, window in jobs]
         batches = plan_batches(lengths, self._model.engine.batch_pieces)

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from slice_os.errors import InputError, MissingExtraError
+from slice_os.errors import InputError, imported
 from slice_os.tables.table import Cell, Table, joined
 
 LONGEST_CELL = 32_767
@@ -63,10 +63,7 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
         MissingExtraError: without XlsxWriter.
         InputError: on more columns than a sheet has.
     """
-    try:
-        from xlsxwriter import Workbook
-    except ImportError:
-        raise MissingExtraError("XLSX", "tables") from None
+    xlsxwriter = imported("xlsxwriter", "XLSX", "tables")
     if len(table.columns) > MOST_COLUMNS:
         raise InputError(
             f"{len(table.columns):,} columns, of which XLSX holds {MOST_COLUMNS:,}; "
@@ -74,7 +71,7 @@ def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:
         )
     cut = 0
     options = {"constant_memory": True, "tmpdir": str(path.parent)}
-    with Workbook(path, options) as workbook:
+    with xlsxwriter.Workbook(path, options) as workbook:
         bold = workbook.add_format({"bold": True})
         for number, rows in enumerate(_sheets(iter(table), most_rows - 1), 1):
             sheet = workbook.add_worksheet("hits" if number == 1 else f"hits {number}")
@@ -110,11 +107,9 @@ def _write_cell(sheet: Any, row: int, place: int, cell: Cell) -> bool:
     """Write a cell; returns whether it was cut."""
     if cell is None:
         return False
-    if isinstance(cell, bool):
-        sheet.write_boolean(row, place, cell)
-        return False
-    if isinstance(cell, (int, float)) and abs(cell) < _EXACT:
-        sheet.write_number(row, place, cell)
+    if isinstance(cell, bool) or (isinstance(cell, (int, float)) and abs(cell) < _EXACT):
+        write = sheet.write_boolean if isinstance(cell, bool) else sheet.write_number
+        write(row, place, cell)
         return False
     text = joined(cell) if isinstance(cell, list) else str(cell)
     fitting = _fitting(text)

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -35,13 +36,8 @@ class Table:
 
     def batches(self, size: int) -> Iterator[list[list[Cell]]]:
         """Batches of so many rows, as a list for each column."""
-        rows: list[tuple[Cell, ...]] = []
-        for row in self:
-            rows.append(row)
-            if len(rows) == size:
-                yield _by_column(rows)
-                rows = []
-        if rows:
+        left = iter(self)
+        while rows := list(islice(left, size)):
             yield _by_column(rows)
 
     def by_column(self) -> list[list[Cell]]:
