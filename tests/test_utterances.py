@@ -161,7 +161,7 @@ def test_scores_are_those_of_the_harness(encoder: SpanEncoder) -> None:
     spans = best_spans(measured, TEXTS, phrases, "", quiet)
     none = np.zeros((len(topics), len(TEXTS)), dtype=bool)
     (scoring,) = (one for one in SCORINGS if one.name == "with regression, nearest topic")
-    scored = scoring.scored(spans, topics, none, None)
+    scored = scoring.scored(spans, topics, none)
     found = UtteranceTagger(topics, encoder, -1).tag(TEXTS)
     for text, own in enumerate(scored.scores.T):
         best = int(own.argmax())

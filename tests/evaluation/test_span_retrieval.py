@@ -93,10 +93,10 @@ class TestMeasures:
         gold = {"a": [(0, 10), (20, 30)], "b": [(0, 5)]}
         counts = count_spans([("a", 0, 8), ("a", 18, 40), ("c", 0, 4)], gold)
         assert counts == SpanCounts(3, 1, 3, 1, 34, 18, 25)
-        assert counts.span_precision == counts.span_recall == pytest.approx(1 / 3)
-        assert counts.character_precision == pytest.approx(18 / 34)
-        assert counts.character_recall == pytest.approx(18 / 25)
-        assert SpanCounts().span_f1 == 0
+        assert counts.spans.precision == counts.spans.recall == pytest.approx(1 / 3)
+        assert counts.characters.precision == pytest.approx(18 / 34)
+        assert counts.characters.recall == pytest.approx(18 / 25)
+        assert SpanCounts().spans.f1 == 0
 
     @given(
         st.lists(st.tuples(st.integers(0, 40), st.integers(1, 15))),
@@ -160,7 +160,7 @@ class TestMeasures:
         def f1(threshold: float) -> float:
             kept = [c for s, c in zip(scores, counts, strict=True) if s >= threshold]
             total = sum(kept, SpanCounts(gold_characters=gold))
-            return total.character_f1
+            return total.characters.f1
 
         assert f1(best_cut(scores, counts, gold)) == pytest.approx(max(map(f1, [*scores, np.inf])))
 

@@ -173,7 +173,7 @@ class TestScoring:
 
     def scores(self, name: str, *topics: Topic) -> list[list[float]]:
         (scoring,) = (one for one in SCORINGS if one.name == name)
-        found = scoring.scored(self.SPANS, topics, self.GOLD, None).scores
+        found = scoring.scored(self.SPANS, topics, self.GOLD).scores
         return [[round(float(one), 3) for one in row] for row in found]
 
     def test_of_each_kind(self) -> None:
@@ -200,7 +200,7 @@ class TestScoring:
         )
         topics = [Topic(name, (name,)) for name in "abc"]
         # a and c are alike: their cosines with others are 1 and 0.
-        assert normalised(near, topics, None)[0, :3] == pytest.approx([0.65, 0.5, 0.55])
+        assert normalised(near, topics)[0, :3] == pytest.approx([0.65, 0.5, 0.55])
 
     def test_counter_phrases_put_documents_out(self) -> None:
         topics = Topic("one", ("b",), counter_phrases=("c",)), Topic("two", ("d",))

@@ -91,8 +91,10 @@ def run(
         span_encoder(encoder)
     tested = read_span_set(data, split, limit)
     trained = None
+    files = [DataFile.of(data, len(tested.documents))]
     if train is not None or train_split is not None:
         trained = read_span_set(train or data, train_split, limit)
+        files.append(DataFile.of(train or data, len(trained.documents)))
         shared = {one.text for one in trained.documents} & {one.text for one in tested.documents}
         if shared:
             raise InputError(
@@ -125,7 +127,7 @@ def run(
     return Evaluation(
         "span-retrieval",
         tuple(row for found in by_setting.values() for row in _tested(found)),
-        _files(data, tested, train, trained),
+        tuple(files),
         {
             "set": tested.name,
             "trained_on": trained and trained.name,
@@ -135,7 +137,13 @@ def run(
             "sentences": sentences,
             "per_passage": per_passage,
         },
-        _notes(trained is not None),
+        (
+            "A passage is right if it holds half of a gold span, or half of it is inside one; "
+            "bm25 and passage give whole passages as spans.",
+            _NOT_FITTED if trained is None else _FITTED,
+            "difference, effect (Cohen's d) and p (paired randomisation, Holm) are of nDCG@10 "
+            "against the best of the setting.",
+        ),
         figures=tuple(figures),
         examples=tuple(examples),
     )
@@ -183,7 +191,16 @@ def _measure(
     answering = relevant(index, tasks)
     for system, found in answers.items():
         fitted = fits.get(system, Fit())
-        observed = _observe(tasks, answering, found, fitted)
+        given = (count_spans(found.given(one.id, fitted.threshold), one.gold) for one in tasks)
+        observed = Observed(
+            ranking_scores(found.rankings, answering),
+            [
+                first_overlap([hit.span for hit in found.pages[task.id]], task.gold)
+                for task in tasks
+                if task.id in answering
+            ],
+            sum(given, SpanCounts()),
+        )
         cost = index.span_cost if system in SPAN_SYSTEMS else index.passage_cost
         if system == BM25:
             cost = Cost()
@@ -195,29 +212,9 @@ def _measure(
             **measured(MEASURES, observed),
             "bm25_weight": fitted.weight if system in FUSED_SYSTEMS else None,
             "threshold": fitted.threshold,
-            **(measured(COST, cost) if cost else {measure.name: None for measure in COST}),
+            **(measured(COST, cost) if cost else dict.fromkeys(one.name for one in COST)),
         }
         yield SystemResult(row, observed.rankings[PRIMARY])
-
-
-def _observe(
-    tasks: Sequence[RankingTask],
-    answering: Mapping[str, Sequence[str]],
-    found: Answers,
-    fitted: Fit,
-) -> Observed:
-    return Observed(
-        ranking_scores(found.rankings, answering),
-        [
-            first_overlap([hit.span for hit in found.pages[task.id]], task.gold)
-            for task in tasks
-            if task.id in answering
-        ],
-        sum(
-            (count_spans(found.given(task.id, fitted.threshold), task.gold) for task in tasks),
-            SpanCounts(),
-        ),
-    )
 
 
 def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
@@ -236,36 +233,18 @@ def _tested(found: Sequence[SystemResult]) -> Iterator[Row]:
         }
         for one, mine, p_value in zip(others, values, adjusted, strict=True)
     }
-    nothing: dict[str, Cell] = {"difference": None, "effect": None, "p_holm": None}
+    untested = dict.fromkeys(("difference", "effect", "p_holm"))
     for one in found:
-        yield {**one.row, **tests.get(id(one), nothing)}
+        yield {**one.row, **tests.get(id(one), untested)}
 
 
-def _files(
-    data: Path, tested: SpanSet, train: Path | None, trained: SpanSet | None
-) -> tuple[DataFile, ...]:
-    files = [DataFile.of(data, len(tested.documents))]
-    if trained is not None:
-        files.append(DataFile.of(train or data, len(trained.documents)))
-    return tuple(files)
-
-
-def _notes(fitted: bool) -> tuple[str, ...]:
-    weights = (
-        "Weights of BM25 are the best on the training set by nDCG@10, thresholds by F1 of "
-        "characters; the spans given are the hits on the first page at or above the threshold."
-        if fitted
-        else "Nothing was fitted: weights are the defaults of searches, and only the first hit is "
-        "given."
-    )
-    return (
-        "A passage is right if it holds half of a gold span, or half of it is inside one; "
-        "bm25 and passage give whole passages as spans.",
-        weights,
-        "difference, effect (Cohen's d) and p (paired randomisation, Holm) are of nDCG@10 "
-        "against the best of the setting.",
-    )
-
+_FITTED = (
+    "Weights of BM25 are the best on the training set by nDCG@10, thresholds by F1 of "
+    "characters; the spans given are the hits on the first page at or above the threshold."
+)
+_NOT_FITTED = (
+    "Nothing was fitted: weights are the defaults of searches, and only the first hit is given."
+)
 
 HARNESS = Harness(
     "span-retrieval",

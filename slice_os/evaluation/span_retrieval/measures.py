@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
+from operator import add, attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +19,15 @@ Gold: TypeAlias = Mapping[str, Sequence[Span]]
 PRIMARY = "nDCG@10"
 # Measures of rankings by column, in the notation of ir-measures.
 RANKING = {"ndcg@10": PRIMARY, "recall@5": "R@5", "recall@10": "R@10", "recall@100": "R@100"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Precision, 0 if nothing was given; recall, 0 if nothing is gold; their harmonic mean."""
+
+    precision: float
+    recall: float
+    f1: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +53,18 @@ class SpanCounts:
     gold_characters: int = 0
 
     def __add__(self, other: SpanCounts) -> SpanCounts:
-        names = [field.name for field in fields(self)]
-        return SpanCounts(*(getattr(self, name) + getattr(other, name) for name in names))
+        return SpanCounts(*map(add, astuple(self), astuple(other)))
 
     @property
-    def span_precision(self) -> float:
-        """Share of the given spans that are right; 0 if none were given."""
-        return _ratio(self.right, self.given)
+    def spans(self) -> Rates:
+        """Of the spans given, and of the gold spans."""
+        return _rates(self.right, self.given, self.found, self.gold)
 
     @property
-    def span_recall(self) -> float:
-        """Share of the gold spans that were found; 0 if there are none."""
-        return _ratio(self.found, self.gold)
-
-    @property
-    def span_f1(self) -> float:
-        """The harmonic mean of precision and recall of spans."""
-        return _f1(self.span_precision, self.span_recall)
-
-    @property
-    def character_precision(self) -> float:
-        """Share of the characters given that are gold; 0 if none were given."""
-        return _ratio(self.shared_characters, self.given_characters)
-
-    @property
-    def character_recall(self) -> float:
-        """Share of the gold characters that were given; 0 if there are none."""
-        return _ratio(self.shared_characters, self.gold_characters)
-
-    @property
-    def character_f1(self) -> float:
-        """The harmonic mean of precision and recall of characters."""
-        return _f1(self.character_precision, self.character_recall)
+    def characters(self) -> Rates:
+        """Of the characters given, and of the gold characters."""
+        shared = self.shared_characters
+        return _rates(shared, self.given_characters, shared, self.gold_characters)
 
 
 def iou(one: Span, other: Span) -> float:
@@ -140,7 +130,8 @@ def answering(passages: Sequence[Span], spans: Iterable[Span]) -> list[int]:
         if not halves.any() and shared.max(initial=0) > 0:
             halves[shared.argmax()] = True
         counts |= halves
-    return [int(index) for index in np.flatnonzero(counts)]
+    indices: list[int] = np.flatnonzero(counts).tolist()
+    return indices
 
 
 def halves_overlap(found: DocumentSpan, gold: Gold) -> bool:
@@ -157,12 +148,10 @@ def ranking_scores(
     relevant: Mapping[str, Iterable[str]],
     names: Sequence[str] = tuple(RANKING.values()),
 ) -> dict[str, dict[str, float]]:
-    """Measures of the ranking of each question, by their names in `ir-measures`.
+    """Values for each question of measures of its ranking, by their names in `ir-measures`.
 
-    Rankings are from the first rank down; each question has one relevant passage at least.
-
-    Returns:
-        For each measure, its value for each question; 0 if nothing was ranked.
+    Rankings are from the first rank down; each question has one relevant passage at least. A
+    value is 0 if nothing was ranked.
 
     Raises:
         MissingExtraError: if ir-measures is not installed.
@@ -193,10 +182,11 @@ def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_charact
 
     Spans of one question do not overlap; ``counts`` are of each span by itself.
     """
-    order = np.argsort(-np.asarray(scores, dtype=np.float64), kind="stable")
-    if not len(order):
+    if not len(scores):
         return float("inf")
-    ranked = np.asarray(scores, dtype=np.float64)[order]
+    values = np.asarray(scores, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    ranked = values[order]
     shared = np.cumsum([counts[index].shared_characters for index in order])
     given = np.cumsum([counts[index].given_characters for index in order])
     f1 = 2 * shared / np.maximum(given + gold_characters, 1)
@@ -236,21 +226,22 @@ def _ranking(column: str, name: str) -> Measure[Observed]:
     )
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+def _rates(right: int, given: int, found: int, gold: int) -> Rates:
+    precision, recall = right / given if given else 0.0, found / gold if gold else 0.0
+    both = precision + recall
+    return Rates(precision, recall, 2 * precision * recall / both if both else 0.0)
 
 
-def _f1(precision: float, recall: float) -> float:
-    return _ratio(2 * precision * recall, precision + recall)
+def _rate(unit: str, name: str) -> Measure[Observed]:
+    return Measure(f"{unit}_{name}", attrgetter(f"counts.{unit}s.{name}"))
 
 
 MEASURES: tuple[Measure[Observed], ...] = (
     *(_ranking(column, name) for column, name in RANKING.items()),
     Measure("mrr", lambda one: mean(one.reciprocal_ranks)),
-    Measure("span_precision", lambda one: one.counts.span_precision),
-    Measure("span_recall", lambda one: one.counts.span_recall),
-    Measure("span_f1", lambda one: one.counts.span_f1),
-    Measure("character_precision", lambda one: one.counts.character_precision),
-    Measure("character_recall", lambda one: one.counts.character_recall),
-    Measure("character_f1", lambda one: one.counts.character_f1),
+    *(
+        _rate(unit, name)
+        for unit in ("span", "character")
+        for name in ("precision", "recall", "f1")
+    ),
 )

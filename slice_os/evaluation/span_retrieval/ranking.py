@@ -24,7 +24,6 @@ from slice_os.query.query import Phrases, Query
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.run import make_query
 from slice_os.stores.candidates import StoredPassage
-from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 
 BM25 = "bm25"
@@ -147,10 +146,9 @@ class SpanIndex:
         per_passage: most hits of a passage.
 
     Attributes:
-        doc_ids: the document of each passage.
-        places: the span of each passage.
-        span_cost: what the token vectors took; None if they were stored before.
-        passage_cost: what the vectors of passages took.
+        places: of the passages.
+        span_cost: of the token vectors; None if they were stored before.
+        passage_cost: of the vectors of passages.
     """
 
     def __init__(
@@ -164,12 +162,17 @@ class SpanIndex:
     ) -> None:
         before, began = encoder.cost, time.perf_counter()
         corpus.add([])
-        missing = _missing(corpus, data.documents)
+        stored = corpus.store.find_documents([one.id for one in data.documents])
+        missing = [
+            one
+            for one in data.documents
+            if one.id not in stored or stored[one.id].fingerprint != one.fingerprint
+        ]
         corpus.add(track(missing, f"{encoder.name}: documents", len(missing), progress))
         passes = encoder.cost - before
         taken = Cost(passes.passes, passes.tokens, time.perf_counter() - began)
         self.span_cost = taken if missing else None
-        self._sentences, self._per_passage = sentences, per_passage
+        self._unit, self._per_passage = SENTENCE if sentences else SPAN, per_passage
         self._phrases: dict[str, FloatArray] = {}
         self._hits: dict[tuple[str, int], list[RankedHit]] = {}
         self._corpus = corpus
@@ -177,29 +180,28 @@ class SpanIndex:
         # A local store ranks all its passages for any query.
         everything = self._store.rank(make_query(corpus.encoder, "any"), RANKED)
         self._keys, self._loader = list(everything.keys), everything.load
-        self.doc_ids: list[str] = []
-        self.places: list[Span] = []
+        self.places: list[DocumentSpan] = []
         texts: list[str] = []
-        for _, passage in self._load(range(len(self._keys))):
-            self.doc_ids.append(passage.doc_id)
-            self.places.append((passage.encoded.start, passage.encoded.end))
-            texts.append(passage.text)
+        for _, one in self._load(range(len(self._keys))):
+            self.places.append(DocumentSpan(one.doc_id, one.encoded.start, one.encoded.end))
+            texts.append(one.text)
         before = encoder.cost
         vectors = encoder.phrases(texts)
         self.passage_cost: Cost = encoder.cost - before
         lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         self._units: FloatArray = (vectors / lengths).astype(np.float32)
         self._rows: dict[str, slice] = {}
-        for doc_id, run in itertools.groupby(enumerate(self.doc_ids), key=lambda pair: pair[1]):
-            numbers = [number for number, _ in run]
-            self._rows[doc_id] = slice(numbers[0], numbers[-1] + 1)
+        first = 0
+        for doc_id, run in itertools.groupby(place.doc_id for place in self.places):
+            self._rows[doc_id] = slice(first, first := first + len(list(run)))
 
     def answers(self, task: RankingTask) -> list[int]:
         """Numbers of the passages that answer a question."""
         numbers: list[int] = []
         for doc_id, spans in task.gold.items():
             rows = self._rows.get(doc_id, slice(0, 0))
-            numbers += [rows.start + row for row in answering(self.places[rows], spans)]
+            passages = [(place.start, place.end) for place in self.places[rows]]
+            numbers += [rows.start + row for row in answering(passages, spans)]
         return numbers
 
     def score(self, tasks: Iterable[RankingTask]) -> Iterator[TaskScores]:
@@ -224,10 +226,6 @@ class SpanIndex:
                         bm25=candidates.bm25[row, rows],
                     )
 
-    def passage(self, number: int) -> DocumentSpan:
-        """The place of a passage."""
-        return DocumentSpan(self.doc_ids[number], *self.places[number])
-
     @one_blas_thread()
     def hits(
         self, wanted: Iterable[tuple[str, int]]
@@ -246,8 +244,7 @@ class SpanIndex:
         for number, passage in self._load(sorted(queries)):
             texts = tuple(queries[number])
             phrases = Phrases(texts, np.stack([self._phrases[text] for text in texts]))
-            unit = SENTENCE if self._sentences else SPAN
-            query = Query(phrases, (), card.min_words, card.max_words, unit=unit)
+            query = Query(phrases, (), card.min_words, card.max_words, unit=self._unit)
             builder = HitBuilder(passage, query)
             for row, text in enumerate(texts):
                 hits = builder.hits(row, score=0.0, cosine_weight=1.0, limit=self._per_passage)
@@ -258,21 +255,11 @@ class SpanIndex:
         return self._hits
 
     def _passages_of(self, task: RankingTask) -> slice:
-        if task.doc_id is None:
-            return slice(0, len(self._keys))
-        return self._rows.get(task.doc_id, slice(0, 0))
+        everything = slice(0, len(self._keys))
+        return everything if task.doc_id is None else self._rows.get(task.doc_id, slice(0, 0))
 
     def _load(self, numbers: Sequence[int]) -> Iterator[tuple[int, StoredPassage]]:
         for start in range(0, len(numbers), LOAD_PASSAGES):
             part = numbers[start : start + LOAD_PASSAGES]
             loaded = self._loader([self._keys[number] for number in part])
             yield from ((number, loaded[self._keys[number]]) for number in part)
-
-
-def _missing(corpus: Corpus, documents: Sequence[Document]) -> list[Document]:
-    stored = corpus.store.find_documents([document.id for document in documents])
-    return [
-        document
-        for document in documents
-        if document.id not in stored or stored[document.id].fingerprint != document.fingerprint
-    ]

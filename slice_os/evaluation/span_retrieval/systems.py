@@ -37,11 +37,9 @@ PAGE_OF_DOCUMENT, PAGE_OF_CORPUS = 10, 100
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The fitted parameters of a system.
+    """The weight of BM25 if a system fuses, and the least score of a span that it gives.
 
-    Attributes:
-        weight: of BM25, if the system fuses.
-        threshold: least score of a span that it gives; None to give the first hit only.
+    Without a threshold it gives the first hit only.
     """
 
     weight: float = BM25_WEIGHT
@@ -56,10 +54,7 @@ class Answers:
     pages: dict[str, list[RankedHit]] = field(default_factory=dict)
 
     def given(self, question: str, threshold: float | None) -> list[DocumentSpan]:
-        """The spans that a system gives for a question.
-
-        These are all hits at or above the threshold, or without one the first hit.
-        """
+        """The spans of all hits at or above the threshold, or without one of the first hit."""
         page = self.pages[question]
         if threshold is None:
             return [hit.span for hit in page[:1]]
@@ -99,7 +94,7 @@ def answer(
                 for hit in hits[task.query, number]
             ]
         else:
-            given = [RankedHit(score, index.passage(number)) for number, score in page]
+            given = [RankedHit(score, index.places[number]) for number, score in page]
         given.sort(key=lambda hit: -hit.score)
         answers[system].pages[task.id] = given[: _size(task)]
     return answers

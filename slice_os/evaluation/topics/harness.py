@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.datasets.files import DataFile
-from slice_os.encoder.calibration import Calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet
@@ -101,11 +100,10 @@ def run(
     for encoder in encoders:
         if encoder.representation != "mean":
             raise InputError(f"{encoder.name}: topics need an encoder of token vectors")
-        calibration = None if encoder.spans is None else encoder.spans.calibration
         task = _task(tested, encoder, progress)
         others = [fold for one in tuned for fold in _folds(one, encoder, progress)]
         for scoring in SCORINGS:
-            if calibration is None and "probability" in scoring.name:
+            if task.spans.calibration is None and "probability" in scoring.name:
                 continue
             steps: list[tuple[str, int | None, Learner]] = [(scoring.name, None, add_labels)]
             if labels:
@@ -113,7 +111,7 @@ def run(
             if labels and encoder.spans and scoring.name == _LEARNING:
                 steps.append(("as topics learn", labels, as_topics_learn(encoder.spans)))
             for name, n_labels, learner in steps:
-                found, threshold = _after(task, others, scoring, calibration, n_labels, learner)
+                found, threshold = _after(task, others, scoring, n_labels, learner)
                 cells = measured(MEASURES, found)
                 if threshold is not None:
                     cells |= {**measured([_f1_at(threshold)], found), "threshold": threshold}
@@ -175,7 +173,6 @@ def _after(
     task: Task,
     others: Sequence[Task],
     scoring: Scoring,
-    calibration: Calibration | None,
     n_labels: int | None,
     learner: Learner,
 ) -> tuple[Scored, float | None]:
@@ -186,7 +183,7 @@ def _after(
     """
 
     def scored(one: Task, topics: Sequence[Topic]) -> Scored:
-        return scoring.scored(one.spans, topics, one.gold, calibration)
+        return scoring.scored(one.spans, topics, one.gold)
 
     before = [scored(one, one.topics) for one in others]
     start = one_threshold(before) if others else None
@@ -194,7 +191,7 @@ def _after(
         return scored(task, task.topics), start
 
     def answers(one: Task) -> Answers:
-        of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold, calibration)
+        of_pool = scoring.scored(one.pool_spans, one.topics, one.pool_gold)
         asked_at = float(np.median(of_pool.ranking.max(axis=1))) if start is None else start
         return asked_about(of_pool.ranking, asked_at, n_labels)
 
@@ -209,13 +206,11 @@ def _after(
     elsewhere = one_threshold(after)
     if learner is not add_labels:
         return found, elsewhere
-    own = list(_held_out(task, scoring, calibration, answered))
+    own = list(_held_out(task, scoring, answered))
     return found, (elsewhere + one_threshold(own)) / 2 if own else elsewhere
 
 
-def _held_out(
-    task: Task, scoring: Scoring, calibration: Calibration | None, answered: Answers
-) -> Iterator[Scored]:
+def _held_out(task: Task, scoring: Scoring, answered: Answers) -> Iterator[Scored]:
     """Scores of the texts that have a topic by the labels, each by topics that never saw it.
 
     Some topics are left out in turn, so that some texts have none.
@@ -232,7 +227,7 @@ def _held_out(
             texts = np.array(known)[columns]
             seen = [[text for text in answered[row] if text not in texts] for row in kept]
             made = learned(topics, task.pool, task.pool_gold[kept], seen)
-            part = scoring.scored(task.pool_spans.rows(texts), made, gold[:, columns], calibration)
+            part = scoring.scored(task.pool_spans.rows(texts), made, gold[:, columns])
             scores[:, columns] = part.scores
         yield Scored(scores, scores, gold)
 

@@ -1,9 +1,10 @@
-"""Scores of topics for documents, from the best spans for their phrases."""
+"""Scores of topics for documents, from the best spans for their phrases, and their measures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -36,12 +37,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scores of topics for documents, and which are right.
+    """``(n_topics, n_documents)`` scores, scores to rank by, and which documents have a topic.
 
-    Attributes:
-        scores: ``(n_topics, n_documents)``; ``-inf`` if a document cannot have the topic.
-        ranking: ``(n_topics, n_documents)`` scores to rank by.
-        gold: ``(n_topics, n_documents)`` whether a document has the topic.
+    ``scores`` are ``-inf`` if a document cannot have the topic.
     """
 
     scores: FloatArray
@@ -115,16 +113,21 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class BestSpans:
-    """``(n_documents, n_phrases)`` cosines and words of best spans, and cosines of whole texts."""
+    """``(n_documents, n_phrases)`` cosines and words of best spans, and cosines of whole texts.
+
+    ``calibration`` is that of the model, if it has one.
+    """
 
     phrases: PhraseVectors
     cosines: FloatArray
     words: npt.NDArray[np.uint8]
     whole: FloatArray
+    calibration: Calibration | None = None
 
     def rows(self, chosen: slice | IntArray) -> BestSpans:
         """Those of some of the documents."""
-        return BestSpans(self.phrases, self.cosines[chosen], self.words[chosen], self.whole[chosen])
+        of_rows = (self.cosines[chosen], self.words[chosen], self.whole[chosen])
+        return BestSpans(self.phrases, *of_rows, self.calibration)
 
 
 def phrase_vectors(encoder: TextEncoder, *blocks: Sequence[str]) -> PhraseVectors:
@@ -158,43 +161,35 @@ def best_spans(
     for row, (aligned, vectors) in enumerate(encoded):
         found = text_spans(aligned, vectors, phrases)
         cosines[row], words[row], whole[row] = found.cosines, found.words, found.whole
-    return BestSpans(phrases, cosines, words, whole)
+    calibration = encoder.spans.calibration if encoder.spans else None
+    return BestSpans(phrases, cosines, words, whole, calibration)
 
 
-Value: TypeAlias = Callable[[BestSpans, Sequence[Topic], Calibration | None], FloatArray]
+Value: TypeAlias = Callable[[BestSpans, Sequence[Topic]], FloatArray]
 """Scores of documents for phrases, or for topics."""
 
 
-def cosine(
-    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
-) -> FloatArray:
+def cosine(spans: BestSpans, topics: Sequence[Topic]) -> FloatArray:
     """The cosine of the best span."""
     return spans.cosines
 
 
-def probability(
-    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
-) -> FloatArray:
+def probability(spans: BestSpans, topics: Sequence[Topic]) -> FloatArray:
     """The probability of the best span, by the model's calibration."""
-    if calibration is None:
+    if spans.calibration is None:
         return spans.cosines
     phrase_words = [max(1, len(find_words(text))) for text in spans.phrases.columns]
-    found = calibration.probabilities(spans.cosines, phrase_words, spans.words)
+    found = spans.calibration.probabilities(spans.cosines, phrase_words, spans.words)
     return found.astype(np.float32)
 
 
-def normalised(
-    spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
-) -> FloatArray:
+def normalised(spans: BestSpans, topics: Sequence[Topic]) -> FloatArray:
     """The cosine of the best span, less where the phrase is near phrases of other topics."""
     values: FloatArray = spans.cosines - NORMALISED * phrase_levels(topics, spans.phrases)
     return values
 
 
-def best(values: FloatArray) -> FloatArray:
-    """The score of the best phrase."""
-    highest: FloatArray = values.max(axis=1)
-    return highest
+best = partial(np.max, axis=1)
 
 
 def top_two(values: FloatArray) -> FloatArray:
@@ -206,10 +201,8 @@ def top_two(values: FloatArray) -> FloatArray:
 def pooled(value: Value, pool: Callable[[FloatArray], FloatArray]) -> Value:
     """Scores of topics: ``pool`` makes them from ``(n_documents, n_phrases)`` scores of phrases."""
 
-    def scores(
-        spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
-    ) -> FloatArray:
-        values = value(spans, topics, calibration)
+    def scores(spans: BestSpans, topics: Sequence[Topic]) -> FloatArray:
+        values = value(spans, topics)
         columns = [columns_of(spans.phrases, one.all_phrases) for one in topics]
         return np.stack([pool(values[:, some]) for some in columns])
 
@@ -218,13 +211,9 @@ def pooled(value: Value, pool: Callable[[FloatArray], FloatArray]) -> Value:
 
 def utterance(regressed: float) -> Value:
     """Scores of topics as `UtteranceTagger` gives them, with this weight of the regression."""
-
-    def scores(
-        spans: BestSpans, topics: Sequence[Topic], calibration: Calibration | None
-    ) -> FloatArray:
-        return UtteranceScores(topics, spans.phrases, regressed).of(spans.cosines, spans.whole)
-
-    return scores
+    return lambda spans, topics: UtteranceScores(topics, spans.phrases, regressed).of(
+        spans.cosines, spans.whole
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +224,10 @@ class Scoring:
     scores: Value
     exclusive: bool
 
-    def scored(
-        self,
-        spans: BestSpans,
-        topics: Sequence[Topic],
-        gold: Flags,
-        calibration: Calibration | None,
-    ) -> Scored:
+    def scored(self, spans: BestSpans, topics: Sequence[Topic], gold: Flags) -> Scored:
         """Score topics; a threshold of their own is taken off their scores."""
-        scores = self.scores(spans, topics, calibration)
-        own = np.array([[one.threshold or 0.0] for one in topics], dtype=np.float32)
-        scores = scores - own
+        scores = self.scores(spans, topics)
+        scores = scores - np.array([[one.threshold or 0.0] for one in topics], dtype=np.float32)
         allowed = uncountered(topics, spans.phrases, spans.cosines)
         ranking = np.where(allowed, scores, scores - 10)
         if self.exclusive:

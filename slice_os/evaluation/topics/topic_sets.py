@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from slice_os.datasets.files import DataSource
@@ -43,8 +44,6 @@ class TopicSet:
     """A set of topics, each with phrases, and texts to find them in.
 
     Attributes:
-        name: of the set.
-        topics: in order.
         phrases: of each topic, from the training part, at even distances.
         labelled: further texts of the training part, for labels.
         documents: the test part.
@@ -113,23 +112,13 @@ def _spread(texts: Sequence[str], number: int) -> tuple[str, ...]:
 Parts = tuple[tuple[Path, ...], Sequence[TopicText], Sequence[TopicText]]
 
 
-def _read_table(
-    folder: Path, source: DataSource, text: str, topic: str, names: Sequence[str]
-) -> Parts:
-    files = tuple(folder / name for name in names)
+def _read_table(source: DataSource, text: str, topic: str, folder: Path) -> Parts:
+    files = folder / "train.csv", folder / "test.csv"
     train, test = (
         [TopicText(row.text(text), row.text(topic)) for row in source.table(file, [text, topic])]
         for file in files
     )
     return files, train, test
-
-
-def _read_banking77(folder: Path) -> Parts:
-    return _read_table(folder, BANKING77, "text", "category", ("train.csv", "test.csv"))
-
-
-def _read_bitext(folder: Path) -> Parts:
-    return _read_table(folder, BITEXT, "utterance", "intent", ("train.csv", "test.csv"))
 
 
 def _read_clinc150(folder: Path) -> Parts:
@@ -160,8 +149,8 @@ def _read_own(file: Path) -> Parts:
 
 _FOLDERS: dict[str, Callable[[Path], Parts]] = {
     "data_full.json": _read_clinc150,
-    "train.csv": _read_banking77,
-    "dev.csv": _read_bitext,
+    "train.csv": partial(_read_table, BANKING77, "text", "category"),
+    "dev.csv": partial(_read_table, BITEXT, "utterance", "intent"),
 }
 
 
