@@ -184,7 +184,7 @@ def test_sense_disambiguation_asks_for_the_place(tmp_path: Path) -> None:
     path = tmp_path / "psd.json"
     path.write_text(json.dumps(rows))
     (question,) = load_questions(path)
-    assert question.context[question.start : question.end] == "grave error"
+    assert question.context[slice(*question.place)] == "grave error"
     assert question.context.count("grave error") == 2
     assert question.start == question.context.rindex("grave error")
     (row,) = evaluate("pic-psd", "--data", path, "--setting", "single-pass")["rows"]
@@ -212,7 +212,7 @@ def test_published_samples_are_read_as_they_are() -> None:
     questions = load_questions(path)
     assert {one.subset for one in questions} == {"PR-pass", "PR-page"}
     for one in questions:
-        assert one.context[one.start : one.end] == one.answer
+        assert one.context[slice(*one.place)] == one.answer
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
 
 import numpy as np
 
@@ -26,8 +25,6 @@ from slice_os.evaluation.encoders.uncarded_models import (
     load_onnx_folder,
     load_torch_model,
 )
-
-T = TypeVar("T")
 
 
 class MeteredEngine:
@@ -126,20 +123,12 @@ class ModelEncoder:
         """See `TextEncoder.tokens`."""
         aligned = [self.spans.align(text) for text in texts]
         ranges = [PieceRange(one, 0, len(one.piece_ids)) for one in aligned]
-        yield from zip(aligned, self._timed(self.spans.encode_ranges(ranges)), strict=True)
-
-    def _timed(self, items: Iterable[T]) -> Iterator[T]:
-        """The same items; the time that they take to arrive is added to the cost."""
-        iterator = iter(items)
-        while True:
-            start = time.perf_counter()
-            try:
-                item = next(iterator)
-            except StopIteration:
-                return
-            finally:
-                self._seconds += time.perf_counter() - start
+        start = time.perf_counter()
+        for item in zip(aligned, self.spans.encode_ranges(ranges), strict=True):
+            self._seconds += time.perf_counter() - start
             yield item
+            start = time.perf_counter()
+        self._seconds += time.perf_counter() - start
 
 
 def open_mean(spec: EncoderSpec) -> ModelEncoder:
@@ -215,8 +204,7 @@ class TruncatedEncoder:
             yield aligned, self._shorten(vectors)
 
     def _shorten(self, vectors: FloatArray) -> FloatArray:
-        shortened: FloatArray = np.asarray(vectors @ self._projection.T, dtype=np.float32)
-        return shortened
+        return np.asarray(vectors @ self._projection.T, dtype=np.float32)
 
 
 def open_truncated(spec: EncoderSpec) -> TruncatedEncoder:

@@ -1,4 +1,4 @@
-"""A folder of vectors with a size limit: what was used least recently is deleted first."""
+"""A folder of vectors with a size limit, and an encoder that keeps its vectors there."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -201,42 +201,34 @@ class CachedEncoder:
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """See `TextEncoder.tokens`."""
         for block in _blocks(texts, TEXTS_A_FILE):
-            key = _key("tokens", block)
-            stored = self._load(key)
-            if stored is None:
-                before = self._encoder.cost
-                items = list(self._encoder.tokens(block))
-                self._store(key, self._encoder.cost - before, _pack(items))
-            else:
-                items = _unpack(block, stored)
-            yield from items
+            stored = self._kept("tokens", block, lambda some: _pack(self._encoder.tokens(some)))
+            yield from _unpack(block, stored)
 
     def _whole(
         self, kind: str, encode: Callable[[Sequence[str]], FloatArray], texts: Sequence[str]
     ) -> FloatArray:
         """Vectors of whole texts, block by block."""
-        blocks = []
-        for block in _blocks(texts, PHRASES_A_FILE):
-            key = _key(kind, block)
-            stored = self._load(key)
-            if stored is None:
-                before = self._encoder.cost
-                blocks.append(encode(block))
-                self._store(key, self._encoder.cost - before, {"vectors": blocks[-1]})
-            else:
-                blocks.append(stored["vectors"].astype(np.float32, copy=False))
-        return np.concatenate(blocks) if blocks else encode(texts)
+        blocks = [
+            self._kept(kind, block, lambda some: {"vectors": encode(some)})["vectors"]
+            for block in _blocks(texts, PHRASES_A_FILE)
+        ]
+        return np.concatenate(blocks, dtype=np.float32) if blocks else encode(texts)
 
-    def _load(self, key: str) -> NamedArrays | None:
+    def _kept(
+        self, kind: str, texts: Sequence[str], encode: Callable[[Sequence[str]], NamedArrays]
+    ) -> NamedArrays:
+        """The arrays of a block, read or else encoded and stored, each time with their cost."""
+        key = _key(kind, texts)
         stored = self._cache.load(self.identity, key)
-        if stored is not None:
+        if stored is None:
+            before = self._encoder.cost
+            stored = encode(texts)
+            cost = np.array(astuple(self._encoder.cost - before), dtype=np.float64)
+            self._cache.store(self.identity, key, self.name, {"cost": cost, **stored})
+        else:
             passes, tokens, seconds = stored.pop("cost").tolist()
             self._read += Cost(int(passes), int(tokens), seconds)
         return stored
-
-    def _store(self, key: str, cost: Cost, arrays: NamedArrays) -> None:
-        numbers = np.array([cost.passes, cost.tokens, cost.seconds], dtype=np.float64)
-        self._cache.store(self.identity, key, self.name, {"cost": numbers, **arrays})
 
 
 def _key(kind: str, texts: Sequence[str]) -> str:
@@ -252,7 +244,8 @@ def _blocks(texts: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield texts[start : start + size]
 
 
-def _pack(items: Sequence[tuple[AlignedText, FloatArray]]) -> NamedArrays:
+def _pack(encoded: Iterable[tuple[AlignedText, FloatArray]]) -> NamedArrays:
+    items = list(encoded)
     return {
         "ids": np.concatenate([aligned.piece_ids for aligned, _ in items]),
         "words": np.concatenate([aligned.words for aligned, _ in items]),

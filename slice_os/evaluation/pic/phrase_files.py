@@ -1,7 +1,5 @@
-"""The Phrase-in-Context data sets, in full and as published samples.
-
-PiC (Pham et al., 2023) has three tasks: phrase similarity (PS) over pairs of sentences, and phrase
-retrieval (PR) and phrase sense disambiguation (PSD) over documents with one gold phrase each.
+"""Phrase-in-Context (Pham et al., 2023): phrase similarity (PS) over pairs of sentences, and phrase
+retrieval (PR) and sense disambiguation (PSD) over documents with one gold phrase each.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ class PhrasePair:
 
 @dataclass(frozen=True, slots=True)
 class PhraseQuestion:
-    """A query phrase, and the phrase ``context[start:end]`` of a document that it paraphrases.
+    """A query phrase, and the phrase of a document, its context, that it paraphrases.
 
     ``subset`` is the part of the set that it comes from, such as ``PR-pass``; empty if unknown.
     """
@@ -52,9 +50,9 @@ class PhraseQuestion:
     subset: str = ""
 
     @property
-    def end(self) -> int:
-        """One past the last code point of the answer."""
-        return self.start + len(self.answer)
+    def place(self) -> tuple[int, int]:
+        """Start and end of the answer in the document, in code points."""
+        return self.start, self.start + len(self.answer)
 
 
 def find_splits(folder: Path, task: str) -> dict[str, Path]:
@@ -138,11 +136,7 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
 
 
 def find_phrase(phrase: str, text: str) -> tuple[int, int] | None:
-    """The first verbatim occurrence of a phrase in a text, preferably as whole words.
-
-    Returns:
-        Start and end in code points; None if it does not occur.
-    """
+    """The first verbatim occurrence of a phrase in a text, preferably as whole words."""
     whole = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text)
     start = whole.start() if whole else text.find(phrase)
     return (start, start + len(phrase)) if start >= 0 else None

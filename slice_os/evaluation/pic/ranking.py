@@ -158,9 +158,11 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
         InputError: if a phrase has no word, or the encoder has no token vectors.
     """
     text = question.context
-    gold = widen(text, question.start, question.end)
+    gold = widen(text, *question.place)
     wording = _fold(text[slice(*gold)])
-    candidates = find_candidates(text, [gold, *_occurrences(question)])
+    # In PSD, the answer occurs twice.
+    places = re.finditer(rf"(?<!\w){re.escape(question.answer)}(?!\w)", text)
+    candidates = find_candidates(text, [gold, *(place.span() for place in places)])
     if setting == PHRASE:
         one_each = {_fold(text[one.start : one.end]): one for one in reversed(candidates)}
         candidates = sorted(one_each.values(), key=lambda one: one.start)
@@ -169,8 +171,8 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
         queries, spans = vectors[:1], vectors[1:]
     elif setting == SINGLE_PASS:
         queries = encoder.phrases([question.query])
-        places = [(one.start, one.end) for one in candidates]
-        (spans,) = phrases_in_context(encoder, [text], [places])
+        inside = [(one.start, one.end) for one in candidates]
+        (spans,) = phrases_in_context(encoder, [text], [inside])
     else:
         queries, spans = _in_sentences(encoder, question, candidates)
     scores = cosines(np.broadcast_to(queries, spans.shape), spans)
@@ -194,12 +196,6 @@ def _in_sentences(
         places.append([(start, start + len(question.query))])
     vectors = np.concatenate(phrases_in_context(encoder, texts, places))
     return vectors[len(candidates) :], vectors[: len(candidates)]
-
-
-def _occurrences(question: PhraseQuestion) -> list[Span]:
-    """All occurrences of the answer as whole words; in PSD there are two."""
-    pattern = rf"(?<!\w){re.escape(question.answer)}(?!\w)"
-    return [match.span() for match in re.finditer(pattern, question.context)]
 
 
 def _fold(phrase: str) -> str:

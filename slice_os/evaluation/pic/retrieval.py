@@ -1,7 +1,8 @@
 """PiC phrase retrieval and sense disambiguation: where is a paraphrase in a document?
 
 Ranking of candidate phrases (PiC, section 5.3) for every encoder, and span selection by a head
-that is fine-tuned (sections 5.4 and 5.5) for Hugging Face models.
+that is fine-tuned (sections 5.4 and 5.5) for Hugging Face models; answers are measured as in SQuAD
+(Rajpurkar et al., 2016).
 """
 
 from __future__ import annotations
@@ -43,13 +44,10 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class AnswerScore:
-    """The scores of an answer.
+    """Whether an answer has the words of the gold one (1 or 0), and F1 of its words against them.
 
-    Attributes:
-        em: 1 if it has the same words as the gold answer, else 0.
-        f1: F1 of its words against those of the gold answer.
-        em_loc: ``em``, but 0 if it does not overlap the gold answer in the text (PiC, note 2).
-        f1_loc: ``f1``, likewise.
+    ``em_loc`` and ``f1_loc`` are 0 if it does not overlap the gold answer in the text (PiC,
+    note 2).
     """
 
     em: float
@@ -152,14 +150,15 @@ def run(
                     rank_phrases(encoder, question, setting)
                     for question in track(part, label, len(part), progress)
                 ]
+                best = [(one.candidates[0].start, one.candidates[0].end) for one in ranked]
                 figures = (
                     measured(RANKING_MEASURES, ranked)
                     if task == "pr"
-                    else measured(ANSWER_MEASURES, _scores(part, _best(ranked)))
+                    else measured(ANSWER_MEASURES, _scores(part, best))
                 )
                 row = _row(encoder.name, setting, RANKING, subset, figures)
                 rows.append(row | measured(COST, encoder.cost - before))
-                examples.extend(_misses(label, part, _best(ranked)))
+                examples.extend(_misses(label, part, best))
     for model in span_models:
         selector = SpanSelector(model)
         selector.train(training, dev, progress=progress)
@@ -189,13 +188,9 @@ def _within(ranked: Sequence[RankedPhrases], k: int) -> list[float]:
     return [float(one.rank <= k) for one in ranked]
 
 
-def _best(ranked: Sequence[RankedPhrases]) -> list[Span]:
-    return [(one.candidates[0].start, one.candidates[0].end) for one in ranked]
-
-
 def _scores(questions: Sequence[PhraseQuestion], found: Sequence[Span]) -> list[AnswerScore]:
     return [
-        score_answer(question.context, place, (question.start, question.end))
+        score_answer(question.context, place, question.place)
         for question, place in zip(questions, found, strict=True)
     ]
 
@@ -205,9 +200,9 @@ def _misses(
 ) -> Iterator[Example]:
     """The first few wrong answers."""
     misses = (
-        Example(f"{label}: misses", question.query, question.context, place, gold, "")
+        Example(f"{label}: misses", question.query, question.context, place, question.place, "")
         for question, place in zip(questions, found, strict=True)
-        if not score_answer(question.context, place, gold := (question.start, question.end)).em_loc
+        if not score_answer(question.context, place, question.place).em_loc
     )
     return islice(misses, EXAMPLES)
 

@@ -119,11 +119,7 @@ class SpanSelector:
             self._network.load_state_dict(best[1])
 
     def answer(self, questions: Sequence[PhraseQuestion], progress: Progress = quiet) -> list[Span]:
-        """The span of at most 30 tokens with the highest sum of start and end score.
-
-        Returns:
-            Start and end in the document of each question, in code points.
-        """
+        """Code points of the span of at most 30 tokens with the highest sum of start and end score."""
         self._network.eval()
         windows = self._windows(questions)
         best: list[tuple[float, Span]] = [(-np.inf, (0, 0))] * len(questions)
@@ -201,14 +197,12 @@ def without(
 
 
 def _target(offsets: IntArray, question: PhraseQuestion) -> tuple[int, int]:
-    inside = (offsets[:, 0] >= 0) & (offsets[:, 1] > question.start)
-    inside &= offsets[:, 0] < question.end
-    tokens = np.flatnonzero(inside)
-    if not len(tokens):
+    begin, end = question.place
+    starts, ends = offsets.T
+    tokens = np.flatnonzero((starts >= 0) & (ends > begin) & (starts < end))
+    if not len(tokens) or starts[tokens[0]] > begin or ends[tokens[-1]] < end:
         return 0, 0
-    first, last = int(tokens[0]), int(tokens[-1])
-    whole = offsets[first, 0] <= question.start and offsets[last, 1] >= question.end
-    return (first, last) if whole else (0, 0)
+    return int(tokens[0]), int(tokens[-1])
 
 
 def _best_place(offsets: IntArray, start: FloatArray, end: FloatArray) -> tuple[float, Span]:

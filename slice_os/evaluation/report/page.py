@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import groupby, pairwise
@@ -13,11 +13,12 @@ from xml.etree import ElementTree
 
 from slice_os.errors import MissingExtraError
 from slice_os.evaluation.result_tables import Table
-from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
+from slice_os.evaluation.results import Evaluation, Example, Figure, Series
 
 try:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
     from matplotlib import style
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 except ImportError:
     raise MissingExtraError("A report", "eval") from None
@@ -47,23 +48,18 @@ _SIZE = (5.0, 3.4)
 _BINS = 32
 # Any: the type of the keys is a Literal of all 300 names that matplotlib knows.
 _STYLE: dict[Any, Any] = {
-    "axes.axisbelow": True,
-    "axes.edgecolor": _INK["line"],
-    "axes.facecolor": "none",
-    "axes.grid": True,
-    "axes.labelcolor": _INK["soft"],
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.facecolor": "none",
+    **dict.fromkeys(("axes.edgecolor", "grid.color", "xtick.color", "ytick.color"), _INK["line"]),
+    **dict.fromkeys(("axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), _INK["soft"]),
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "svg.fonttype"), "none"),
+    **dict.fromkeys(("axes.axisbelow", "axes.grid"), True),
+    **dict.fromkeys(("axes.spines.right", "axes.spines.top"), False),
     "font.size": 11,
-    "grid.color": _INK["line"],
-    "svg.fonttype": "none",
     # Names are not formulas: a dollar sign is a dollar sign.
     "text.parse_math": False,
-    "xtick.color": _INK["line"],
-    "xtick.labelcolor": _INK["soft"],
-    "ytick.color": _INK["line"],
-    "ytick.labelcolor": _INK["soft"],
+}
+_POINTS: dict[str, dict[str, Any]] = {
+    "scatter": {"linestyle": "", "alpha": 0.45, "markeredgewidth": 0},
+    "line": {"linewidth": 2},
 }
 
 
@@ -83,24 +79,20 @@ def draw(figure: Figure, name: str) -> str | None:
         # The browser has letters that matplotlib's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         canvas = Canvas(_SIZE, layout="constrained")
-        _DRAWINGS[figure.kind](figure, series, canvas)
+        (_histogram if figure.kind == "histogram" else _points)(figure, series, canvas)
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         canvas.savefig(written, format="svg", metadata=nothing)
     return _inline(written.getvalue(), name, figure.title, _description(figure, series))
 
 
-def _scatter(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
-    axes = _axes(figure, canvas)
+def _points(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
+    axes = canvas.add_subplot(xlabel=figure.x_label, ylabel=figure.y_label)
+    axes.tick_params(length=0)
+    if figure.diagonal:
+        axes.plot([0, 1], [0, 1], "--", color=_INK["soft"], linewidth=1)
     for number, one in enumerate(series):
-        axes.plot(
-            one.x, one.y, "o", color=_colour(number), alpha=0.45, markersize=5, markeredgewidth=0
-        )
-
-
-def _line(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
-    axes = _axes(figure, canvas)
-    for number, one in enumerate(series):
-        axes.plot(one.x, one.y, "o-", color=_colour(number), linewidth=2, markersize=5)
+        looks = {"color": _INK[f"series-{number}"], **_POINTS[figure.kind]}
+        axes.plot(one.x, one.y, marker="o", markersize=5, **looks)
 
 
 def _histogram(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None:
@@ -109,7 +101,7 @@ def _histogram(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None
     strips = canvas.subplots(len(series), sharex=True, squeeze=False)[:, 0]
     for number, (one, axes) in enumerate(zip(series, strips, strict=True)):
         span = (min(values), max(values))
-        axes.hist(one.x, bins=_BINS, range=span, color=_colour(number), rwidth=0.9)
+        axes.hist(one.x, bins=_BINS, range=span, color=_INK[f"series-{number}"], rwidth=0.9)
         title = f"{one.name}: {len(one.x):,} {figure.y_label}"
         axes.set_title(title, loc="left", fontsize=10, pad=3, color=_INK["soft"])
         axes.grid(visible=False, axis="y")
@@ -117,25 +109,6 @@ def _histogram(figure: Figure, series: Sequence[Series], canvas: Canvas) -> None
         axes.spines["left"].set_visible(False)
         axes.tick_params(length=0)
     strips[-1].set_xlabel(figure.x_label)
-
-
-_DRAWINGS: dict[str, Callable[[Figure, Sequence[Series], Canvas], None]] = {
-    "scatter": _scatter,
-    "histogram": _histogram,
-    "line": _line,
-}
-
-
-def _axes(figure: Figure, canvas: Canvas) -> Axes:
-    axes = canvas.add_subplot(xlabel=figure.x_label, ylabel=figure.y_label)
-    axes.tick_params(length=0)
-    if figure.diagonal:
-        axes.plot([0, 1], [0, 1], "--", color=_INK["soft"], linewidth=1)
-    return axes
-
-
-def _colour(number: int) -> str:
-    return _INK[f"series-{number}"]
 
 
 def _description(figure: Figure, series: Sequence[Series]) -> str:
@@ -156,11 +129,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _inline(svg: str, name: str, title: str, description: str) -> str:
-    """Turn a standalone SVG file into an element of the page.
-
-    Removes namespaces and the fixed size, replaces colours with CSS variables, and adds a title
-    and a description for screen readers.
-    """
+    """Turn a standalone SVG file into an element of the page, described for screen readers."""
     root = ElementTree.fromstring(svg)  # noqa: S314  matplotlib wrote it
     variables = {light: f"var(--{variable})" for variable, light in _INK.items()}
     for element in root.iter():
@@ -200,13 +169,6 @@ def _finite(series: Series) -> Series:
     return Series(series.name, tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
 
 
-try:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-except ImportError:
-    raise MissingExtraError("A report", "eval") from None
-
-
 def render_report(evaluation: Evaluation) -> str:
     """Render an evaluation as an HTML page.
 
@@ -226,7 +188,7 @@ def render_report(evaluation: Evaluation) -> str:
         evaluation=evaluation,
         palette=PALETTE,
         table=Table.of(evaluation.rows),
-        quoted=[_is_quoted(row) for row in evaluation.rows],
+        quoted=[str(row.get("source", "")).startswith("quoted") for row in evaluation.rows],
         plots=[_plot(figure, number) for number, figure in enumerate(evaluation.figures)],
         groups=[
             (group, [_excerpt(example) for example in examples])
@@ -264,25 +226,15 @@ def _plot(figure: Figure, number: int) -> _Plot:
 
 def _excerpt(example: Example) -> _Excerpt:
     """Cut the text where a marking starts or ends; what was found and what is right may overlap."""
-    spans = {"found": example.found, "gold": example.gold}
-    edges = {0, len(example.text)}
-    edges.update(edge for span in spans.values() if span for edge in span)
+    marked = (("found", example.found), ("gold", example.gold))
+    spans = {name: span for name, span in marked if span}
+    edges = {0, len(example.text), *(edge for span in spans.values() for edge in span)}
     cuts = sorted(edge for edge in edges if 0 <= edge <= len(example.text))
-    pieces = (
-        (_marking(spans, start, end), example.text[start:end]) for start, end in pairwise(cuts)
-    )
+    pieces = []
+    for start, end in pairwise(cuts):
+        classes = [name for name, span in spans.items() if span[0] <= start and end <= span[1]]
+        pieces.append((" ".join(classes), example.text[start:end]))
     return _Excerpt(example.query, tuple(pieces), example.note)
-
-
-def _marking(spans: dict[str, tuple[int, int] | None], start: int, end: int) -> str:
-    """The CSS classes of a piece of text."""
-    return " ".join(
-        name for name, span in spans.items() if span and span[0] <= start and end <= span[1]
-    )
-
-
-def _is_quoted(row: Row) -> bool:
-    return str(row.get("source", "")).startswith("quoted")
 
 
 def _plain(value: object) -> str:

@@ -37,9 +37,7 @@ class ContextRow:
 
 
 def load_rows(path: Path) -> tuple[ContextRow, ...]:
-    """Read a table as published, or as `save_rows` wrote it.
-
-    The published one is Windows-1252, with ordinary quoting.
+    """Read a table as published, in Windows-1252, or as `save_rows` wrote it.
 
     Raises:
         InputError: if the file is missing, lacks a column, or has a row without phrase, passage

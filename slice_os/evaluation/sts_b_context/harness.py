@@ -35,32 +35,18 @@ EXAMPLES = 4
 
 def figures(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Figure, ...]:
     """A scatter plot of each encoder's scores by gold, and their histograms."""
-    gold = [row.gold for row in rows]
+    gold = np.array([row.gold for row in rows])
     plots: list[Figure] = []
     for one in scores:
         title, label = f"{one.encoder}, {one.setting}", _label(one)
-        values = [float(value) for value in one.values]
-        plots.append(
-            Figure(
-                "scatter",
-                title,
-                "similarity by people",
-                label,
-                (Series("", tuple(gold), tuple(values)),),
-            )
-        )
-        bands = tuple(
-            Series(
-                f"gold {low}–{high}",
-                tuple(
-                    value
-                    for value, score in zip(values, gold, strict=True)
-                    if low <= score < high or score == high == BANDS[-1][1]
-                ),
-            )
-            for low, high in BANDS
-        )
-        plots.append(Figure("histogram", title, label, "rows", bands))
+        points = Series("", tuple(gold.tolist()), tuple(one.values.tolist()))
+        plots.append(Figure("scatter", title, "similarity by people", label, (points,)))
+        bands = []
+        for low, high in BANDS:
+            below = gold < high if high < BANDS[-1][1] else gold <= high
+            values = one.values[(low <= gold) & below]
+            bands.append(Series(f"gold {low}–{high}", tuple(values.tolist())))
+        plots.append(Figure("histogram", title, label, "rows", tuple(bands)))
     return tuple(plots)
 
 
@@ -80,19 +66,11 @@ def examples(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> tuple[Exam
             ("ranked too high", np.argsort(-above)),
             ("ranked too low", np.argsort(above)),
         ):
-            shown += [_example(one, rows[i], i, group) for i in order[:EXAMPLES]]
+            for i in order[:EXAMPLES]:
+                row, title = rows[i], f"{one.encoder}: {group}"
+                note = f"gold {row.gold:g} of 5, {_label(one)} {one.values[i]:.3f}"
+                shown.append(Example(title, row.query, row.passage, one.places[i], row.place, note))
     return tuple(shown)
-
-
-def _example(one: Scores, row: ContextRow, number: int, group: str) -> Example:
-    return Example(
-        group=f"{one.encoder}: {group}",
-        query=row.query,
-        text=row.passage,
-        found=one.places[number],
-        gold=row.place,
-        note=f"gold {row.gold:g} of 5, {_label(one)} {one.values[number]:.3f}",
-    )
 
 
 def _label(one: Scores) -> str:

@@ -98,11 +98,9 @@ class Scores:
     """The scores of one encoder in one setting.
 
     Attributes:
-        encoder: its name.
-        setting: full-context, ngram-forward or single-pass.
         max_size: words of the longest span; None if there are no spans.
         values: ``(n_rows,)``.
-        places: start and end character of the best span of each row; None without spans.
+        places: of the best span of each row; None without spans.
         cost: of encoding the queries and the passages.
     """
 
