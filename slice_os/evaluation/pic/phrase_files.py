@@ -1,5 +1,7 @@
-"""Phrase-in-Context (Pham et al., 2023): phrase similarity (PS) over pairs of sentences, and phrase
-retrieval (PR) and sense disambiguation (PSD) over documents with one gold phrase each.
+"""Files of Phrase-in-Context (Pham et al., 2023), in full and as published samples.
+
+Phrase similarity (PS) has pairs of sentences; phrase retrieval (PR) and phrase sense disambiguation
+(PSD) have documents with one gold phrase each.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class SpanSelector:
             self._network.load_state_dict(best[1])
 
     def answer(self, questions: Sequence[PhraseQuestion], progress: Progress = quiet) -> list[Span]:
-        """Code points of the span of at most 30 tokens with the highest sum of start and end score."""
+        """The span of at most 30 tokens with the highest sum of start and end score."""
         self._network.eval()
         windows = self._windows(questions)
         best: list[tuple[float, Span]] = [(-np.inf, (0, 0))] * len(questions)
