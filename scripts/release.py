@@ -76,12 +76,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         SBOM.unlink(missing_ok=True)
-        write_sbom(folder)
-        archives = [build("sdist", ROOT, DIST), build("wheel", ROOT, DIST)]
-        for archive in archives:
-            if rebuilt(archive, folder).read_bytes() != archive.read_bytes():
-                sys.exit(f"{archive.name}: a second build differs from the first")
-        shutil.move(SBOM, DIST)
+        try:
+            write_sbom(folder)
+            for archive in (build("sdist", ROOT, DIST), build("wheel", ROOT, DIST)):
+                if rebuilt(archive, folder).read_bytes() != archive.read_bytes():
+                    sys.exit(f"{archive.name}: a second build differs from the first")
+            shutil.copy(SBOM, DIST)
+        finally:
+            SBOM.unlink(missing_ok=True)  # builds ship it where it is
     sums = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.name}" for one in DIST.iterdir()]
     (DIST / "SHA256SUMS").write_text("".join(f"{line}\n" for line in sorted(sums)), "utf-8")
     for path in sorted(DIST.iterdir()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import hashlib
 import json
 import os
 import re
@@ -83,6 +84,39 @@ def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_
     (source,) = (tmp_path / "source").iterdir()
     again = build(source, tmp_path / "wheel", "wheel")
     assert again.read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.release
+@pytest.mark.timeout(1_200)
+def test_a_release_has_checksums_and_a_bill_of_materials(tmp_path: Path) -> None:
+    """The script itself builds twice, and ends with an error if the archives differ."""
+    if find_spec("cyclonedx_py") is None:
+        pytest.skip("needs cyclonedx-bom: `make test-all` installs it")
+    clone = ["git", "clone", "--quiet", REPOSITORY, tmp_path / "clone"]
+    subprocess.run(clone, check=True)
+    done = subprocess.run(
+        [sys.executable, "scripts/release.py"],
+        cwd=tmp_path / "clone",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "clone" / "dist"
+    sums = dict(line.split()[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
+    assert sums == {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name != "SHA256SUMS"
+    }
+    assert len(sums) == 3
+    with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
+        (name,) = (name for name in archive.namelist() if "/sboms/" in name)
+        bill = json.loads(archive.read(name))
+    names = {component["name"] for component in bill["components"]}
+    assert {"numpy", "onnxruntime", "tokenizers", "slice-mini"} <= names
+    assert not names & {"torch", "pytest"}
+    assert bill["metadata"]["component"]["name"] == "slice-os"
 
 
 @pytest.fixture
