@@ -48,7 +48,7 @@ from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_al
 from slice_os.verifier.claims import claim_in, claim_of
 from slice_os.verifier.wording.comparison import FEATURES
 from slice_os.verifier.wording.parties import PERSONS
-from slice_os.verifier.wording.weights import WEIGHTS, logistic
+from slice_os.verifier.wording.verifier import WEIGHTS, logistic
 
 SEED = 2
 TOP_K = 10

@@ -20,7 +20,7 @@ from slice_os.training.contrasts.edits import (
 )
 from slice_os.training.contrasts.frames import made_statements
 from slice_os.training.contrasts.lexicon import lexicon
-from slice_os.verifier.wording.verbs import gerund, participle, past, third
+from slice_os.verifier.wording.words import gerund, participle, past, third
 
 VERBS = frozenset(["like", "go", "want", "call", "see", "know", "take", "have", "pay", "work"])
 

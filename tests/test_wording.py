@@ -11,12 +11,19 @@ from slice_os.errors import ModelError
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
-from slice_os.verifier.wording.denying import denials, denied_words, only_unless
-from slice_os.verifier.wording.moods import asks, may_ask, past_words, requests, same_result
-from slice_os.verifier.wording.pairs import converse, opposite
+from slice_os.verifier.wording.moods import (
+    asks,
+    denials,
+    denied_words,
+    may_ask,
+    only_unless,
+    past_words,
+    requests,
+    same_result,
+)
 from slice_os.verifier.wording.reading import ClaimReader
-from slice_os.verifier.wording.verifier import WordingVerifier
-from slice_os.verifier.wording.weights import read_weights
+from slice_os.verifier.wording.verifier import WordingVerifier, read_weights
+from slice_os.verifier.wording.words import converse, opposite
 
 
 @pytest.fixture(scope="module")

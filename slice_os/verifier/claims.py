@@ -18,7 +18,6 @@ class Claim:
     """The claim that some words say a phrase.
 
     Attributes:
-        phrase: the phrase.
         text: the sentence, or sentences, that the words are in.
         start: first code point of the words in ``text``.
         end: one past the last.
@@ -38,11 +37,9 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a verifier on a claim.
+    """How likely the words say the phrase, 0 to 1, with evidence against it, for people.
 
-    Attributes:
-        probability: how likely the words say the phrase, 0 to 1.
-        reasons: evidence against it, for people, such as ``negated here``; may be empty.
+    A reason is a short text such as ``negated here``; there may be none.
     """
 
     probability: float
@@ -59,16 +56,14 @@ class Verifier(Protocol):
 
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
-    span, context, within = hit.span or hit, hit.context, hit.sentence
-    if within is None:
-        begin = context.start
-        claim = claim_in(
-            hit.phrase, context.text, span.start - begin, span.end - begin, hit.probability
-        )
+    span, context, text = hit.span or hit, hit.context, hit.context.text
+    begin = context.start if hit.sentence is None else hit.sentence.start
+    place = span.start - begin, span.end - begin
+    if hit.sentence is None:
+        claim = claim_in(hit.phrase, text, *place, hit.probability)
     else:
-        begin = within.start
-        text = context.text[begin - context.start : within.end - context.start]
-        claim = Claim(hit.phrase, text, span.start - begin, span.end - begin, hit.probability)
+        own = text[begin - context.start : hit.sentence.end - context.start]
+        claim = Claim(hit.phrase, own, *place, hit.probability)
     vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
     return replace(claim, cosine=hit.cosine, word_vectors=vectors)
 

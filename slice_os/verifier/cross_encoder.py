@@ -79,24 +79,18 @@ class ClaimInputs:
     """Builds the rows of ids that a cross-encoder reads: ``[CLS] phrase [SEP] sentence [SEP]``.
 
     The words of the hit have token type 1, everything else 0. A sentence that is too long loses
-    what is farthest from the hit, a phrase or a hit that is too long its end.
-
-    Args:
-        aligner: of the model's tokenizer.
-        max_length: longest row, special tokens included.
+    what is farthest from the hit, a phrase or a hit that is too long its end. Rows have at most
+    ``max_length`` ids, special tokens included.
     """
 
     def __init__(self, aligner: Aligner, max_length: int) -> None:
         self._aligner = aligner
-        special = len(aligner.prefix) + 2 * len(aligner.suffix)
-        self._capacity = max_length - special
+        self._capacity = max_length - len(aligner.prefix) - 2 * len(aligner.suffix)
 
     def rows(self, claims: Sequence[Claim]) -> tuple[IntArray, IntArray]:
         """Ids and token types of claims, each ``(n_claims, longest)``, padded with 0."""
-        built = [self.row(claim) for claim in claims]
-        ids, _ = pad([row for row, _ in built])
-        types, _ = pad([kinds for _, kinds in built])
-        return ids, types
+        ids, types = zip(*map(self.row, claims), strict=True)
+        return pad(ids)[0], pad(types)[0]
 
     def row(self, claim: Claim) -> tuple[list[int], list[int]]:
         """Ids and token types of a claim."""
@@ -155,15 +149,12 @@ class CrossEncoderVerifier:
 
     def log_odds(self, claims: Sequence[Claim]) -> FloatArray:
         """``(n_claims,)`` log-odds that the claims hold."""
-        workers = self._engine.workers
-        with ThreadPoolExecutor(workers, thread_name_prefix="verify") as executor:
-            found = list(executor.map(self._one, claims))
-        return np.array(found, dtype=np.float32)
+        with ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify") as executor:
+            return np.array(list(executor.map(self._one, claims)), dtype=np.float32)
 
     def _one(self, claim: Claim) -> float:
         ids, types = self._inputs.rows([claim])
-        mask: IntArray = np.ones_like(ids)
-        result = self._engine.run(ids, mask, types)
+        result = self._engine.run(ids, np.ones_like(ids), types)
         if result.shape != (1, 1):
             raise ModelError(f"{self.folder}: returns {result.shape}, not (1, 1) log-odds")
         return float(result[0, 0])

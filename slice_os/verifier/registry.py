@@ -11,7 +11,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, PluginError
 from slice_os.plugins import Plugin, plugins
 from slice_os.verifier.claims import Verifier
-from slice_os.verifier.wording.weights import read_weights
+from slice_os.verifier.wording.verifier import read_weights
 
 GROUP = "slice_os.verifiers"
 """Entry points of this group are verifiers of other packages: a name, and a `VerifierFactory`."""
@@ -25,7 +25,6 @@ VERIFIERS = {
     DEFAULT: "slice_os.verifier.wording.verifier:open_wording",
     "cross-encoder": "slice_os.verifier.cross_encoder:open_cross_encoder",
 }
-_OPEN_AT_ONCE = 4
 
 
 def verifier_names() -> tuple[str, ...]:
@@ -33,19 +32,27 @@ def verifier_names() -> tuple[str, ...]:
     return (*VERIFIERS, *sorted(_installed().keys() - VERIFIERS))
 
 
+@lru_cache(maxsize=4)
 def find_verifier(name: str, encoder: SpanEncoder) -> Verifier:
     """The verifier of a name, opened once for an encoder.
 
     Args:
         name: NAME or NAME:SETTING, such as ``wording`` or ``cross-encoder:FOLDER``.
-        encoder: makes the hits to verify.
+        encoder: that of the hits.
 
     Raises:
         InputError: if there is no verifier of that name, or it takes no such setting.
         PluginError: if its package does not load.
         ModelError: if it belongs to another encoder, or its files cannot be used.
     """
-    return _opened(name, encoder)
+    kind, _, setting = name.partition(":")
+    factory = _factory(kind)
+    if not setting:
+        return factory(encoder)
+    try:
+        return factory(encoder, setting)
+    except TypeError as error:
+        raise InputError(f"verifier {kind!r} takes no setting {setting!r} ({error})") from None
 
 
 def chosen_verifier(
@@ -72,18 +79,6 @@ def chosen_verifier(
     if verify is None and _fitted_to() != encoder.card.encoder_id:
         return None
     return find_verifier(DEFAULT, encoder)
-
-
-@lru_cache(maxsize=_OPEN_AT_ONCE)
-def _opened(name: str, encoder: SpanEncoder) -> Verifier:
-    kind, _, setting = name.partition(":")
-    factory = _factory(kind)
-    if not setting:
-        return factory(encoder)
-    try:
-        return factory(encoder, setting)
-    except TypeError as error:
-        raise InputError(f"verifier {kind!r} takes no setting {setting!r} ({error})") from None
 
 
 def _factory(kind: str) -> VerifierFactory:

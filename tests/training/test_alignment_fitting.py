@@ -12,7 +12,7 @@ from slice_os import InputError, ModelError, SpanEncoder
 from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES
-from slice_os.verifier.wording.weights import WordingWeights, logistic, read_weights
+from slice_os.verifier.wording.verifier import WordingWeights, logistic, read_weights
 
 DENIED = FEATURES.index("denied")
 COSINE = FEATURES.index("cosine")

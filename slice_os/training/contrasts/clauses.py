@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from slice_os.training.contrasts.lexicon import Relation, lexicon
-from slice_os.verifier.wording.verbs import gerund, participle, past, third
+from slice_os.verifier.wording.words import gerund, participle, past, third
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<verb>\w+))?\}")
 

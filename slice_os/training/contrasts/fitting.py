@@ -16,7 +16,7 @@ from slice_os.errors import MissingExtraError
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
-from slice_os.verifier.wording.weights import (
+from slice_os.verifier.wording.verifier import (
     WordingWeights,
     about_columns,
     logistic,

@@ -10,23 +10,24 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
 from slice_os.verifier.wording.cues import CUES
-from slice_os.verifier.wording.denying import denials, denied_words, only_unless
 from slice_os.verifier.wording.moods import (
     asks,
+    denials,
+    denied_words,
     long_ago,
     may_ask,
+    only_unless,
     past_words,
     requests,
     same_result,
 )
-from slice_os.verifier.wording.pairs import converse, opposite
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
+from slice_os.verifier.wording.words import converse, opposite
 
 _MATCHED = 0.55
 _PERMUTED = 0.7
 _SAME = 0.72
-_THIRD = (3, 4)
 _REASONS = {
     "denied": "negated here",
     "affirmed": "not negated here",
@@ -46,29 +47,24 @@ _REASONS = {
     "some": "not all",
     "person": "another person",
 }
-_AMOUNT, _OPPOSITE = "amount", "opposite"
 SIMILARITIES = (
     *("cosine", "cosine_squared", "covered", "covering", "least", "same_words", "same_similarity"),
     *("phrase_words", "span_words", "ratio"),
 )
 """Those that say how near the words are; they are the first."""
-_COUNTS = (
+FEATURES = (
+    *SIMILARITIES,
     *("odd_denials", "odd_outright", "missing_amounts", "extra_amounts", "same_order", "inverted"),
     *("exact_same", "exact_inverted", "converse", "turned", "kept"),
-    *("past_gone", "past_new", "reasons"),
+    *("past_gone", "past_new", "reasons", "amount", "opposite"),
+    *_REASONS,
 )
-FEATURES = (*SIMILARITIES, *_COUNTS, _AMOUNT, _OPPOSITE, *_REASONS)
 """The names of the numbers of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Similarities and differences of the wording of a phrase and a span.
-
-    Attributes:
-        features: ``(n_features,)`` as `FEATURES` names them.
-        reasons: evidence against the span, for people.
-    """
+    """The ``(n_features,)`` numbers of `FEATURES`, and evidence against the span, for people."""
 
     features: FloatArray
     reasons: tuple[str, ...]
@@ -85,13 +81,13 @@ def compare_wording(reading: Reading) -> Comparison:
     amounts, others = find_amounts(texts[0]), find_amounts(texts[1])
     missing, extra = unmatched(amounts, others), unmatched(others, amounts)
     opposites = _opposites(reading)
-    past = bool(past_words(reading.phrase, texts[0]))
-    span_past = bool(past_words(reading.span, texts[1]))
+    pasts = past_words(reading.phrase, texts[0]), past_words(reading.span, texts[1])
+    past = _Cue(*map(bool, pasts))
     found = {name: _Cue(*(bool(cue.search(text)) for text in texts)) for name, cue in CUES.items()}
     asked = _asked(reading, texts)
 
     denied = _Cue(bool(sum(own) % 2), bool(sum(other) % 2))
-    kinds = _moods(found, asked, _Cue(past, span_past), bool(amounts and others))
+    kinds = _moods(found, asked, past, bool(amounts and others))
     kinds |= _tenses(found, texts)
     within = sum(sum(denials(word)) for pair in opposites for word in pair)
     odd, outright = denied.differs, bool((own[0] + other[0]) % 2)
@@ -114,7 +110,7 @@ def compare_wording(reading: Reading) -> Comparison:
         odd, outright, min(len(missing), 3), min(len(extra), 3),
         min(order.same, 6), min(order.inverted, 6), min(order.exact_same, 6),
         min(order.exact_inverted, 6), order.converse, order.turned, order.kept,
-        past and not span_past, span_past and not past, min(len(reasons), 3),
+        past.lost, past.gained, min(len(reasons), 3),
         bool(missing and extra), bool(opposites), *(kind in kinds for kind in _REASONS),
     ]  # fmt: skip
     return Comparison(np.array(values, dtype=np.float32), tuple(reasons))
@@ -145,8 +141,8 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
     if not similar.size:
         return []
     matches = []
-    keys, bared = [key(word) for word in reading.span], [bare(word) for word in reading.span]
-    ours = [bare(word) for word in reading.phrase]
+    keys, bared = list(map(key, reading.span)), list(map(bare, reading.span))
+    ours = list(map(bare, reading.phrase))
     taken: set[int] = set()
     for row, word in enumerate(reading.phrase):
         own = key(word)
@@ -171,10 +167,10 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
 
 
 def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> list[float]:
-    rows = [row for row, word in enumerate(reading.phrase) if is_content(word)]
-    columns = [place for place, word in enumerate(reading.span) if is_content(word)]
-    rows = rows or list(range(len(reading.phrase)))
-    columns = columns or list(range(len(reading.span)))
+    rows, columns = (
+        [place for place, word in enumerate(words) if is_content(word)] or list(range(len(words)))
+        for words in (reading.phrase, reading.span)
+    )
     best = similar[rows].max(axis=1) if similar.size else np.zeros(1)
     back = similar[:, columns].max(axis=0) if similar.size else np.zeros(1)
     same = [one for one in matches if key(reading.phrase[one.word]) == key(reading.span[one.other])]
@@ -251,8 +247,7 @@ def _tenses(found: Mapping[str, _Cue], texts: tuple[str, str]) -> set[str]:
 def _other_person(reading: Reading) -> bool:
     """Whether "he" has become "she", or the reverse."""
     ours, theirs = (
-        {PERSONS[word] for word in words if word in PERSONS and PERSONS[word] in _THIRD}
-        for words in (reading.phrase, reading.span)
+        {PERSONS.get(word) for word in words} & {3, 4} for words in (reading.phrase, reading.span)
     )
     return bool(ours) and bool(theirs) and not ours & theirs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from slice_os.verifier.wording.verbs import PARTICIPLE
+from slice_os.verifier.wording.words import PARTICIPLE
 
 _STATES = (
     "accustomed|acquainted|ashamed|bored|concerned|crowded|disappointed|engaged|excited|exhausted|familiarized"

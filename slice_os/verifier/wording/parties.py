@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slice_os.verifier.wording.cues import CUES
-from slice_os.verifier.wording.pairs import converse, stem, word_list
-from slice_os.verifier.wording.verbs import is_past
+from slice_os.verifier.wording.words import converse, is_past, stem, word_list
 
 PERSONS = {
     **dict.fromkeys(("i", "me", "my", "mine", "myself", "i'm", "i've", "i'll", "i'd"), 1),
@@ -29,13 +28,7 @@ _PASSIVE = re.compile(CUES["passive"].pattern + r"\Z")
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The best partner of a word of the phrase.
-
-    Attributes:
-        word: its place among the words of the phrase.
-        other: the place of its partner among the words of the span.
-        similarity: of the two, at most 1.
-    """
+    """The places of a word of the phrase and of its best partner in the span; their cosine."""
 
     word: int
     other: int
@@ -99,14 +92,12 @@ def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match
     ours, theirs = ([key(word) for word in words] for words in (phrase, span))
     only_ours = [word for word, of in zip(phrase, ours, strict=True) if of not in theirs]
     only_theirs = [word for word, of in zip(span, theirs, strict=True) if of not in ours]
-    told_from_other_side = any(
-        itertools.starmap(converse, itertools.product(only_ours, only_theirs))
-    )
+    converses = any(itertools.starmap(converse, itertools.product(only_ours, only_theirs)))
     return Order(
         *_pairs(parties),
         *_pairs(exact),
-        _exchanged(phrase, span, exact, matches, told_from_other_side),
-        told_from_other_side,
+        _exchanged(phrase, span, exact, matches, converses),
+        converses,
         turned=bool(
             (subjects[0] & objects[1]) - subjects[1] or (objects[0] & subjects[1]) - objects[1]
         ),

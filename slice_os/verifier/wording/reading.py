@@ -23,15 +23,13 @@ _MOST_PHRASES = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A claim, ready to be compared.
+    """A claim, ready to be compared; all text is in lower case.
 
     Attributes:
-        phrase: words of the phrase, lower case.
-        span: words of the span, lower case.
-        phrase_text: the phrase, lower case.
-        span_text: the span, lower case.
-        earlier: what comes before ``before`` in the text, lower case.
-        before: the words of its clause before the span, lower case; at most a few.
+        phrase: its words.
+        span: its words.
+        earlier: what comes before ``before`` in the text.
+        before: the words of its clause before the span; at most a few.
         opens: whether ``before``, or the span if that is empty, begins a clause.
         after: the text behind it.
         phrase_vectors: ``(n_phrase, dimension)`` unit vectors of words.
@@ -79,11 +77,7 @@ class _Words:
 
 
 class ClaimReader:
-    """Reads claims, and remembers phrases: a search has few, but many hits of each.
-
-    Args:
-        encoder: gives the vectors of words that claims do not have.
-    """
+    """Reads claims, and remembers phrases: a search has few, but many hits of each."""
 
     def __init__(self, encoder: SpanEncoder) -> None:
         self._encoder = encoder

@@ -3,15 +3,115 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+import orjson
 
+from slice_os.arrays import Float64Array, FloatArray
+from slice_os.encoder.model_folder import check_size, read_json
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
-from slice_os.verifier.wording.comparison import compare_wording
+from slice_os.verifier.wording.comparison import FEATURES, SIMILARITIES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
-from slice_os.verifier.wording.weights import WordingWeights, logistic, read_weights
+
+WEIGHTS = Path(__file__).with_name("weights.json")
+_FARTHEST = 10.0
+_NEAREST = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class WordingWeights:
+    """Two maps of a comparison to log-odds: that it says nothing else, and is about the same.
+
+    Attributes:
+        encoder_id: the encoder whose vectors the features come from.
+        mean: ``(n_features,)`` subtracted first.
+        scale: ``(n_features,)`` divided by next; then cut to 10 either way.
+        hidden: ``(n_hidden, n_features + 1)`` weights and, last, the constants; then tanh.
+        output: ``(n_hidden + 1,)`` weights of the log-odds of the first map; last, the constant.
+        about: ``(n_similarities + 2,)`` weights of the second one: of the similarities, which are
+            the first features, of the log-odds that the cosine gives, and, last, the constant.
+        provenance: what they were fitted to, for people.
+    """
+
+    encoder_id: str
+    features: tuple[str, ...]
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    hidden: tuple[tuple[float, ...], ...]
+    output: tuple[float, ...]
+    about: tuple[float, ...]
+    provenance: str
+
+    def agreement(self, features: FloatArray) -> Float64Array:
+        """``(n,)`` log-odds that wordings say nothing else, of ``(n, n_features)``."""
+        scaled = scaled_features(features, self.mean, self.scale)
+        hidden, output = np.array(self.hidden), np.array(self.output)
+        # Sums, not matrix products, so that no row depends on how many there are.
+        inner = np.tanh((scaled[:, None] * hidden[:, :-1]).sum(axis=2) + hidden[:, -1])
+        odds: Float64Array = (inner * output[:-1]).sum(axis=1) + output[-1]
+        return odds
+
+    def aboutness(self, features: FloatArray, priors: npt.ArrayLike) -> Float64Array:
+        """``(n,)`` log-odds that they are about the same, of ``(n,)`` priors by the cosine, too."""
+        columns = about_columns(scaled_features(features, self.mean, self.scale), priors)
+        odds: Float64Array = (columns * np.array(self.about)).sum(axis=1)
+        return odds
+
+    def save(self, path: Path) -> None:
+        """Write the weights as JSON."""
+        path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def scaled_features(
+    features: FloatArray, mean: npt.ArrayLike, scale: npt.ArrayLike
+) -> Float64Array:
+    """Features of mean 0 and deviation 1 where they were fitted, none far beyond."""
+    scaled = (features.astype(np.float64) - np.asarray(mean)) / np.asarray(scale)
+    cut: Float64Array = np.clip(scaled, -_FARTHEST, _FARTHEST)
+    return cut
+
+
+def about_columns(scaled: Float64Array, priors: npt.ArrayLike) -> Float64Array:
+    """``(n, n_similarities + 2)`` scaled similarities, log-odds of the priors, and ones."""
+    kept = np.clip(np.asarray(priors, dtype=np.float64), _NEAREST, 1 - _NEAREST)
+    odds = np.log(kept / (1 - kept))
+    return np.column_stack([scaled[:, : len(SIMILARITIES)], odds, np.ones(len(kept))])
+
+
+def logistic(odds: Float64Array) -> Float64Array:
+    """Probabilities of log-odds."""
+    found: Float64Array = 1 / (1 + np.exp(-np.clip(odds, -50, 50)))
+    return found
+
+
+def read_weights(path: Path = WEIGHTS) -> WordingWeights:
+    """Read weights; without a path, the bundled ones.
+
+    Raises:
+        ModelError: if the file is missing or holds something else.
+    """
+    check_size(path)
+    raw = read_json(path)
+    try:
+        weights = WordingWeights(**raw)
+    except TypeError:
+        raise ModelError(f"{path}: not the weights of a wording verifier") from None
+    n_features = len(FEATURES)
+    if (
+        tuple(weights.features) != FEATURES
+        or np.shape(weights.mean) != (n_features,)
+        or np.shape(weights.scale) != (n_features,)
+        or np.shape(weights.hidden) != (len(weights.output) - 1, n_features + 1)
+        or np.shape(weights.about) != (len(SIMILARITIES) + 2,)
+    ):
+        raise ModelError(f"{path}: made for other features; train the verifier again")
+    return weights
+
 
 AGREEMENT = "agreement"
 _SURE = 0.5
@@ -68,11 +168,7 @@ class WordingVerifier:
 
 
 def open_wording(encoder: SpanEncoder, part: str = "") -> WordingVerifier:
-    """The bundled verifier, for `slice_os.verifier.registry`.
-
-    Args:
-        encoder: makes the hits.
-        part: ``agreement`` to ask only whether the wording says anything else; empty for all.
+    """The bundled verifier; part ``agreement`` asks only whether the wording says anything else.
 
     Raises:
         InputError: on another part.

@@ -1,15 +1,20 @@
-"""English verb forms: the irregular ones by a list, the others by rule."""
+"""English words: their forms, opposites, converses, and the lists of ``words.txt``."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
 
-_IRREGULAR = Path(__file__).with_name("irregular_verbs.txt").read_text("utf-8")
+
+def _lines(name: str) -> list[str]:
+    return Path(__file__).with_name(name).read_text("utf-8").splitlines()
+
+
 _FORMS = {
     base: (past, participle)
-    for base, past, participle in (entry.split() for entry in _IRREGULAR.splitlines())
+    for base, past, participle in map(str.split, _lines("irregular_verbs.txt"))
 }
 PARTICIPLE = rf"(?:\w+ed|{'|'.join(sorted({participle for _, participle in _FORMS.values()}))})"
 """A pattern of a past participle in lower case, and of some other words in -ed."""
@@ -79,3 +84,58 @@ def _parts(verb: str) -> tuple[str, str]:
 def is_past(word: str) -> bool:
     """Whether a word looks like a past tense or a past participle."""
     return word in _PASTS or (word.endswith("ed") and len(word) > 4)
+
+
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non-", "non", "mis")
+_MOST_WORDS = 16_384
+_ENDING = re.compile(r"(?:ies|es|s|ed|d|ing|ly)\Z")
+
+
+@cache
+def _table(name: str) -> dict[str, frozenset[str]]:
+    """From each word to those on the other side of its lines."""
+    found: dict[str, set[str]] = {}
+    for line in _lines(name):
+        left, right = (side.split() for side in line.split(" / "))
+        for word, others in [*product(left, [right]), *product(right, [left])]:
+            found.setdefault(word, set()).update(others)
+    return {word: frozenset(each) for word, each in found.items()}
+
+
+def word_list(name: str) -> frozenset[str]:
+    """The words of one list of ``words.txt``."""
+    lines = (line.split() for line in _lines("words.txt"))
+    return frozenset(word for first, *words in lines if first == f"{name}:" for word in words)
+
+
+@lru_cache(_MOST_WORDS)
+def opposite(first: str, second: str) -> bool:
+    """Whether two words in lower case are opposites, by the list or by a prefix that denies."""
+    if first == second:
+        return False
+    if _listed("opposites.txt", first, second):
+        return True
+    shorter, longer = sorted((first, second), key=len)
+    return len(shorter) > 3 and any(longer == prefix + shorter for prefix in _PREFIXES)
+
+
+@lru_cache(_MOST_WORDS)
+def converse(first: str, second: str) -> bool:
+    """Whether two words tell the same with the parties exchanged, as "buy" and "sell"."""
+    return first != second and _listed("converses.txt", first, second)
+
+
+@lru_cache(_MOST_WORDS)
+def stem(word: str) -> str:
+    """A word without its regular ending."""
+    cut = _ENDING.sub("", word)
+    return cut if len(cut) > 2 else word
+
+
+def _listed(name: str, first: str, second: str) -> bool:
+    table = _table(name)
+    return any(
+        other in table.get(one, ())
+        for one in {first, stem(first)}
+        for other in {second, stem(second)}
+    )
