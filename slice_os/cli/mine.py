@@ -95,7 +95,7 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     threshold, and hits of one topic never overlap.
     """
-    from slice_os.hits.report.near_misses import with_near_misses
+    from slice_os.hits.report.digest import with_near_misses
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)

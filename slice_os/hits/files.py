@@ -17,13 +17,7 @@ from slice_os.tables.table import Table, spooled
 
 @dataclass(frozen=True, slots=True)
 class HitFormat:
-    """A format that hits are written in.
-
-    Attributes:
-        write: writes hits to a file.
-        package: that it needs; empty for none.
-        extra: that installs the package.
-    """
+    """A writer of hits, the package that it needs, if any, and the extra that installs that."""
 
     write: Callable[[Iterable[Hit], Path], None]
     package: str = ""
@@ -36,27 +30,29 @@ def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
     The file appears when it is complete and replaces an earlier one; if writing stops before,
     nothing is left. Memory does not grow with the number of hits.
 
-    Args:
-        hits: the hits, such as those of `Corpus.iter_mine`.
-        path: a name that ends in one of `FORMATS`.
-
     Raises:
         InputError: on another extension, a missing folder, or more columns than the format holds.
         MissingExtraError: if a package for the format is not installed.
     """
     format_ = output_format(path)
-    counted = _Counted(hits)
+    count = 0
+
+    def counted() -> Iterator[Hit]:
+        nonlocal count
+        for hit in hits:
+            count += 1
+            yield hit
+
     with replacing(Path(path)) as part:
-        format_.write(counted, part)
-    return counted.count
+        format_.write(counted(), part)
+    return count
 
 
 def output_format(path: str | Path) -> HitFormat:
     """The format that a file name asks for, after a check that it can be written there.
 
     Raises:
-        InputError: on another extension, or a missing folder.
-        MissingExtraError: if a package for the format is not installed.
+        InputError, MissingExtraError: as `write_hits`.
     """
     path = Path(path)
     found = FORMATS.get(path.suffix.lower())
@@ -69,19 +65,6 @@ def output_format(path: str | Path) -> HitFormat:
     if found.package and find_spec(found.package) is None:
         raise MissingExtraError(path.suffix.lower(), found.extra)
     return found
-
-
-class _Counted:
-    """Hits that are counted as they are read."""
-
-    def __init__(self, hits: Iterable[Hit]) -> None:
-        self._hits = hits
-        self.count = 0
-
-    def __iter__(self) -> Iterator[Hit]:
-        for hit in self._hits:
-            self.count += 1
-            yield hit
 
 
 def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:

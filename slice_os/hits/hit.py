@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from slice_os.arrays import FloatArray, IntArray
 
-# Fields with another name in JSON.
-_NAMES = {"context": "passage"}
+_GIVE = "give what `slice-os mine --json` prints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,16 @@ class Context:
     end: int
     text: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """The passage as plain JSON types."""
+        return {"start": self.start, "end": self.end, "text": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A span that paraphrases an origin phrase.
 
     Attributes:
-        phrase: the origin phrase.
-        doc_id: the document.
         start: first code point of the span in the document's text.
         end: one past the last.
         text: the span itself, ``document_text[start:end]``.
@@ -104,11 +105,7 @@ class Hit:
             "turn": self.turn and self.turn.to_dict(),
             "span": self.span and self.span.to_dict(),
             "count": self.count,
-            "passage": {
-                "start": self.context.start,
-                "end": self.context.end,
-                "text": self.context.text,
-            },
+            "passage": self.context.to_dict(),
         }
 
     def to_json(self) -> bytes:
@@ -116,11 +113,7 @@ class Hit:
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
 
     def widened(self, unit: str) -> Hit:
-        """The hit as wide as a unit around its span, as far as its passage goes.
-
-        Args:
-            unit: one of `slice_os.query.options.UNITS`.
-        """
+        """The hit as wide as a unit of `UNITS` around its span, as far as its passage goes."""
         if unit == SPAN:
             return self
         own, context = Extent(self.start, self.end), self.context
@@ -131,7 +124,6 @@ class Hit:
         return replace(self, start=start, end=end, text=text, span=own)
 
     def _repr_html_(self) -> str:
-        """The hit in its context, for notebooks."""
         facts = [f"cosine {self.cosine:.2f}"]
         if self.probability is not None:
             facts.append(f"probability {self.probability:.2f}")
@@ -157,9 +149,7 @@ class Hit:
             }
             return cls(**values)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise InputError(
-                f"not a hit ({error}); give what `slice-os mine --json` prints"
-            ) from None
+            raise InputError(f"not a hit ({error}); {_GIVE}") from None
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Hit:
@@ -171,9 +161,7 @@ class Hit:
         try:
             raw = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            raise InputError(
-                f"not valid JSON ({error}); give what `slice-os mine --json` prints"
-            ) from None
+            raise InputError(f"not valid JSON ({error}); {_GIVE}") from None
         return cls.from_dict(raw)
 
     @staticmethod
@@ -181,8 +169,8 @@ class Hit:
     def columns() -> tuple[Column, ...]:
         """The columns of hits in tables, in order; those of their metadata follow."""
         hints = {json_name: hint for _, json_name, hint in _hit_fields()}
-        named = ((name, hints[name]) for name in _blank().to_dict() if name in hints)
-        return tuple(columns_of(named))
+        blank = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
+        return tuple(columns_of((name, hints[name]) for name in blank.to_dict()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,12 +207,8 @@ def _values(hit: Hit) -> dict[str, Any]:
 @cache
 def _hit_fields() -> tuple[tuple[str, str, Any], ...]:
     """Name, name in JSON and type of every field of a hit."""
-    hints = type_hints(Hit)
-    return tuple((one.name, _NAMES.get(one.name, one.name), hints[one.name]) for one in fields(Hit))
-
-
-def _blank() -> Hit:
-    return Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
+    names, hints = {"context": "passage"}, type_hints(Hit)
+    return tuple((one.name, names.get(one.name, one.name), hints[one.name]) for one in fields(Hit))
 
 
 def overlap(one: Hit, other: Hit) -> bool:
@@ -237,7 +221,6 @@ class Hits(Sequence[Hit]):
     """Hits, ordered by rank or by position.
 
     Attributes:
-        items: the hits.
         threshold: the least cosine they were selected with; None if there was none.
         exhaustive: whether every passage was scored, not only those that an index proposed.
         min_probability: the least probability they were selected with; None if there was none.
@@ -264,25 +247,23 @@ class Hits(Sequence[Hit]):
         Raises:
             ValueError: if one is lower than that of these hits, so that some are missing.
         """
-        chosen = {"threshold": threshold, "min_probability": min_probability}
-        for name, value in chosen.items():
+        kept = self
+        cuts = {("threshold", "cosine"): threshold}
+        cuts["min_probability", "probability"] = min_probability
+        for (name, measure), value in cuts.items():
+            if value is None:
+                continue
             former = getattr(self, name)
-            if value is not None and former is not None and value < former:
+            if former is not None and value < former:
                 raise ValueError(
                     f"these hits were selected with {name} {former}; "
                     f"search again for those at {value}"
                 )
-        kept = self.items
-        if threshold is not None:
-            kept = tuple(hit for hit in kept if hit.cosine >= threshold)
-        if min_probability is not None:
-            kept = tuple(hit for hit in kept if _at_least(hit, min_probability))
-        return replace(
-            self,
-            items=kept,
-            threshold=self.threshold if threshold is None else threshold,
-            min_probability=self.min_probability if min_probability is None else min_probability,
-        )
+            values = [(hit, getattr(hit, measure)) for hit in kept]
+            items = tuple(hit for hit, one in values if one is not None and one >= value)
+            changed: dict[str, Any] = {name: value}
+            kept = replace(kept, items=items, **changed)
+        return kept
 
     def to_jsonl(self, path: str | Path | None = None) -> str:
         """One JSON object per line; also written to a file if a path is given."""
@@ -302,31 +283,22 @@ class Hits(Sequence[Hit]):
         return cls(tuple(read_hits(packed.split(b"\n"))))
 
     def to_arrow(self) -> pyarrow.Table:
-        """The hits as an Arrow table, a row each; metadata fields are columns ``metadata.NAME``.
+        """The hits as rows; metadata fields are columns ``metadata.NAME``.
 
         Raises:
-            MissingExtraError: without pyarrow.
+            MissingExtraError: without pyarrow, as the other two without their packages.
         """
         return to_arrow(self._table())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The hits as a frame of pandas, with the columns of `to_arrow`.
-
-        Raises:
-            MissingExtraError: without pandas.
-        """
+        """The hits as a frame of pandas, with the columns of `to_arrow`."""
         return to_pandas(self._table())
 
     def to_polars(self) -> polars.DataFrame:
-        """The hits as a frame of polars, with the columns of `to_arrow`.
-
-        Raises:
-            MissingExtraError: without polars.
-        """
+        """The hits as a frame of polars, with the columns of `to_arrow`."""
         return to_polars(self._table())
 
     def _repr_html_(self) -> str:
-        """A table of the first hits, for notebooks."""
         phrases = {hit.phrase for hit in self}
         likely = any(hit.probability is not None for hit in self)
 
@@ -362,10 +334,6 @@ class Hits(Sequence[Hit]):
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.items)
-
-
-def _at_least(hit: Hit, min_probability: float) -> bool:
-    return hit.probability is not None and hit.probability >= min_probability
 
 
 def read_hits(lines: Iterable[bytes]) -> Iterator[Hit]:

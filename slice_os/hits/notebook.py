@@ -11,7 +11,6 @@ from html import escape
 
 SHOWN_HITS = 20
 AROUND = 90
-NUMBERS = ("cosine", "prob.")
 
 _MARK = "background:rgba(46,160,110,.3);color:inherit;border-radius:2px;padding:0 1px"
 _SOFT = "opacity:.7"
@@ -39,41 +38,27 @@ def plain(text: str) -> str:
 
 
 def with_facts(shown: str, facts: Sequence[str]) -> str:
-    """A hit with its scores and place in small print below it.
-
-    Args:
-        shown: the hit, as HTML.
-        facts: plain texts.
-    """
+    """A hit, given as HTML, with plain texts in small print below it."""
     small = " · ".join(map(plain, facts))
     return f'<div>{shown}<br><small style="{_SOFT}">{small}</small></div>'
 
 
 def listing(caption: str, rows: Sequence[Mapping[str, str]], total: int) -> str:
-    """A table of the first hits.
-
-    Args:
-        caption: above it, as HTML.
-        rows: their cells as HTML by column; those with a name of `NUMBERS` are numbers.
-        total: number of all hits.
-    """
+    """A table of the first of ``total`` hits, below its caption; caption and cells are HTML."""
     columns = list(rows[0]) if rows else []
     head = "".join(f'<th scope="col" style="{_style(name)}">{name}</th>' for name in columns)
-    body = "".join(
-        "".join(["<tr>", *(_cell(name, row[name]) for name in columns), "</tr>"]) for row in rows
+    cells = (
+        "".join(f'<td style="{_style(name)}">{row[name]}</td>' for name in columns) for row in rows
     )
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     table = f'<table style="{TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     more = total - len(rows)
     rest = f'<p style="{_SOFT}">and {more:,} more</p>' if more > 0 else ""
     return f'<div><p style="{_SOFT}">{caption}</p>{table if rows else ""}{rest}</div>'
 
 
-def _cell(column: str, shown: str) -> str:
-    return f'<td style="{_style(column)}">{shown}</td>'
-
-
 def _style(column: str) -> str:
-    return NUMBER if column in NUMBERS else TEXT
+    return NUMBER if column in ("cosine", "prob.") else TEXT
 
 
 def _ends(words: Sequence[str], last: bool) -> str:

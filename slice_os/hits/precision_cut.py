@@ -14,9 +14,7 @@ import orjson
 from slice_os.errors import InputError
 from slice_os.tables.fields import json_object
 
-PROBABILITY, COSINE = MEASURES = ("probability", "cosine")
-# Of a 95 % interval.
-_DEVIATIONS = 1.96
+MEASURES = ("probability", "cosine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +26,7 @@ class Cut:
         value: hits with this value or a higher one stay.
         precision: share of right ones among the labelled hits that stay.
         low: lower end of the 95 % interval of the precision, by Wilson (1927).
-        high: upper end.
+        high: its upper end.
         hits: labelled hits that stay.
         right: right ones among them.
         found: share of all right labelled hits that stay.
@@ -64,7 +62,7 @@ class LabelledHits:
     values: dict[str, tuple[float | None, ...]]
     right: tuple[bool, ...]
 
-    def cut(self, precision: float, by: str = PROBABILITY) -> Cut:
+    def cut(self, precision: float, by: str = "probability") -> Cut:
         """The cut for a target precision; see `least_cut`.
 
         Raises:
@@ -77,7 +75,7 @@ class LabelledHits:
 
 
 def least_cut(
-    values: npt.ArrayLike, right: npt.ArrayLike, precision: float, by: str = PROBABILITY
+    values: npt.ArrayLike, right: npt.ArrayLike, precision: float, by: str = "probability"
 ) -> Cut:
     """The lowest cut at which labelled hits reach a precision.
 
@@ -94,9 +92,9 @@ def least_cut(
     """
     if not 0 < precision <= 1:
         raise InputError(f"precision {precision}: give a number above 0 and up to 1, such as 0.9")
-    falling = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable")
-    ranked = np.asarray(values, dtype=np.float64)[falling]
-    is_right = np.asarray(right, dtype=bool)[falling]
+    ranked = np.asarray(values, dtype=np.float64)
+    falling = np.argsort(-ranked, kind="stable")
+    ranked, is_right = ranked[falling], np.asarray(right, dtype=bool)[falling]
     if not len(ranked):
         raise InputError("no labelled hit; label some, right ones and wrong ones")
     counts, found = np.arange(1, len(ranked) + 1), is_right.cumsum()
@@ -128,9 +126,10 @@ def least_cut(
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
     """The 95 % interval of a share by Wilson (1927); trials are 1 or more."""
-    share, square = successes / trials, _DEVIATIONS**2
+    deviations = 1.96
+    share, square = successes / trials, deviations**2
     middle = share + square / (2 * trials)
-    reach = _DEVIATIONS * sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    reach = deviations * sqrt(share * (1 - share) / trials + square / (4 * trials**2))
     total = 1 + square / trials
     return max(0.0, (middle - reach) / total), min(1.0, (middle + reach) / total)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import count
 from typing import Any
+
+from slice_os.hits.hit import Hit, overlap
 
 BINS = 50
 """Bins of the histograms, from 0 to 1; the thresholds that a reader of the report can choose."""
@@ -16,8 +18,8 @@ MOST_EXAMPLES = 3_000
 """Hits that a report shows, near misses included."""
 
 _BEST, _WEAKEST, _NEAR = 100, 25, 25
+_FARTHEST_BELOW = 0.05
 _CONTEXT = 160
-_OTHERS = "other groups"
 _MOST_GROUPS = 500
 
 
@@ -27,8 +29,6 @@ class Excerpt:
 
     Attributes:
         place: document and offsets.
-        before: text before the span.
-        after: text behind it.
         scores: cosine, BM25 and the like, by name.
         strength: the score that the threshold of the report applies to.
         details: metadata and further remarks, by name.
@@ -53,10 +53,8 @@ class Group:
         best: the best hits, the best one first.
         weakest: of the further hits the weakest, the weakest one first.
         near_misses: the best of them.
-        cosines: ``BINS`` counts of hits and near misses, from 0 to 1.
-        probabilities: the same; empty if no hit has a probability.
-        near_cosines: counts of the near misses alone.
-        near_probabilities: the same; empty if no hit has a probability.
+        counts: for ``probability``, if any hit has one, and ``cosine``: ``BINS`` counts from 0 to
+            1, first of hits and near misses, then of near misses alone.
     """
 
     name: str
@@ -66,10 +64,7 @@ class Group:
     best: tuple[Excerpt, ...]
     weakest: tuple[Excerpt, ...]
     near_misses: tuple[Excerpt, ...]
-    cosines: tuple[int, ...]
-    probabilities: tuple[int, ...]
-    near_cosines: tuple[int, ...]
-    near_probabilities: tuple[int, ...]
+    counts: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +102,7 @@ def digest(
     for record in records:
         name = record.get("topic") or record["phrase"]
         if name not in tallies and len(tallies) >= _MOST_GROUPS:
-            name = _OTHERS
+            name = "other groups"
         probability = record["probability"]
         near = (threshold is not None and record["cosine"] < threshold) or (
             min_probability is not None and (probability or 0) < min_probability
@@ -115,10 +110,11 @@ def digest(
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:
             everywhere.add(record["doc_id"])
-    certain = any(tally.probabilities for tally in tallies.values())
+    certain = any(tally.counts["probability", False] for tally in tallies.values())
+    measures = ("probability", "cosine") if certain else ("cosine",)
     share = max(4, MOST_EXAMPLES // max(len(tallies), 1))
     groups = sorted(
-        (tally.group(name, share, certain) for name, tally in tallies.items()),
+        (tally.group(name, share, measures) for name, tally in tallies.items()),
         key=lambda group: (-group.hits, group.name),
     )
     return Digest(
@@ -126,7 +122,7 @@ def digest(
         sum(group.hits for group in groups),
         len(everywhere),
         sum(group.near for group in groups),
-        "probability" if certain else "cosine",
+        measures[0],
     )
 
 
@@ -140,19 +136,18 @@ class _Tally:
     best: _Top = field(default_factory=lambda: _Top(_BEST))
     weakest: _Top = field(default_factory=lambda: _Top(_WEAKEST))
     near_misses: _Top = field(default_factory=lambda: _Top(_NEAR))
-    cosines: Counter[int] = field(default_factory=Counter)
-    probabilities: Counter[int] = field(default_factory=Counter)
-    near_cosines: Counter[int] = field(default_factory=Counter)
-    near_probabilities: Counter[int] = field(default_factory=Counter)
+    # By measure; of all, and of near misses alone.
+    counts: dict[tuple[str, bool], Counter[int]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
 
     def add(self, record: Mapping[str, Any], near: bool) -> None:
         probability = record["probability"]
         strength = record["cosine"] if probability is None else probability
-        self.cosines[_bin(record["cosine"])] += 1
-        self.near_cosines[_bin(record["cosine"])] += near
-        if probability is not None:
-            self.probabilities[_bin(probability)] += 1
-            self.near_probabilities[_bin(probability)] += near
+        for measure in ("probability", "cosine"):
+            if record[measure] is not None:
+                self.counts[measure, False][_bin(record[measure])] += 1
+                self.counts[measure, True][_bin(record[measure])] += near
         if near:
             self.near += 1
             self.near_misses.add(strength, record)
@@ -163,12 +158,11 @@ class _Tally:
         if pushed_out is not None:
             self.weakest.add(-pushed_out[0], pushed_out[1])
 
-    def group(self, name: str, share: int, certain: bool) -> Group:
-        """The group, with so many examples at most."""
+    def group(self, name: str, share: int, measures: Iterable[str]) -> Group:
+        """The group, with ``share`` examples at most."""
         best = self.best.records(share * _BEST // (_BEST + _WEAKEST + _NEAR))
-        all_shown = len(best) == self.hits
         fewer = max(1, share * _NEAR // (_BEST + _WEAKEST + _NEAR))
-        weakest = self.weakest.records(0 if all_shown else fewer)
+        weakest = self.weakest.records(0 if len(best) == self.hits else fewer)
         return Group(
             name=name,
             hits=self.hits,
@@ -177,10 +171,10 @@ class _Tally:
             best=tuple(map(_excerpt, best)),
             weakest=tuple(map(_excerpt, weakest)),
             near_misses=tuple(map(_excerpt, self.near_misses.records(fewer))),
-            cosines=_counts(self.cosines),
-            probabilities=_counts(self.probabilities) if certain else (),
-            near_cosines=_counts(self.near_cosines),
-            near_probabilities=_counts(self.near_probabilities) if certain else (),
+            counts={
+                one: (_counts(self.counts[one, False]), _counts(self.counts[one, True]))
+                for one in measures
+            },
         )
 
 
@@ -240,3 +234,19 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
         strength=scores.get("probability", record["cosine"]),
         details=details,
     )
+
+
+def with_near_misses(mine: Callable[[float], Iterable[Hit]], threshold: float) -> Iterator[Hit]:
+    """The hits from a threshold on, then those a little below it that overlap none of them.
+
+    Both are mined separately: at a lower threshold, another span of the same words can be the
+    hit, with a lower cosine but better edges. ``mine`` gives the hits from a threshold on.
+    """
+    found: dict[tuple[str, str], list[Hit]] = defaultdict(list)
+    for hit in mine(threshold):
+        found[hit.phrase, hit.doc_id].append(hit)
+        yield hit
+    for hit in mine(max(-1.0, threshold - _FARTHEST_BELOW)):
+        others = found[hit.phrase, hit.doc_id]
+        if not any(overlap(hit, other) for other in others):
+            yield hit

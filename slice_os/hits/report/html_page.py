@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slice_os.errors import MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.hits.report.digest import BINS, Digest, Group, digest
+from slice_os.hits.report.digest import BINS, Group, digest
 from slice_os.tables.replacing import replacing
 from slice_os.version import __version__
 
@@ -47,13 +47,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """A histogram of one score.
-
-    Attributes:
-        bars: those that are not empty.
-        ticks: places on the x axis, with their values.
-        most: hits in the highest bar.
-    """
+    """The bars that are not empty, places on the x axis, and the count of the highest bar."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -95,12 +89,7 @@ def write_page(
 ) -> int:
     """Write hits as an HTML page; see `write_report`."""
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
-    path.write_text(render_page(found, title, _cuts(threshold, min_probability)), encoding="utf-8")
-    return found.hits
-
-
-def render_page(found: Digest, title: str, cuts: str = "") -> str:
-    """The report as HTML; ``cuts`` says which hits are near misses."""
+    cuts = {"cosine": threshold, "probability": min_probability}
     environment = Environment(
         loader=PackageLoader("slice_os.hits.report"),
         autoescape=True,
@@ -110,10 +99,14 @@ def render_page(found: Digest, title: str, cuts: str = "") -> str:
         keep_trailing_newline=True,
     )
     style, script = _asset("hits.css"), _asset("hits.js")
-    return environment.get_template("hits.html").render(
+    page = environment.get_template("hits.html").render(
         found=found,
         title=title,
-        cuts=cuts,
+        cuts=" and ".join(
+            f"{name} from {cut:g}"
+            for name, cut in cuts.items()
+            if cut is not None and isfinite(cut)
+        ),
         version=__version__,
         date=datetime.now(timezone.utc).isoformat(" ", timespec="minutes").removesuffix("+00:00"),
         # The markup is safe: both are files of this package.
@@ -123,26 +116,13 @@ def render_page(found: Digest, title: str, cuts: str = "") -> str:
         script_hash=_hash(script),
         bins=BINS,
         step=1 / BINS,
-        histograms=_histograms,
+        histograms=lambda group: [_histogram(name, *both) for name, both in group.counts.items()],
         remaining=_remaining,
         width=_WIDTH,
         height=_HEIGHT,
     )
-
-
-def _cuts(threshold: float | None, min_probability: float | None) -> str:
-    cuts = {"cosine": threshold, "probability": min_probability}
-    return " and ".join(
-        f"{name} from {cut:g}" for name, cut in cuts.items() if cut is not None and isfinite(cut)
-    )
-
-
-def _histograms(group: Group) -> tuple[Histogram, ...]:
-    counts = {
-        "probability": (group.probabilities, group.near_probabilities),
-        "cosine": (group.cosines, group.near_cosines),
-    }
-    return tuple(_histogram(name, *both) for name, both in counts.items() if both[0])
+    path.write_text(page, encoding="utf-8")
+    return found.hits
 
 
 def _histogram(name: str, counts: tuple[int, ...], near: tuple[int, ...]) -> Histogram:
@@ -176,12 +156,8 @@ def _height(one: int, most: int) -> float:
 
 def _remaining(group: Group) -> str:
     """Numbers of hits from each step of the threshold on, for the script of the report."""
-    pairs = (
-        (group.probabilities, group.near_probabilities)
-        if group.probabilities
-        else (group.cosines, group.near_cosines)
-    )
-    hits = [one - near for one, near in zip(*pairs, strict=True)]
+    both = next(iter(group.counts.values()))
+    hits = [one - near for one, near in zip(*both, strict=True)]
     return " ".join(str(sum(hits[number:])) for number in range(BINS + 1))
 
 
