@@ -6,41 +6,24 @@ import inspect
 import logging
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from slice_os.arrays import FloatArray
+from slice_os.encoder import model_folder
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import LoadedModel, load_encoder
-from slice_os.encoder.model_folder import (
-    CARD_FILE,
-    MODEL_FILE,
-    PROJECTION_FILE,
-    TOKENIZER_FILE,
-    ModelCard,
-    content_id,
-    read_card,
-    seal,
-)
 from slice_os.encoder.projection import principal_projection
 from slice_os.errors import MissingExtraError, ModelError
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums
-from slice_os.export.samples import (
-    CALIBRATION_TEXT,
-    PARITY_TEXT,
-    Feeds,
-    Sample,
-    bundled_samples,
-    feeds,
-)
+from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_samples, feeds
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"
@@ -57,7 +40,7 @@ def export_model(
     force: bool = False,
     progress: Callable[[str], None] = lambda step: None,
 ) -> ParityReport:
-    """Export an encoder as a model folder, if the result agrees with torch.
+    """Export an encoder as a model folder, if the result agrees with torch on the bundled text.
 
     The folder appears complete or not at all. It holds ``model.onnx``, ``tokenizer.json``, the
     card ``model.json``, ``parity.json``, and ``projection.npy`` for short vectors: the one that
@@ -74,9 +57,6 @@ def export_model(
         force: replace a model folder at ``out``.
         progress: called with each step as it starts.
 
-    Returns:
-        The comparison with torch on the bundled text, padded and unpadded.
-
     Raises:
         MissingExtraError: without the extra ``export``.
         ModelError: if the model cannot be exported, ``out`` is in the way, or parity fails.
@@ -89,28 +69,32 @@ def export_model(
     with quiet(), appearing(target) as folder:
         progress(f"loading {model}")
         source = load_encoder(str(model))
-        source.plain_tokenizer().save(str(folder / TOKENIZER_FILE))
-        aligner = Aligner(folder / TOKENIZER_FILE)
+        source.plain_tokenizer().save(str(folder / model_folder.TOKENIZER_FILE))
+        aligner = Aligner(folder / model_folder.TOKENIZER_FILE)
         progress(f"exporting to ONNX, {precision}")
         calibration = bundled_samples(CALIBRATION_TEXT, aligner, source.max_length)
-        write_graph(
-            source.network,
-            precision,
-            [feeds([sample]) for sample in calibration],
-            folder / MODEL_FILE,
-        )
+        typical = [feeds([sample]) for sample in calibration]
+        write_graph(source.network, precision, typical, folder / model_folder.MODEL_FILE)
         progress("comparing with torch")
         samples = bundled_samples(PARITY_TEXT, aligner, source.max_length)
-        onnx_model = _onnx_runner(folder / MODEL_FILE)
+        engine = OnnxRuntimeEngine(folder / model_folder.MODEL_FILE)
+
+        def onnx_model(batch: Feeds) -> FloatArray:
+            return engine.run(batch["input_ids"], batch["attention_mask"])
+
         report = compare(precision, samples, _torch_runner(source.network), onnx_model)
         report.require()
         (folder / PARITY_FILE).write_bytes(report.to_json())
         projection = source.projection
         if projection is None:
-            projection = principal_projection(_unit_spans([*calibration, *samples], onnx_model))
-        np.save(folder / PROJECTION_FILE, projection.astype(np.float16), allow_pickle=False)
-        card = ModelCard(
-            encoder_id=content_id(folder),
+            both = [*calibration, *samples]
+            spans = np.concatenate([span_sums(onnx_model(feeds([s]))[0], s.words) for s in both])
+            units = spans / np.linalg.norm(spans, axis=1, keepdims=True)
+            projection = principal_projection(units)
+        short = projection.astype(np.float16)
+        np.save(folder / model_folder.PROJECTION_FILE, short, allow_pickle=False)
+        card = model_folder.ModelCard(
+            encoder_id=model_folder.content_id(folder),
             name=name or source.name,
             dimension=source.dimension,
             max_length=source.max_length,
@@ -122,19 +106,19 @@ def export_model(
             provenance=provenance(source.name, source, precision),
             threshold=threshold,
         )
-        (folder / CARD_FILE).write_bytes(card.to_json())
-        seal(folder)
+        (folder / model_folder.CARD_FILE).write_bytes(card.to_json())
+        model_folder.seal(folder)
     return report
 
 
 def _check_target(target: Path, force: bool) -> None:
     if not target.parent.is_dir():
         raise ModelError(f"{target.parent}: no such folder; create it first")
-    if target.is_dir() and not any(target.iterdir()):
-        return
     if target.is_dir():
+        if not any(target.iterdir()):
+            return
         try:
-            read_card(target)
+            model_folder.read_card(target)
         except ModelError:
             raise ModelError(
                 f"{target}: not empty, and not an exported model; choose another folder"
@@ -154,20 +138,17 @@ def appearing(target: Path) -> Iterator[Path]:
             folder = Path(scratch) / "model"
             folder.mkdir()
             yield folder
-            _move(folder, target, Path(scratch) / "replaced")
+            replaced = Path(scratch) / "replaced"
+            if target.exists():
+                target.rename(replaced)
+            try:
+                folder.rename(target)
+            except OSError:
+                if replaced.exists():
+                    replaced.rename(target)
+                raise
     except OSError as error:
         raise ModelError(f"{target}: cannot be written ({error.strerror or error})") from error
-
-
-def _move(folder: Path, target: Path, replaced: Path) -> None:
-    if target.exists():
-        target.rename(replaced)
-    try:
-        folder.rename(target)
-    except OSError:
-        if replaced.exists():
-            replaced.rename(target)
-        raise
 
 
 def _torch_runner(model: Any) -> Runner:
@@ -183,24 +164,8 @@ def _torch_runner(model: Any) -> Runner:
     return run
 
 
-def _onnx_runner(model_file: Path) -> Runner:
-    engine = OnnxRuntimeEngine(model_file)
-    return lambda batch: engine.run(batch["input_ids"], batch["attention_mask"])
-
-
-def _unit_spans(samples: Sequence[Sample], model: Runner) -> npt.NDArray[np.float64]:
-    """Unit vectors of all spans of 1 to 20 words of some text."""
-    spans = np.concatenate([span_sums(model(feeds([s]))[0], s.words) for s in samples])
-    units: npt.NDArray[np.float64] = spans / np.linalg.norm(spans, axis=1, keepdims=True)
-    return units
-
-
 def require_optimum() -> None:
-    """Check that the extra ``export`` is installed.
-
-    Raises:
-        MissingExtraError: if it is not.
-    """
+    """Raise `MissingExtraError` without the extra ``export``."""
     try:
         import optimum.exporters.onnx  # noqa: F401
     except ImportError:

@@ -44,8 +44,6 @@ class ParityReport:
     """An exported model compared with torch in fp32 on the bundled English text.
 
     Attributes:
-        precision: ``fp32``, ``fp16`` or ``int8``.
-        passages: how many were compared.
         tokens: word pieces compared, special tokens included.
         spans: spans of 1 to 20 words compared.
         max_abs_limit: the largest ``max_abs`` allowed; only for fp32.
@@ -68,11 +66,7 @@ class ParityReport:
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def require(self) -> None:
-        """Check that both runs are within the limits.
-
-        Raises:
-            ModelError: if either is not.
-        """
+        """Raise `ModelError` if either run is beyond the limits."""
         for run, agreement in (("unpadded", self.unpadded), ("padded", self.padded)):
             # Negated, so that a NaN fails.
             if self.max_abs_limit is not None and not agreement.max_abs <= self.max_abs_limit:

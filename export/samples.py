@@ -36,8 +36,15 @@ class Sample:
 def bundled_samples(name: str, aligner: Aligner, max_length: int) -> list[Sample]:
     """The passages of a bundled text, and the whole text, each cut to ``max_length`` pieces."""
     passages = bundled_passages(name)
-    texts = [*passages, "\n\n".join(passages)]
-    return [_sample(text, aligner, max_length) for text in texts]
+    samples = []
+    for text in (*passages, "\n\n".join(passages)):
+        aligned = aligner.align(text)
+        kept = aligned.piece_ids[: max_length - len(aligner.prefix) - len(aligner.suffix)]
+        pieces = aligned.words[:, 2:]
+        ids = np.array([*aligner.prefix, *kept, *aligner.suffix], dtype=np.int64)
+        words = pieces[pieces[:, 1] <= len(kept)] + len(aligner.prefix)
+        samples.append(Sample(ids, words))
+    return samples
 
 
 def bundled_passages(name: str) -> list[str]:
@@ -46,21 +53,7 @@ def bundled_passages(name: str) -> list[str]:
     return text.split("\n\n")
 
 
-def _sample(text: str, aligner: Aligner, max_length: int) -> Sample:
-    aligned = aligner.align(text)
-    kept = aligned.piece_ids[: max_length - len(aligner.prefix) - len(aligner.suffix)]
-    pieces = aligned.words[:, 2:]
-    return Sample(
-        ids=np.array([*aligner.prefix, *kept, *aligner.suffix], dtype=np.int64),
-        words=pieces[pieces[:, 1] <= len(kept)] + len(aligner.prefix),
-    )
-
-
 def feeds(samples: Sequence[Sample]) -> Feeds:
-    """One batch of inputs, padded on the right to the longest sample.
-
-    Returns:
-        ``input_ids``, ``attention_mask`` and ``token_type_ids``, each ``(batch, sequence)``.
-    """
+    """Inputs for a batch, each ``(batch, sequence)``, padded on the right."""
     ids, mask = pad([sample.ids for sample in samples])
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}

@@ -41,11 +41,7 @@ class VerifierParity:
     spread: float
 
     def require(self) -> None:
-        """Check that the differences are within the limits.
-
-        Raises:
-            ModelError: if they are not.
-        """
+        """Raise `ModelError` if the differences are beyond the limits."""
         limits = MEAN_DIFFERENCE[self.precision], MAX_DIFFERENCE[self.precision]
         if not (self.mean_difference <= limits[0] and self.max_difference <= limits[1]):
             raise ModelError(
@@ -66,13 +62,8 @@ def export_verifier(
 ) -> VerifierParity:
     """Export a cross-encoder as a verifier folder, if the result agrees with torch.
 
-    Args:
-        model: a Hugging Face folder with one output, as `train_verifier` writes it.
-        out: folder to write; it must not exist.
-        precision: ``fp32`` or ``int8``.
-        name: for the card.
-        license_name: SPDX expression for the card.
-        max_length: longest input in word pieces, special tokens included.
+    The model is a Hugging Face folder with one output, as `train_verifier` writes it; the longest
+    input counts special tokens. Precision is ``fp32`` or ``int8``.
 
     Raises:
         MissingExtraError: without the extra ``export``.
@@ -102,7 +93,14 @@ def export_verifier(
                 float(network(**{key: torch.from_numpy(ids) for key, ids in one.items()}).logits)
                 for one in others
             ]
-        report = _compare(precision, np.array(expected), _odds(folder / MODEL_FILE, others))
+        differences = np.abs(_odds(folder / MODEL_FILE, others) - np.array(expected))
+        report = VerifierParity(
+            precision,
+            len(expected),
+            mean_difference=float(differences.mean()),
+            max_difference=float(differences.max()),
+            spread=float(np.std(expected)),
+        )
         report.require()
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         (folder / PARITY_FILE).write_bytes(orjson.dumps(asdict(report), option=options))
@@ -137,14 +135,3 @@ def _odds(model_file: Path, feeds: Sequence[Feeds]) -> FloatArray:
         engine.run(one["input_ids"], one["attention_mask"], one["token_type_ids"]) for one in feeds
     ]
     return np.concatenate(rows)[:, 0]
-
-
-def _compare(precision: str, expected: FloatArray, found: FloatArray) -> VerifierParity:
-    differences = np.abs(found - expected)
-    return VerifierParity(
-        precision=precision,
-        claims=len(expected),
-        mean_difference=float(differences.mean()),
-        max_difference=float(differences.max()),
-        spread=float(expected.std()),
-    )
