@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers import BadRecord
@@ -48,12 +47,10 @@ class DeadLetters:
         Raises:
             InputError: if the file cannot be written, or is a link.
         """
-        record = replace(
-            record,
-            source=_shortened(record.source),
-            reason=_shortened(record.reason),
-            record=_shortened(record.record),
-        )
+        texts: dict[str, Any] = {
+            name: _shortened(getattr(record, name)) for name in ("source", "reason", "record")
+        }
+        record = replace(record, **texts)
         try:
             if self._stream is None:
                 self._stream = self._open()
@@ -72,12 +69,7 @@ class DeadLetters:
     def __enter__(self) -> DeadLetters:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._close.close()
         self._stream = None
 

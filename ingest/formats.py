@@ -5,6 +5,7 @@ The command line shows them in its help, so importing this module imports no rea
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -51,8 +52,7 @@ class Reader:
 
     def load(self) -> ReadFunction:
         """Import the function."""
-        function: ReadFunction = pkgutil.resolve_name(self.function)
-        return function
+        return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
@@ -140,10 +140,8 @@ def _installed() -> dict[str, Reader]:
 
 
 def _head(path: Path) -> bytes:
-    try:
-        if not path.is_file():
-            return b""
-        with path.open("rb") as stream:
-            return stream.read(16)
-    except (OSError, ValueError):
-        return b""
+    with contextlib.suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as stream:
+                return stream.read(16)
+    return b""

@@ -117,11 +117,7 @@ def reopen_sources(store: Store, writer: Writer, doc_ids: Iterable[str]) -> None
 
 
 def check_prunable(sources: Sources, part: WorkShare) -> None:
-    """Refuse to prune without a folder, or in one part of the sources alone.
-
-    Raises:
-        InputError: saying what to do.
-    """
+    """Raise an InputError without a folder to prune in, or in one part of the sources alone."""
     if part != WHOLE:
         raise InputError("--prune needs all sources; run it without --part")
     if not any(sources.folders):

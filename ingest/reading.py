@@ -5,12 +5,12 @@ A file is read by its first bytes, whatever its name says, and so are the files 
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import IO, BinaryIO
+from typing import IO
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
@@ -34,10 +34,6 @@ def read(source: Source, options: ReadOptions) -> DocumentStream:
     nothing: a record that cannot be used comes as a `BadRecord` in its place, and reading
     continues with the next.
 
-    Args:
-        source: the source.
-        options: which fields of a record are its id, text and metadata.
-
     Raises:
         InputError: if no reader has the source's format.
     """
@@ -55,13 +51,13 @@ def read_additions(source: Source, options: ReadOptions) -> DocumentStream:
     for record in _records(source, _MADE, options):
         if isinstance(record, BadRecord):
             yield record
-        elif record.id.startswith(_MADE):
+            continue
+        if record.id.startswith(_MADE):
             content = f"{source.name}#{record.fingerprint[:16]}"
             copies[content] += 1
             number = f"-{copies[content]}" if copies[content] > 1 else ""
-            yield _prefixed(replace(record, id=f"{content}{number}"), source)
-        else:
-            yield _prefixed(record, source)
+            record = replace(record, id=f"{content}{number}")
+        yield _prefixed(record, source)
 
 
 def read_stream(
@@ -69,20 +65,15 @@ def read_stream(
 ) -> DocumentStream:
     """Read the documents of a file and of those packed in it.
 
-    Args:
-        source: name of the source.
-        format_name: the format of the file, unless its first bytes tell another.
-        stream: the file.
-        options: which fields are read.
+    The file has the format of that name, unless its first bytes tell another.
 
     Raises:
         InputError: if no reader has the format.
     """
     own = reader_named(format_name).magic
     head, whole = _peeked(stream)
-    known = format_name
-    if not (own and head.startswith(own)):
-        known = format_that_begins(head) or format_name
+    is_own = own and head.startswith(own)
+    known = format_name if is_own else format_that_begins(head) or format_name
     # What is packed by itself, such as standard input, may be named by what it unpacks to.
     unpacked = format_name if known != format_name else None
     for found in _read(source, known, whole, options, unpacked, 0):
@@ -95,7 +86,7 @@ def read_stream(
 def _records(source: Source, ids: str, options: ReadOptions) -> DocumentStream:
     """The records of a source, whose reader knows it by the beginning of its documents' ids."""
     try:
-        with _open(source) as stream:
+        with source.path.open("rb") if source.path else nullcontext(sys.stdin.buffer) as stream:
             for record in read_stream(ids, source.format, stream, options):
                 if isinstance(record, SkippedFile):
                     archive = f"{source.name}{record.archive.removeprefix(ids)}"
@@ -114,12 +105,6 @@ def _prefixed(document: Document, source: Source) -> Document:
     if (document.id, document.source) == (doc_id, source.name):
         return document
     return replace(document, id=doc_id, source=source.name)
-
-
-def _open(source: Source) -> contextlib.AbstractContextManager[BinaryIO]:
-    if source.path is None:
-        return contextlib.nullcontext(sys.stdin.buffer)
-    return source.path.open("rb")
 
 
 def _read(

@@ -104,9 +104,10 @@ class Sources:
                 if real in seen or not self._part.holds(ids):
                     continue
                 seen.add(real)
+                mode = _mode(entry.path) or stat.S_IFREG
                 if entry.format is None:
                     self.skipped[entry.kind] += 1
-                elif _is_stream(entry.path):
+                elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                     yield self._stream(entry.path, entry.format)
                 else:
                     yield Source(name, entry.path, entry.format, ids, self._id_prefix)
@@ -273,11 +274,6 @@ def _mode(path: Path) -> int | None:
         return path.stat().st_mode
     except (OSError, ValueError):
         return None
-
-
-def _is_stream(path: Path) -> bool:
-    mode = _mode(path)
-    return mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _fixed_part(pattern: str) -> Path:

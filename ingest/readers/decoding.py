@@ -154,11 +154,7 @@ def read_line(text: TextIO) -> str:
 
 
 def check_line(line: str, encoding: str) -> bytes:
-    """The bytes of a line.
-
-    Raises:
-        InputError: if it was cut or is not valid in its encoding.
-    """
+    """The bytes of a line, or an InputError if it was cut or is not valid in its encoding."""
     if len(line) > LONGEST_LINE:
         raise InputError(f"a line of more than {LONGEST_LINE:,} characters; split it")
     raw = line.encode(UTF8, "surrogateescape")

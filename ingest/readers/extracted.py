@@ -38,11 +38,11 @@ def extracted(
     """Yield one document of the sections of a file, or a bad record that says why there is none.
 
     Args:
-        source: name of the source.
+        source: its name.
         stream: the file.
         sections: reads the sections of a seekable stream.
-        metadata: of the document; ``sections`` may fill it.
         empty: tells whether a file without text is a bad record.
+        metadata: of the document; ``sections`` may fill it.
     """
     try:
         raw = read_whole(stream)

@@ -40,9 +40,7 @@ def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
 def html_sections(page: bytes, encoding: str | None = None) -> Iterator[Turn]:
     """The paragraphs of a page, each with the heading above it.
 
-    Args:
-        page: the HTML.
-        encoding: of the page; None for the one it declares, or else as detected.
+    Its encoding is by default the one that it declares, or else as detected.
     """
     etree = needs("lxml.etree")
     declared = _DECLARED.search(page[:2048])

@@ -30,13 +30,7 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of a file.
-
-    Attributes:
-        number: its line or row, from 1.
-        fields: by name; an InputError if it cannot be read.
-        raw: its text in the file.
-    """
+    """A line or row, counted from 1, with its fields, or why they cannot be read, and its text."""
 
     number: int
     fields: Mapping[str, Any] | InputError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import BinaryIO, NamedTuple
 
 from slice_os.ingest.readers.decoding import note, read_text_file
 from slice_os.ingest.readers.reader import BadRecord, DocumentStream, ReadOptions, Turn
@@ -48,9 +48,8 @@ _LEAST_TURNS = 2
 _LEAST_MEETING_SHARE = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The label at the beginning of a line, and where the words after it begin."""
+class _Label(NamedTuple):
+    """The speaker and time at the beginning of a line, and where the words after it begin."""
 
     speaker: str
     time: float | None
@@ -83,11 +82,13 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
     lines = [
         (start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()
     ]
-    chat = [_chat_label(text[start:end]) for start, end in lines]
+    chat = [_label(text[start:end], _CHAT) for start, end in lines]
     labels = [_label(text[start:end]) for start, end in lines]
-    if _is_chat(chat, [text[start] for start, _ in lines]):
+    # Every line is a message of a chat, or goes on with one after a tab.
+    begun = zip(chat, lines, strict=True)
+    if any(chat) and all(label or text[start] == "\t" for label, (start, _) in begun):
         labels = chat
-    elif not _is_conversation(labels):
+    elif sum(map(bool, labels)) < _LEAST_SHARE * len(labels) or not _repeated(labels):
         return ()
     segments: list[Segment] = []
     silent = False
@@ -105,18 +106,24 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
     return tuple(one for one in segments if text[one.start : one.end].strip())
 
 
-def name_speakers(turns: Sequence[Turn]) -> Iterable[Turn]:
+def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Take the names at the beginning of cues as their speakers, if they are names.
 
     A cue without a name continues the words of the speaker before.
     """
-    labels = [None if turn.speaker else _label(turn.text) for turn in turns]
+    labels = [_label(turn.text) for turn in turns]
     if any(turn.speaker for turn in turns) or not _repeated(labels):
-        return turns
-    return _named(turns, labels)
+        yield from turns
+        return
+    speaker = None
+    for turn, found in zip(turns, labels, strict=True):
+        if found is not None:
+            speaker = found.speaker
+            turn = replace(turn, text=turn.text[found.words :])
+        yield replace(turn, speaker=speaker)
 
 
-def meeting_turns(paragraphs: Sequence[Turn]) -> Sequence[Turn]:
+def meeting_turns(paragraphs: Sequence[Turn]) -> Iterator[Turn]:
     """The turns of a meeting, with speakers and times; other texts as they are.
 
     Two fifths of the paragraphs need a speaker and a time, since the paragraphs after them may
@@ -126,12 +133,8 @@ def meeting_turns(paragraphs: Sequence[Turn]) -> Sequence[Turn]:
     found = [_meeting_turn(one) for one in written]
     named = sum(turn is not None for turn in found)
     if named < _LEAST_TURNS or named < _LEAST_MEETING_SHARE * len(written):
-        return paragraphs
-    return list(_continued(written, found))
-
-
-def _continued(written: Sequence[Turn], found: Sequence[Turn | None]) -> Iterator[Turn]:
-    """Every turn with the paragraphs that follow it."""
+        yield from paragraphs
+        return
     current: Turn | None = None
     for paragraph, turn in zip(written, found, strict=True):
         if turn is not None:
@@ -151,56 +154,23 @@ def _meeting_turn(paragraph: Turn) -> Turn | None:
     if match is None or (start := clock_seconds(match["start"])) is None:
         return None
     parts = match.groupdict()
-    end = parts.get("end")
-    return Turn(
-        (parts["text"] or "").strip(),
-        parts["speaker"].strip(),
-        start,
-        None if end is None else clock_seconds(end),
-    )
+    end = clock_seconds(parts.get("end") or "")
+    return Turn((parts["text"] or "").strip(), parts["speaker"].strip(), start, end)
 
 
-def _named(turns: Sequence[Turn], labels: Sequence[_Line | None]) -> Iterator[Turn]:
-    speaker = None
-    for turn, found in zip(turns, labels, strict=True):
-        if found is not None:
-            speaker = found.speaker
-            turn = replace(turn, text=turn.text[found.words :])
-        yield replace(turn, speaker=speaker)
-
-
-def _label(line: str) -> _Line | None:
-    found = _LABEL.match(line)
+def _label(line: str, pattern: re.Pattern[str] = _LABEL) -> _Label | None:
+    found = pattern.match(line)
     if found is None:
         return None
     speaker = found["speaker"].strip()
-    if len(speaker.split()) > _MOST_WORDS or speaker.lower() in ("http", "https"):
+    if pattern is _LABEL and (
+        len(speaker.split()) > _MOST_WORDS or speaker.lower() in ("http", "https")
+    ):
         return None
-    time = None if found["time"] is None else clock_seconds(found["time"])
-    return _Line(speaker, time, found.end())
+    return _Label(speaker, clock_seconds(found["time"] or ""), found.end())
 
 
-def _chat_label(line: str) -> _Line | None:
-    found = _CHAT.match(line)
-    if found is None:
-        return None
-    return _Line(found["speaker"].strip(), clock_seconds(found["time"]), found.end())
-
-
-def _is_chat(labels: Sequence[_Line | None], begins: Sequence[str]) -> bool:
-    """Whether every line is a message of a chat, or goes on with one after a tab."""
-    named = [label is not None for label in labels]
-    return any(named) and all(
-        has_name or begin == "\t" for has_name, begin in zip(named, begins, strict=True)
-    )
-
-
-def _is_conversation(labels: Sequence[_Line | None]) -> bool:
-    found = sum(label is not None for label in labels)
-    return found >= _LEAST_SHARE * len(labels) and _repeated(labels)
-
-
-def _repeated(labels: Sequence[_Line | None]) -> bool:
+def _repeated(labels: Sequence[_Label | None]) -> bool:
     """Whether there are two speakers or more, and names come again or are those of roles."""
     counts = Counter(label.speaker for label in labels if label is not None)
     if len(counts) == 2 == counts.total():

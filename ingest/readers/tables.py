@@ -31,17 +31,12 @@ class _Row:
 
 
 def _needed_columns(options: ReadOptions) -> list[str]:
-    """The columns that a table must have."""
     optional = options.group_by, options.speaker_field, options.time_field, options.order_by
     return [options.text_field, *filter(None, optional)]
 
 
 def check_columns(columns: list[str], options: ReadOptions) -> None:
-    """Refuse a table without the columns that it must have.
-
-    Raises:
-        InputError: if one is missing or two share a name.
-    """
+    """Raise an InputError if a column that a table needs is missing, or two share a name."""
     for needed in _needed_columns(options):
         if needed not in columns:
             raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -24,11 +25,7 @@ def turn_of(value: Any, number: int) -> Turn:
     """Read a turn: a string, or an object.
 
     Its text is ``text`` or ``content``, its speaker ``speaker`` or ``role``; ``start_time`` and
-    ``end_time`` are seconds or clock times.
-
-    Args:
-        value: the turn.
-        number: of the turn, from 1, for error messages.
+    ``end_time`` are seconds or clock times. Errors name its number.
 
     Raises:
         InputError: if it has no text or a field of another type.
@@ -41,12 +38,9 @@ def turn_of(value: Any, number: int) -> Turn:
             f"turn {number} has no text; give a string or an object with 'text' or 'content'"
         )
     speaker = _first(value, SPEAKER_NAMES)
-    return Turn(
-        text=text,
-        speaker=None if speaker is None else label(speaker, f"speaker of turn {number}"),
-        start_time=_time(value, "start_time", number),
-        end_time=_time(value, "end_time", number),
-    )
+    named = None if speaker is None else label(speaker, f"speaker of turn {number}")
+    start, end = (_time(value, field, number) for field in ("start_time", "end_time"))
+    return Turn(text, named, start, end)
 
 
 def from_beginning(turns: Sequence[Turn]) -> list[Turn]:
@@ -84,12 +78,8 @@ def clock_seconds(text: str) -> float | None:
 def moment(value: Any, where: str) -> float:
     """Convert a number, a clock time, or a date and time, which counts from 1970, to seconds.
 
-    Args:
-        value: the time as given.
-        where: its name, for the error message.
-
     Raises:
-        InputError: if it is none of these.
+        InputError: if it is none of these; ``where`` is its name in the message.
     """
     if isinstance(value, datetime):
         return _since_1970(value)
@@ -100,10 +90,8 @@ def moment(value: Any, where: str) -> float:
         if clock is not None:
             return clock
         for parse in (float, _date):
-            try:
+            with suppress(ValueError):
                 return parse(value)
-            except ValueError:
-                continue
     shown = f"{value!r:.40}" if isinstance(value, str) else f"a {type(value).__name__}"
     raise InputError(f"{where} is {shown}; give seconds, HH:MM:SS or a date and time")
 
@@ -123,14 +111,9 @@ def _first(turn: Mapping[str, Any], names: Sequence[str]) -> Any:
 def _text(value: Any) -> str | None:
     """The text of a turn; the content of a message may be a list of parts, some of them text."""
     if isinstance(value, list):
-        parts = (part if isinstance(part, str) else _part(part) for part in value)
-        return "\n".join(part for part in parts if part)
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
+        return "\n".join(part for part in parts if part and isinstance(part, str))
     return value if isinstance(value, str) else None
-
-
-def _part(part: Any) -> str | None:
-    text = part.get("text") if isinstance(part, Mapping) else None
-    return text if isinstance(text, str) else None
 
 
 def _time(turn: Mapping[str, Any], field: str, number: int) -> float | None:

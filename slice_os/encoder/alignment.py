@@ -28,7 +28,7 @@ class AlignedText:
     """A text, its words and its word pieces.
 
     Attributes:
-        text: the text itself, unchanged.
+        text: unchanged.
         piece_ids: ``(n_pieces,)`` vocabulary ids, without special tokens.
         words: ``(n_words, 4)`` rows of start and end code point, first piece and one past the
             last piece. Pieces between two words (punctuation) belong to neither.
@@ -50,10 +50,7 @@ class PieceWindow:
 
 
 class Aligner:
-    """Cuts texts into words and word pieces with a model's own tokenizer.
-
-    Args:
-        tokenizer: its file, or the tokenizer itself, which is copied.
+    """Cuts texts into words and word pieces with a model's own tokenizer, or a copy of it.
 
     Attributes:
         prefix: ids of the special tokens before a text.
@@ -105,11 +102,7 @@ class Aligner:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Cut at white space, which neither tokens nor words cross, to bound memory.
-
-    Where there is none for as long as a block again, cut before a word or, if there is none
-    either, anywhere.
-    """
+    """Cut at white space, which no token and no word crosses, else before a word, or anywhere."""
     start = 0
     while start < len(text):
         end = min(start + BLOCK_CHARACTERS, len(text))
@@ -131,9 +124,9 @@ def _align_words(words: IntArray, pieces: IntArray) -> IntArray:
     words, first, last = words[kept], first[kept], last[kept]
     if not len(words):
         return _NO_WORDS
-    opens = np.concatenate([[True], first[1:] >= last[:-1]])
-    heads = np.flatnonzero(opens)
-    tails = np.concatenate([heads[1:], [len(words)]]) - 1
+    opens = first[1:] >= last[:-1]
+    heads = np.flatnonzero(np.append(True, opens))
+    tails = np.flatnonzero(np.append(opens, True))
     return np.stack([words[heads, 0], words[tails, 1], first[heads], last[tails]], axis=1)
 
 
@@ -151,7 +144,7 @@ def plan_windows(
         start: first piece needed.
         end: one past the last piece needed.
         n_pieces: pieces in the text.
-        capacity: pieces that a window holds, not counting special tokens.
+        capacity: without special tokens.
         boundaries: sorted piece indices at which a word begins.
     """
     margin = min(MARGIN_PIECES, capacity // 4)

@@ -107,14 +107,9 @@ class OnnxRuntimeEngine:
 
 
 def plan_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group rows of similar length, longest first, within a budget of padded pieces.
+    """Group the indices of rows of similar length, longest first, within a budget of padded pieces.
 
-    Args:
-        lengths: pieces of each row.
-        budget: pieces that a padded batch may hold; a longer row gets a batch to itself.
-
-    Returns:
-        Indices into ``lengths``; each index once.
+    A row longer than the budget gets a batch to itself.
     """
     batches: list[list[int]] = []
     widest = 0
@@ -131,7 +126,7 @@ def pad(rows: Sequence[Sequence[int] | IntArray]) -> tuple[IntArray, IntArray]:
     """Pad rows of ids with zeros, on the right, to the longest.
 
     Returns:
-        The ids and a mask that is 1 for an id and 0 for padding, each ``(n_rows, longest)``.
+        The ids, and a mask that is 1 for an id and 0 for padding, each ``(n_rows, longest)``.
     """
     ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
     mask = np.zeros_like(ids)

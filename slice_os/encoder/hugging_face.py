@@ -46,11 +46,7 @@ class LoadedModel:
 
     @property
     def projection(self) -> FloatArray | None:
-        """The projection that ``slice-os model train`` found; None if the folder has none.
-
-        Raises:
-            ModelError: if the file holds something else.
-        """
+        """The projection that ``slice-os model train`` found; None if the folder has none."""
         return read_projection(self.folder, self.dimension)
 
     def plain_tokenizer(self) -> Tokenizer:
@@ -160,7 +156,7 @@ def _transformer_folder(root: Path, model: str) -> Path:
 
 
 def _read_json(path: Path) -> Any:
-    """The content of a JSON file; None if there is no such file."""
+    """The content of a JSON file, if there is one."""
     if not path.is_file():
         return None
     try:

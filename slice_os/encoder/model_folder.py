@@ -72,11 +72,7 @@ class ModelCard:
 
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
-        """Make a card from its stored fields.
-
-        Raises:
-            ModelError: if a field is missing, unknown, of another type or out of range.
-        """
+        """Make a card; raise a ModelError if a field is missing, unknown, or has a wrong value."""
         kinds = get_type_hints(cls)
         if stored.keys() != kinds.keys():
             missing, unknown = sorted(kinds - stored.keys()), sorted(stored.keys() - kinds)
@@ -94,11 +90,7 @@ class ModelCard:
         return orjson.dumps(self, option=_INDENTED)
 
     def check_made(self, location: str | Path, encoder: ModelCard) -> None:
-        """Check that an encoder made the vectors of a store, as this card did.
-
-        Raises:
-            EncoderMismatchError: if it is another one; the message names both.
-        """
+        """Raise an EncoderMismatchError if an encoder is not this one, which made a store."""
         if encoder.encoder_id != self.encoder_id:
             raise EncoderMismatchError(
                 f"{location}: its vectors were made by {self.name} {self.precision} "
@@ -138,11 +130,7 @@ def seal(folder: Path) -> None:
 
 
 def check_hashes(folder: Path) -> None:
-    """Check that the projection is the one that ``model.json`` names, if it does.
-
-    Raises:
-        ModelError: if it is another, or missing.
-    """
+    """Raise a ModelError if ``model.json`` names a projection, and it is another or missing."""
     noted = read_json(folder / CARD_FILE).get(HASHES, {})
     if not isinstance(noted, dict):
         raise ModelError(f"{folder / CARD_FILE}: {HASHES} is {noted!r:.50}, not an object")
@@ -174,12 +162,7 @@ def model_folder(model: str | Path | None = None) -> Path:
 
 
 def read_card(folder: Path) -> ModelCard:
-    """Read and check ``model.json``.
-
-    Raises:
-        ModelError: if a file is missing, a field is unknown, missing, of the wrong type or out of
-            range, or pooling is not ``mean``.
-    """
+    """Read and check ``model.json``; raise a ModelError if it or another file cannot be used."""
     path = folder / CARD_FILE
     raw = read_json(path)
     raw.pop(HASHES, None)
@@ -193,11 +176,7 @@ def read_card(folder: Path) -> ModelCard:
 
 
 def check_size(path: Path) -> None:
-    """Refuse a file of a model folder that is missing, or too large to be what its name says.
-
-    Raises:
-        ModelError: naming it.
-    """
+    """Raise a ModelError on a file that is missing, or too large to be what its name says."""
     if not path.is_file():
         raise ModelError(f"{path}: not found; export the model again")
     limit = _LARGEST.get(path.name)
@@ -206,11 +185,7 @@ def check_size(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a model folder.
-
-    Raises:
-        ModelError: if the file is missing, too large, or holds something else.
-    """
+    """The JSON object in a file of a model folder, or a ModelError if it holds something else."""
     if not path.is_file():
         raise ModelError(f"{path}: not found; is {path.parent} a model folder?")
     check_size(path)
@@ -262,11 +237,7 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def bundled_model(card: ModelCard, location: str) -> Path:
-    """The folder of the bundled model that made a store.
-
-    Raises:
-        StoreError: if another model made it.
-    """
+    """The folder of the bundled model that made a store; a StoreError if another model did."""
     for folder in _bundled():
         if read_card(folder).encoder_id == card.encoder_id:
             return folder
@@ -277,5 +248,4 @@ def bundled_model(card: ModelCard, location: str) -> Path:
 
 
 def _bundled() -> list[Path]:
-    """The folders of the bundled encoders."""
     return sorted(path.parent for path in BUNDLED.glob(f"*/{CARD_FILE}"))

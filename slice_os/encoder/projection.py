@@ -16,25 +16,17 @@ _ORTHONORMAL = 1e-3
 
 
 def principal_projection(vectors: npt.NDArray[np.float64]) -> FloatArray:
-    """The principal directions of some vectors, by falling spread.
+    """The principal directions of ``(n, dimension)`` unit vectors, by falling spread, one a row.
 
     Rotating by all of them changes no cosine; the first rows keep as much of the cosines as that
     many numbers can. The vectors are not centred, since cosines are not.
-
-    Args:
-        vectors: ``(n, dimension)`` unit vectors.
-
-    Returns:
-        ``(dimension, dimension)``, one direction a row.
     """
     _, directions = np.linalg.eigh(vectors.T @ vectors)
     return np.ascontiguousarray(directions[:, ::-1].T, dtype=np.float32)
 
 
 def read_projection(folder: Path, dimension: int) -> FloatArray | None:
-    """The ``(dimension, dimension)`` projection of a model folder, one direction a row.
-
-    None if it has none.
+    """The ``(dimension, dimension)`` projection of a model folder, one direction a row, if any.
 
     Raises:
         ModelError: if the file does not hold that many orthonormal rows.

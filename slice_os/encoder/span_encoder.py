@@ -96,9 +96,6 @@ class SpanEncoder:
 
         Yields:
             ``(end - start, dimension)`` float32 for each range.
-
-        Raises:
-            InputError: on anything but piece ranges.
         """
         executor = ThreadPoolExecutor(self._model.engine.workers, thread_name_prefix="encode")
         try:

@@ -23,14 +23,7 @@ from slice_os.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class TokenModel:
-    """A loaded model, from windows of word pieces to token vectors.
-
-    Attributes:
-        card: describes the model.
-        aligner: cuts texts with the model's own tokenizer.
-        engine: runs the model.
-        folder: of the model's files, its projection and its calibration.
-    """
+    """A loaded model, from windows of word pieces to token vectors, and the folder of its files."""
 
     card: ModelCard
     aligner: Aligner

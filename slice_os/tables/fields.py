@@ -77,11 +77,7 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def json_object(line: bytes, where: str) -> dict[str, Any]:
-    """Read a line of JSON as an object; ``where`` is its place, for messages.
-
-    Raises:
-        InputError: if it is something else.
-    """
+    """Read a line of JSON as an object, or raise an InputError that names its place."""
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -130,7 +130,6 @@ def own_extent(edges: Sequence[int], start: int, end: int) -> Extent | None:
 
 
 def _content(segment: Segment) -> list[object]:
-    """The content of a segment for fingerprints."""
     content: list[object] = [segment.start, segment.end, segment.speaker]
     content += [segment.start_time, segment.end_time]
     return [*content, dict(segment.fields)] if segment.fields else content
@@ -178,10 +177,9 @@ def field_text(value: Scalar) -> str:
 
 
 def check_text(text: str, where: str) -> None:
-    """Refuse lone surrogates, which no encoding of Unicode can represent.
+    """Raise an InputError on a lone surrogate, which no encoding of Unicode can represent.
 
-    Raises:
-        InputError: with the position of the first, and ``where``, the name of the text.
+    It names the position of the first, and ``where``, the name of the text.
     """
     try:
         text.encode("utf-8")

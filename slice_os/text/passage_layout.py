@@ -58,13 +58,10 @@ class PassageLayout:
         return own | (touched[0][3] if touched and len(touched[0]) > 3 else {})
 
     def turn_numbers(self, words: IntArray) -> IntArray | None:
-        """The number of each word's turn; names of speakers between turns have their own.
+        """The ``(n,)`` turns of words; names of speakers between turns have numbers of their own.
 
         Args:
             words: ``(n, ≥ 1)``, first the start of each word in the document.
-
-        Returns:
-            ``(n,)``; None if there are no turns.
         """
         return np.searchsorted(self.turns, words[:, 0], side="right") if self.turns else None
 
@@ -113,9 +110,7 @@ def layout_fields(
 def sentence_edges(text: str, ends: Iterable[int]) -> list[int]:
     """Starts and ends of sentences without the white space around them, one after the other.
 
-    Args:
-        text: any text.
-        ends: of its sentences and turns, increasing, the last of them the end of the text.
+    The ends are those of sentences and turns, increasing, the last of them the end of the text.
     """
     edges: list[int] = []
     start = 0

@@ -28,25 +28,20 @@ _WORD = regex.compile(
 
 
 def find_words(text: str) -> IntArray:
-    """Offsets of the words of a text.
-
-    Returns:
-        ``(n, 2)`` start and end code points, half-open, in order, without overlap.
-    """
+    """The ``(n, 2)`` start and end code points of words, half-open, in order, without overlap."""
     spans = [match.span() for match in _WORD.finditer(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def touched_words(words: IntArray, start: int, end: int) -> tuple[int, int]:
-    """The words that the code points ``start:end`` touch, if only in part.
+    """The first word that ``start:end`` touches, if only in part, and one past the last.
+
+    Both are equal if no word is touched.
 
     Args:
         words: ``(n, ≥ 2)`` start and end code points of words, in order.
         start: first code point.
         end: one past the last.
-
-    Returns:
-        The first word and one past the last; both are equal if no word is touched.
     """
     first = int(np.searchsorted(words[:, 1], start, side="right"))
     return first, max(first, int(np.searchsorted(words[:, 0], end, side="left")))
