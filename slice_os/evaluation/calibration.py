@@ -97,13 +97,7 @@ def run(
     limit: int | None = None,
     fit: Path | None = None,
 ) -> Evaluation:
-    """Measure the probabilities of the first ten hits of each query over all documents.
-
-    Raises:
-        InputError: if the data cannot be used, if a training document is among those measured,
-            or if a calibration is to be written but there is no training set or more than one
-            encoder.
-    """
+    """Measure the probabilities of the first ten hits of each query over all documents."""
     if fit is not None and (len(encoders) > 1 or not train):
         raise InputError("to write a calibration, give one encoder and a training set")
     tested = read_span_set(data, split, limit)
@@ -169,11 +163,7 @@ def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Label
 
 
 def fit_to(sets: Sequence[SpanSet], encoder: TextEncoder, progress: Progress) -> Calibration:
-    """Fit a calibration to the labelled hits of some sets.
-
-    Raises:
-        InputError: if there are too few hits of either kind.
-    """
+    """Fit a calibration to the labelled hits of some sets."""
     hits = [label_hits(one, encoder, progress) for one in sets]
     return fit_calibration(
         span_encoder(encoder).card.encoder_id,

@@ -49,11 +49,7 @@ class ContrastPair:
 
 
 def read_pairs(path: Path) -> list[ContrastPair]:
-    """The pairs of a file; a text without marks is a span as a whole.
-
-    Raises:
-        InputError: if the file is missing, malformed or has no pair.
-    """
+    """The pairs of a file; a text without marks is a span as a whole."""
     pairs = [
         ContrastPair(
             row.text("phrase"), _marked(row, "says"), _marked(row, "contrast"), row.text("kind")
@@ -120,11 +116,7 @@ def run(
     progress: Progress = quiet,
     verifiers: Sequence[str] = (),
 ) -> Evaluation:
-    """Score both spans of each pair by cosine, by probability, and by verifiers.
-
-    Raises:
-        InputError: if the data or an encoder cannot be used, or there is no such verifier.
-    """
+    """Score both spans of each pair by cosine, by probability, and by verifiers."""
     pairs = read_pairs(data)
     kinds = sorted({pair.kind for pair in pairs})
     rows: list[Row] = []

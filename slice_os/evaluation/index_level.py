@@ -78,11 +78,7 @@ def run(
     stores: Sequence[str] = (),
     num_candidates: int = NUM_CANDIDATES,
 ) -> Evaluation:
-    """Compare stores with exhaustive search.
-
-    Raises:
-        InputError: if there is no document or no phrase, or if a store holds other documents.
-    """
+    """Compare stores with exhaustive search."""
     wanted = list(dict.fromkeys(read_passages(phrases)))
     rows: list[Row] = []
     documents = 0
@@ -128,11 +124,7 @@ def score_all(
     label: str,
     progress: Progress,
 ) -> Exhaustive:
-    """Score every span of every document, as a stream, in passages of so many word pieces.
-
-    Raises:
-        InputError: if there is no document with a word.
-    """
+    """Score every span of every document, as a stream, in passages of so many word pieces."""
     query = make_query(encoder, phrases)
     cosines: dict[tuple[str, int], FloatArray] = {}
     documents = set()

@@ -124,9 +124,6 @@ def load_sets(data: Path, names: tuple[str, ...] = ()) -> list[PhraseSet]:
 
     Each file of STS-B except the train split is a set; a ``train.csv`` counts as patent phrases
     only if its header says so.
-
-    Raises:
-        InputError: if a named set is missing, no set is found, or one is malformed.
     """
     if data.is_file():
         if len(names) != 1:
@@ -180,11 +177,7 @@ def run(
     sets: Sequence[str] = (),
     limit: int | None = None,
 ) -> Evaluation:
-    """Correlation with graded similarity, and accuracy of choices.
-
-    Raises:
-        InputError: if a set is missing or malformed.
-    """
+    """Correlation with graded similarity, and accuracy of choices."""
     loaded = [_sample(one, limit) for one in load_sets(data, tuple(sets))]
     work = [(encoder, one, how) for encoder in encoders for one in loaded for how in _settings(one)]
     rows: list[Row] = []

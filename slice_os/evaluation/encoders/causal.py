@@ -44,12 +44,7 @@ def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
 
 
 class CausalModel:
-    """A causal language model with its tokenizer: prompts in, vectors of their last tokens out.
-
-    Raises:
-        MissingExtraError: without torch.
-        ModelError: if there is no such model, or its tokens see the ones after them.
-    """
+    """A causal language model with its tokenizer: prompts in, vectors of their last tokens out."""
 
     def __init__(self, model: str) -> None:
         loaded = load_encoder(model)
@@ -64,11 +59,7 @@ class CausalModel:
         self._check_causal()
 
     def last_vectors(self, prompts: Sequence[str]) -> FloatArray:
-        """The last hidden state of each prompt's final token, ``(n_prompts, dimension)``.
-
-        Raises:
-            InputError: if a prompt is longer than the model reads.
-        """
+        """The last hidden state of each prompt's final token, ``(n_prompts, dimension)``."""
         start = time.perf_counter()
         ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(prompts))]
         for prompt, row in zip(prompts, ids, strict=True):
@@ -136,12 +127,7 @@ class CausalEncoder:
 
 
 def open_causal(spec: EncoderSpec) -> CausalEncoder:
-    """Open ``pcpe:MODEL[:PROMPT]``; the default prompt is ``eol``.
-
-    Raises:
-        MissingExtraError: without torch.
-        ModelError: if there is no such model, or it is not causal.
-    """
+    """Open ``pcpe:MODEL[:PROMPT]``; the default prompt is ``eol``."""
     model, _, prompt = spec.model.rpartition(":")
     if not model or prompt not in PROMPTS:
         model, prompt = spec.model, "eol"

@@ -159,11 +159,7 @@ def _load(spec: EncoderSpec) -> tuple[TokenModel, str]:
 
 
 class TruncatedEncoder:
-    """Another encoder with its vectors shortened to so many dimensions, as an index shortens them.
-
-    Raises:
-        InputError: if the model has no projection, or fewer dimensions.
-    """
+    """Another encoder with vectors shortened to so many dimensions, as an index shortens them."""
 
     def __init__(self, whole: ModelEncoder, truncate_dim: int) -> None:
         projection = whole.spans.projection

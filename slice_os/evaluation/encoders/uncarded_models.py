@@ -27,11 +27,7 @@ def is_onnx_folder(folder: Path) -> bool:
 
 
 def load_onnx_folder(folder: Path, threads: int | None = None) -> TokenModel:
-    """Load an ONNX folder; the first output of its model has to be token vectors.
-
-    Raises:
-        ModelError: if the model cannot be loaded, or gives something else.
-    """
+    """Load an ONNX folder; the first output of its model has to be token vectors."""
     aligner = Aligner(folder / TOKENIZER_FILE)
     engine = OnnxRuntimeEngine(folder / MODEL_FILE, threads=threads)
     special = [*aligner.prefix, *aligner.suffix]
@@ -112,12 +108,7 @@ class TorchEngine:
 
 
 def load_torch_model(model: str, threads: int | None = None) -> TokenModel:
-    """Load a Hugging Face encoder in fp32: a folder, or a name on Hugging Face.
-
-    Raises:
-        MissingExtraError: without torch.
-        ModelError: if there is no such model, it is no encoder, or it has no fast tokenizer.
-    """
+    """Load a Hugging Face encoder in fp32: a folder, or a name on Hugging Face."""
     loaded = load_encoder(model)
     tokenizer, weights = loaded.plain_tokenizer(), loaded.weights_hash()
     identity = hashlib.sha256(weights.encode() + tokenizer.to_str().encode())

@@ -33,9 +33,6 @@ class GloveEncoder:
     A word without a vector counts as a word of a span and adds nothing to its mean. The file is
     read once for each set of new words; only their vectors are kept, and the log says how many
     have none. It may be gzipped, and begin with word2vec's first line.
-
-    Raises:
-        InputError: if there is no such file, or its first lines are no vectors.
     """
 
     representation: Representation = "mean"

@@ -89,9 +89,6 @@ def load_splits(data: Path, split: str | None = None) -> PairSplits:
     """The pairs of a folder of PiC PS, or of a file in it, which then is the split to report.
 
     Otherwise that is test, or dev if there is no test.
-
-    Raises:
-        InputError: if train or the split to report is missing, malformed or empty.
     """
     paths = find_splits(data.parent if data.is_file() else data, "ps")
     if data.is_file() and split is None:
@@ -115,9 +112,6 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
 
     In the setting ``phrase``, phrases are read by themselves; in ``phrase-in-context``, they are
     the tokens of the phrase from one pass over its sentence.
-
-    Raises:
-        InputError: if a phrase has no word.
     """
     if setting == PHRASE:
         phrases = [placed.pair.phrase1 for placed in pairs]
@@ -152,9 +146,6 @@ def best_threshold(scores: Numbers, labels: Labels) -> float:
 
     As in PiC (section 5.1), every score is tried; a pair is similar if its score is at least the
     threshold. The lowest of equally good thresholds wins.
-
-    Raises:
-        ValueError: on no examples.
     """
     values, inverse = np.unique(scores, return_inverse=True)
     positive = np.bincount(inverse, weights=labels, minlength=len(values))
@@ -229,9 +220,6 @@ def train_classifier(
     on the dev examples has not risen for 10. As in the authors' code, the encoder itself is not
     trained; unlike there, the weights of the best epoch on dev are kept. Pairs are
     ``(n, 2 · dimension)``, labels ``(n,)``; the seed is for the weights and the order.
-
-    Raises:
-        MissingExtraError: if torch is not installed.
     """
     try:
         import torch

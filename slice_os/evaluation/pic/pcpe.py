@@ -29,13 +29,7 @@ def run(
     split: str | None = None,
     limit: int | None = None,
 ) -> Evaluation:
-    """Accuracy by a linear discriminant of the cosine, fitted on train.
-
-    Raises:
-        InputError: if a split is missing or malformed.
-        ModelError: if a model cannot be loaded or is not causal.
-        MissingExtraError: if a model is given but torch is not installed.
-    """
+    """Accuracy by a linear discriminant of the cosine, fitted on train."""
     splits = load_splits(data, split)
     train, tested = (splits.pairs[name][:limit] for name in ("train", splits.split))
     work: list[tuple[TextEncoder, str, str | None]] = []

@@ -96,9 +96,6 @@ def load_pairs(path: Path) -> tuple[PhrasePair, ...]:
 
     A bare list and JSON Lines are read as well; labels are ``positive`` and ``negative``, or 1
     and 0.
-
-    Raises:
-        InputError: if the file is missing, or a row lacks a field; it is named.
     """
     pairs = []
     for row in PAIRS.json_records(path):
@@ -119,10 +116,6 @@ def load_questions(path: Path) -> tuple[PhraseQuestion, ...]:
     Face, or nested paragraphs and questions as in SQuAD, or samples of PSD ``{query, passages:
     [{text, phrase, start}, …], gold_passage}``. Passages of PSD are joined by an empty line (PiC,
     section 4.3); a sample is left out if its gold passage is unknown.
-
-    Raises:
-        InputError: if the file is missing, a row lacks a field, or an answer is not at its
-            offset.
     """
     questions = []
     for row in QUESTIONS.json_records(path):

@@ -84,9 +84,6 @@ def find_candidates(
     Each is widened to whole words, since spans consist of words. N-grams that begin or end with
     punctuation, or that are only one word once widened ("bank 's"), are skipped. A gold phrase
     that crosses a sentence end belongs to all the sentences that it touches.
-
-    Raises:
-        InputError: if a gold phrase contains no word.
     """
     words = find_words(text)
     sentences = find_sentences(text)
@@ -105,11 +102,7 @@ def find_candidates(
 
 
 def widen(text: str, start: int, end: int) -> Span:
-    """The span of the words that some characters touch, from the first to the last.
-
-    Raises:
-        InputError: if they touch no word.
-    """
+    """The span of the words that some characters touch, from the first to the last."""
     words = find_words(text)
     first, behind = touched_words(words, start, end)
     if behind == first:
@@ -153,9 +146,6 @@ def rank_phrases(encoder: TextEncoder, question: PhraseQuestion, setting: str) -
     ``phrase``: query and candidates each by themselves. ``phrase-in-context``: each candidate in
     its sentence, and the query in its place there, as in the authors' code; one pass for each
     candidate. ``single-pass``: candidates from one pass over the document, the query by itself.
-
-    Raises:
-        InputError: if a phrase has no word, or the encoder has no token vectors.
     """
     text = question.context
     gold = widen(text, *question.place)

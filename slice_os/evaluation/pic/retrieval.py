@@ -114,12 +114,7 @@ def run(
     train: Path | None = None,
     limit: int | None = None,
 ) -> Evaluation:
-    """Rank with each encoder, and select spans with each span model, once fine-tuned.
-
-    Raises:
-        InputError: if a file is missing or malformed, or there is nothing to train on.
-        MissingExtraError: if span models are given but torch is not installed.
-    """
+    """Rank with each encoder, and select spans with each span model, once fine-tuned."""
     splits = find_splits(data, task) if data.is_dir() else {"test": data}
     if "test" not in splits:
         raise QUESTIONS.malformed(data, "has no test split; give the file itself")

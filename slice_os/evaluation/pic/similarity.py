@@ -58,12 +58,7 @@ def run(
     split: str | None = None,
     methods: Sequence[str] = (),
 ) -> Evaluation:
-    """Measure accuracy with a threshold on cosines, and with the classifier of the paper.
-
-    Raises:
-        InputError: if a split is missing or malformed.
-        MissingExtraError: if a classifier is requested but torch is not installed.
-    """
+    """Measure accuracy with a threshold on cosines, and with the classifier of the paper."""
     splits = load_splits(data, split)
     rows: list[Row] = []
     figures: list[Figure] = []

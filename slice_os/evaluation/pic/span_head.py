@@ -50,10 +50,6 @@ class SpanSelector:
     Args:
         model: a name or folder.
         seed: for the initial weights of the head, dropout, and the order in training.
-
-    Raises:
-        MissingExtraError: if torch or transformers is not installed.
-        ModelError: if there is no such model, or it cannot have such a head.
     """
 
     def __init__(self, model: str, seed: int = 0) -> None:
@@ -181,11 +177,7 @@ class SpanSelector:
 def without(
     questions: Sequence[PhraseQuestion], tested: Sequence[PhraseQuestion]
 ) -> list[PhraseQuestion]:
-    """The questions to train on: all that are not tested.
-
-    Raises:
-        InputError: if no question is left.
-    """
+    """The questions to train on: all that are not tested."""
     seen = {(one.query, one.context) for one in tested}
     left = [one for one in questions if (one.query, one.context) not in seen]
     if not left:

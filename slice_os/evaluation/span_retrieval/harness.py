@@ -81,12 +81,7 @@ def run(
     sentences: bool = False,
     per_passage: int = 1,
 ) -> Evaluation:
-    """Measure retrieval systems on a set of documents with gold spans.
-
-    Raises:
-        InputError: if the data cannot be used, if a store does not accept an encoder, or if a
-            training document is among those measured.
-    """
+    """Measure retrieval systems on a set of documents with gold spans."""
     for encoder in encoders:
         span_encoder(encoder)
     tested = read_span_set(data, split, limit)

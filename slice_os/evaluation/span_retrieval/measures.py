@@ -152,9 +152,6 @@ def ranking_scores(
 
     Rankings are from the first rank down; each question has one relevant passage at least. A
     value is 0 if nothing was ranked.
-
-    Raises:
-        MissingExtraError: if ir-measures is not installed.
     """
     try:
         import ir_measures

@@ -90,11 +90,7 @@ class TaskScores:
 
 
 def span_encoder(encoder: TextEncoder) -> SpanEncoder:
-    """The part of an encoder that a store accepts.
-
-    Raises:
-        InputError: if it has none.
-    """
+    """The part of an encoder that a store accepts."""
     if encoder.spans is None or encoder.representation != "mean":
         raise InputError(
             f"encoder {encoder.name}: this harness goes through a store, which takes model "

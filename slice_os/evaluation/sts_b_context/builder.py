@@ -72,11 +72,7 @@ class ChatEndpoint:
             )
 
     def answer(self, prompts: Sequence[str]) -> Iterator[str]:
-        """The answer to each prompt, in order; several are requested at a time.
-
-        Raises:
-            SliceError: if the endpoint refuses, or does not answer with a chat completion.
-        """
+        """The answer to each prompt, in order; several are requested at a time."""
         with ThreadPoolExecutor(AT_ONCE) as executor:
             try:
                 yield from executor.map(self._ask, prompts)
@@ -137,9 +133,6 @@ def place_in_text(
 
     It is placed between two sentences, or between two clauses without its full stop. The first
     sentence is the query. Each run of sentences of the passages is equally likely.
-
-    Raises:
-        InputError: if no passage has a sentence that is short enough.
     """
     rng = random.Random(seed)  # noqa: S311  no secret
     surroundings = [text for passage in passages for text in _runs(passage)]
@@ -161,9 +154,6 @@ def generate(
     do not contain the sentence verbatim, apart from case and the full stop, are left out. In the
     paper, people then removed answers that change how similar the sentences are; that is left to
     the user.
-
-    Raises:
-        SliceError: if the endpoint does not answer.
     """
     rng = random.Random(seed)  # noqa: S311  no secret
     prompts = [

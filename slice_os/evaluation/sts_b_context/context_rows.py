@@ -37,12 +37,7 @@ class ContextRow:
 
 
 def load_rows(path: Path) -> tuple[ContextRow, ...]:
-    """Read a table as published, in Windows-1252, or as `save_rows` wrote it.
-
-    Raises:
-        InputError: if the file is missing, lacks a column, or has a row without phrase, passage
-            or score.
-    """
+    """Read a table as published, in Windows-1252, or as `save_rows` wrote it."""
     table = SOURCE.table(path, COLUMNS, separator="\t", fallback="cp1252")
     rows = tuple(_row(row) for row in table)
     if len(rows) < 2:

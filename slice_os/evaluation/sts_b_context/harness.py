@@ -131,11 +131,7 @@ def run(
     quoted: bool = True,
     progress: Progress = quiet,
 ) -> Evaluation:
-    """Measure encoders and BM25 on STS-B-Context or a set in its format.
-
-    Raises:
-        InputError: if a file is missing or malformed.
-    """
+    """Measure encoders and BM25 on STS-B-Context or a set in its format."""
     rows = load_rows(data)
     sizes = tuple(sorted(set(ABLATION if ablation else max_sizes or (MAX_SIZE,))))
     chosen = [setting for setting in SETTINGS if setting in (settings or SETTINGS)]

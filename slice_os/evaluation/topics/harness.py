@@ -87,11 +87,7 @@ def run(
     labels: int | None = None,
     labelled: int = LABELLED,
 ) -> Evaluation:
-    """Measure topics of a few phrases.
-
-    Raises:
-        InputError: if a set cannot be used, or an encoder has no token vectors.
-    """
+    """Measure topics of a few phrases."""
     tested = read_topic_set(data, phrases, labelled)
     tuned = [read_topic_set(path, phrases, labelled) for path in tune]
     if any(one.files == tested.files for one in tuned):

@@ -62,10 +62,6 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
     """Read a set from the folder of a published one, or from a file of JSON lines.
 
     Of each topic, so many phrases and further texts are kept, and texts without a topic.
-
-    Raises:
-        InputError: if the set cannot be used, a topic has fewer phrases, or a text of the
-            training part is in the test part.
     """
     if not path.exists():
         raise OWN.missing(path)
