@@ -13,6 +13,16 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slice_os.errors import (
+    EncoderMismatchError,
+    EngineError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    PluginError,
+    SliceError,
+    StoreError,
+)
 from slice_os.version import __version__
 
 if TYPE_CHECKING:
@@ -20,16 +30,6 @@ if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.encoder.model_folder import ModelCard
     from slice_os.encoder.span_encoder import SpanEncoder
-    from slice_os.errors import (
-        EncoderMismatchError,
-        EngineError,
-        InputError,
-        MissingExtraError,
-        ModelError,
-        PluginError,
-        SliceError,
-        StoreError,
-    )
     from slice_os.hits.files import write_hits
     from slice_os.hits.hit import Context, Hit, Hits
     from slice_os.query.options import HitOptions, MineOptions, SearchOptions
@@ -53,25 +53,17 @@ _HOMES = {
     "Corpus": "corpus",
     "CrossEncoderVerifier": "verifier.cross_encoder",
     "Document": "text.documents",
-    "EncoderMismatchError": "errors",
-    "EngineError": "errors",
     "Hit": "hits.hit",
     "HitOptions": "query.options",
     "Hits": "hits.hit",
     "IndexOptions": "stores.opensearch.schema.settings",
-    "InputError": "errors",
     "LocalStore": "stores.local",
     "MineOptions": "query.options",
-    "MissingExtraError": "errors",
     "ModelCard": "encoder.model_folder",
-    "ModelError": "errors",
     "OpenSearchStore": "stores.opensearch.store",
-    "PluginError": "errors",
     "SearchOptions": "query.options",
     "Segment": "text.documents",
-    "SliceError": "errors",
     "SpanEncoder": "encoder.span_encoder",
-    "StoreError": "errors",
     "Verdict": "verifier.claims",
     "Verifier": "verifier.claims",
     "scan": "search.scan",

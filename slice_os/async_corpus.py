@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from slice_os.corpus import Corpus
@@ -139,12 +138,7 @@ class AsyncCorpus:
     async def __aenter__(self) -> AsyncCorpus:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def _mined(

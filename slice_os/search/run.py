@@ -27,8 +27,7 @@ from slice_os.query.options import (
 )
 from slice_os.query.query import Phrases, Query, Where
 from slice_os.search.hit_builder import HitBuilder
-from slice_os.stores.best_passages import BestPassages, ScoredPassage, best_columns
-from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
 from slice_os.stores.protocol import FusingStore, ScoringStore, Store
 
 # Where hits can be lost, so many times more passages than hits are searched for.

@@ -13,8 +13,7 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.best_passages import BestPassages
-from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document, Metadata
 
@@ -28,9 +27,6 @@ class StoreInfo:
         schema_version: version of the stored format.
         encoder: card of the encoder that made its vectors.
         max_pieces: word pieces that a passage holds at most.
-        documents: number of documents.
-        passages: number of passages.
-        words: number of words.
         pieces: number of token vectors.
         size_bytes: disk space it takes.
     """
@@ -61,13 +57,7 @@ class StoredDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
-    """A document in the list of a store.
-
-    Attributes:
-        id: of the document.
-        source: that it came from; empty if a program added it.
-        passages: number of its passages.
-    """
+    """A document, its source (empty if a program added it), and the number of its passages."""
 
     id: str
     source: str
@@ -76,12 +66,7 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class SourceEntry:
-    """A source in the list of a store.
-
-    Attributes:
-        name: of the source; empty for what programs added.
-        documents: number of its documents.
-    """
+    """A source, its name empty for what programs added, and the number of its documents."""
 
     name: str
     documents: int
@@ -89,12 +74,7 @@ class SourceEntry:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """A value of a metadata field.
-
-    Attributes:
-        value: as a filter has it.
-        documents: how many have it, in any of their passages.
-    """
+    """A value of a field, as filters have it, and how many documents have it in any passage."""
 
     value: str
     documents: int
@@ -109,47 +89,35 @@ class Rejection:
 
 
 class Writer(Protocol):
-    """Writes documents; complete ones stay, even if the process is stopped.
-
-    Attributes:
-        retries: requests that had to be sent again.
-    """
+    """Writes documents; complete ones stay, even if the process is stopped."""
 
     @property
     def retries(self) -> int:
         """Requests that had to be sent again."""
-        ...
 
     def write(self, part: DocumentPart) -> Sequence[Rejection]:
         """Store the next part of a document, replacing an earlier document with its id.
 
-        Returns:
-            Documents that turned out to be rejected since the last call.
+        Returns the documents that turned out to be rejected since the last call.
         """
-        ...
 
     def flush(self) -> Sequence[Rejection]:
         """Wait until everything written is stored; returns the documents rejected meanwhile."""
-        ...
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        ...
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that stored documents come from another source than before."""
-        ...
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read, as soon as everything written before is stored.
 
         The signature names the state that the source was in.
         """
-        ...
 
     def forget_source(self, source: str) -> None:
         """Delete what an earlier writer noted about a source; its documents stay."""
-        ...
 
 
 class Store(Protocol):
@@ -158,12 +126,10 @@ class Store(Protocol):
     @property
     def exhaustive(self) -> bool:
         """Whether `rank` scores every passage, however few candidates are requested."""
-        ...
 
     @property
     def folder(self) -> Path | None:
         """The folder of a store on this machine's disk; None for others."""
-        ...
 
     def check_encoder(self, card: ModelCard) -> None:
         """Refuse any encoder but the one that made the store's vectors.
@@ -171,11 +137,9 @@ class Store(Protocol):
         Raises:
             EncoderMismatchError: naming both.
         """
-        ...
 
     def info(self) -> StoreInfo:
         """Counts and encoder."""
-        ...
 
     def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[Writer]:
         """A writer; one at a time.
@@ -184,39 +148,30 @@ class Store(Protocol):
             part: which sources it is for. A store may admit writers with different parts of the
                 same division at the same time.
         """
-        ...
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored."""
-        ...
 
     def document_ids(self, *sources: str) -> set[str]:
         """Ids of the documents that came from one of the sources."""
-        ...
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
         """The signatures under which sources were last read; those never read are missing."""
-        ...
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents whose ids come after one, by id."""
-        ...
 
     def list_sources(self) -> Iterator[SourceEntry]:
         """All sources that have documents, by name."""
-        ...
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, or None if the id is unknown."""
-        ...
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
         """The metadata of a document, or None if the id is unknown."""
-        ...
 
     def fields(self) -> dict[str, str]:
         """The metadata fields that filters can name, each ``text`` or ``number``."""
-        ...
 
     def field_values(self, field: str, limit: int) -> list[FieldValue]:
         """The most frequent values of a metadata field.
@@ -224,11 +179,9 @@ class Store(Protocol):
         Raises:
             InputError: if no passage has such a field.
         """
-        ...
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """Score at least the ``num_candidates`` best passages by cosine and by BM25."""
-        ...
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Score passages, some at a time, and return those at or above a threshold.
@@ -242,11 +195,9 @@ class Store(Protocol):
         Yields:
             Candidates in stored order.
         """
-        ...
 
     def close(self) -> None:
         """Release files or connections."""
-        ...
 
 
 @runtime_checkable
@@ -260,7 +211,6 @@ class FusingStore(Protocol):
             Candidates, and ``(n_phrases, n_passages)`` scores, ``-inf`` for passages that the
             store did not rank for a phrase.
         """
-        ...
 
 
 @runtime_checkable
@@ -269,4 +219,3 @@ class ScoringStore(Protocol):
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
         """The best passages; None if this search has to go through `Store.rank`."""
-        ...

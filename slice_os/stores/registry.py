@@ -14,13 +14,14 @@ from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.protocol import Store
 
 Location: TypeAlias = str | Path
+"""The folder of a local store, or ``http(s)://[user@]host[:port]/index``."""
 
 GROUP = "slice_os.stores"
 """Entry points of this group are stores of other packages: a scheme, and a `Backend`."""
 
 # By the scheme of their addresses.
 STORES = {
-    "": "slice_os.stores.local.backend:BACKEND",
+    "": "slice_os.stores.local.store:BACKEND",
     "http": "slice_os.stores.opensearch.backend:BACKEND",
     "https": "slice_os.stores.opensearch.backend:BACKEND",
 }
@@ -54,11 +55,7 @@ def store_exists(location: Location) -> bool:
 
 
 def open_store(location: Location, card: ModelCard | None = None) -> Store:
-    """Open a store, and check that it belongs to an encoder.
-
-    Args:
-        location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
-        card: of the encoder; None for no check.
+    """Open a store, and check that it belongs to an encoder, if its card is given.
 
     Raises:
         StoreError: if there is no store, or a newer version made it.
@@ -72,10 +69,6 @@ def open_store(location: Location, card: ModelCard | None = None) -> Store:
 
 def create_store(location: Location, new: NewStore) -> None:
     """Make an empty store, unless another process has just made it.
-
-    Args:
-        location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
-        new: what it is made with.
 
     Raises:
         StoreError: if that is not possible.

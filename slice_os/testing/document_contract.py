@@ -11,15 +11,17 @@ from slice_os.spans.passages import DocumentPart
 from slice_os.stores.backend import NewStore
 from slice_os.stores.protocol import DocumentEntry, SourceEntry
 from slice_os.stores.registry import create_store, open_store, store_exists
-from slice_os.testing.filled_stores import (
+from slice_os.testing.random_vectors import (
+    CARD,
     MAX_PIECES,
     StoreTests,
     everything,
     fill,
     numbered,
+    random_part,
+    random_query,
     refused,
 )
-from slice_os.testing.random_vectors import CARD, random_part, random_query
 from slice_os.text.documents import Document
 
 

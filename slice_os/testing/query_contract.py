@@ -13,13 +13,15 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import FieldValue
-from slice_os.testing.filled_stores import (
+from slice_os.testing.random_vectors import (
     StoreTests,
+    best_cosines,
     fill,
     numbered,
+    random_part,
+    random_query,
     refused,
 )
-from slice_os.testing.random_vectors import best_cosines, random_part, random_query
 from slice_os.text.documents import Document
 
 # Of a cosine: quantisation may change it by so much, and the arithmetic by so much.

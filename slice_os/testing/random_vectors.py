@@ -1,8 +1,9 @@
-"""Documents and queries with random vectors, and the cosines of their spans one by one."""
+"""Documents, queries and stores with random vectors, and the cosines of spans one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,14 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.query.filters import parse_where
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.stores.backend import NewStore
+from slice_os.stores.candidates import StoredPassage
+from slice_os.stores.protocol import Store
+from slice_os.stores.registry import create_store, open_store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 
+MAX_PIECES = 128
 CARD = ModelCard(
     encoder_id="0123456789abcdef",
     name="random",
@@ -76,3 +82,50 @@ def best_cosines(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
     units = np.array(spans) / np.linalg.norm(spans, axis=1, keepdims=True)
     best: FloatArray = (units @ phrases.T).max(axis=0)
     return best
+
+
+class StoreTests:
+    """Tests of a store at the fixture ``location``, where there is none yet.
+
+    Attributes:
+        options: for new stores; see `NewStore`.
+    """
+
+    options: object | None = None
+
+    def made(self, location: str) -> Store:
+        """A new store."""
+        create_store(location, NewStore(CARD, MAX_PIECES, options=self.options))
+        return open_store(location, CARD)
+
+
+@contextmanager
+def refused(kind: type[Exception]) -> Iterator[None]:
+    """Expect an error of one line."""
+    told = None
+    try:
+        yield
+    except kind as error:
+        told = str(error)
+    assert told, f"no {kind.__name__}"
+    assert "\n" not in told
+
+
+def numbered(count: int) -> list[Document]:
+    """Documents of one to four sentences."""
+    return [Document(f"doc {n}", f"number {n} is here. " * (1 + n % 4)) for n in range(count)]
+
+
+def fill(store: Store, documents: Iterable[Document]) -> dict[str, DocumentPart]:
+    """Write documents with random vectors; returns them by id."""
+    parts = {document.id: random_part(document, n) for n, document in enumerate(documents)}
+    with store.writer() as writer:
+        rejections = [rejection for part in parts.values() for rejection in writer.write(part)]
+        assert not [*rejections, *writer.flush()]
+    return parts
+
+
+def everything(store: Store) -> list[StoredPassage]:
+    """All passages, in stored order."""
+    found = store.scan(random_query("number"), -1.0, exhaustive=True)
+    return [one for each in found for one in each.load(each.keys).values()]

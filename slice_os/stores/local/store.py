@@ -19,12 +19,14 @@ from filelock import FileLock, Timeout
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
+from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local import fields
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.faults import Fault, find_faults
+from slice_os.stores.local.faults import repair as repair_store
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
     StoreSettings,
@@ -37,7 +39,6 @@ from slice_os.stores.local.files import (
     read_settings,
     read_state,
 )
-from slice_os.stores.local.repair import repair as repair_store
 from slice_os.stores.local.scoring import PRODUCT_ERROR
 from slice_os.stores.local.snapshot import ReadConnections, Snapshot
 from slice_os.stores.local.table import PassageTable, read_table
@@ -46,6 +47,7 @@ from slice_os.stores.protocol import (
     DocumentEntry,
     FieldValue,
     SourceEntry,
+    Store,
     StoredDocument,
     StoreInfo,
 )
@@ -340,3 +342,26 @@ class LocalStore:
                 self._checked = CheckedPassages(self._arrays)
             self._arrays.open(state.words, state.pieces)
             return self._arrays, self._checked
+
+
+class LocalBackend(Backend):
+    """Stores in folders."""
+
+    def exists(self, location: str) -> bool:
+        """Whether a store was made in the folder."""
+        return exists(Path(location))
+
+    def open(self, location: str) -> Store:
+        """Open the store in the folder; see `LocalStore.open`."""
+        return LocalStore.open(Path(location))
+
+    def create(self, location: str, new: NewStore) -> None:
+        """Make an empty store in the folder; see `LocalStore.create`."""
+        LocalStore.create(Path(location), new.card, new.max_pieces).close()
+
+    def folder(self, location: str) -> Path:
+        """The folder itself."""
+        return Path(location)
+
+
+BACKEND = LocalBackend()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from slice_os.arrays import FloatArray
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
-from slice_os.stores.best_passages import BestPassages
-from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search.drivers import AsyncDriver
 from slice_os.stores.opensearch.search.flows import SearchFlows, resolve

@@ -15,8 +15,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
-from slice_os.stores.best_passages import BestPassages
-from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.opensearch.schema.records import document_key, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions

@@ -17,8 +17,7 @@ from slice_os.errors import StoreError
 from slice_os.query.fusion import Linear
 from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
-from slice_os.stores.best_passages import BestPassages, ScoredPassage, best_columns
-from slice_os.stores.candidates import ScoredCandidates
+from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
 from slice_os.stores.opensearch.search import (
     hybrid,
     responses,

@@ -11,7 +11,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
-from slice_os.stores.best_passages import ScoredPassage
+from slice_os.stores.candidates import ScoredPassage
 from slice_os.stores.opensearch.schema.records import passage_key, stored_passage
 from slice_os.stores.opensearch.search.scripting import Weights
 from slice_os.stores.opensearch.search.search_bodies import Answer
