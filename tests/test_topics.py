@@ -19,11 +19,10 @@ from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
 from slice_os.topics.assignment import Rule, admits, assign
 from slice_os.topics.changes import difference
-from slice_os.topics.examples import run_examples
+from slice_os.topics.checks import lint, run_examples
 from slice_os.topics.files import read_topics, with_learned, write_learned
 from slice_os.topics.labels import Label, read_labels
 from slice_os.topics.learning import fit_threshold, learn
-from slice_os.topics.lint import lint
 from slice_os.topics.near_misses import suggest
 from slice_os.topics.tallies import tally
 from slice_os.topics.topic import Requirement

@@ -45,7 +45,7 @@ def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -
 
     The exit status is 1 if an example fails.
     """
-    from slice_os.topics.examples import run_examples
+    from slice_os.topics.checks import run_examples
     from slice_os.topics.files import read_topics
 
     found = read_topics(paths)
@@ -79,7 +79,7 @@ def lint(
     counter-phrase; with --store also phrases that never win there, because others match the same
     words better. The exit status is 1 if there is a mistake.
     """
-    from slice_os.topics.lint import lint as find_problems
+    from slice_os.topics.checks import lint as find_problems
 
     if store is None:
         problems = find_problems(paths, encoder.load())

@@ -22,7 +22,7 @@ from slice_os.query.options import SPAN, HitOptions
 from slice_os.search.scan import scan
 from slice_os.text.documents import Document
 from slice_os.topics.files import read_topics
-from slice_os.topics.tagging import scan_topics
+from slice_os.topics.run import scan_topics
 
 try:
     from spacy.language import Language

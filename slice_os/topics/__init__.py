@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slice_os.topics.files import read_topic, read_topics
-    from slice_os.topics.run import mine_topics
-    from slice_os.topics.tagging import TopicTagger, scan_topics
+    from slice_os.topics.run import TopicTagger, mine_topics, scan_topics
     from slice_os.topics.topic import Learned, Topic
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
     "Learned": "topic",
     "Topic": "topic",
-    "TopicTagger": "tagging",
+    "TopicTagger": "run",
     "UtteranceTagger": "utterances.tagger",
     "UtteranceTopic": "utterances.tagger",
     "mine_topics": "run",
     "read_topic": "files",
     "read_topics": "files",
-    "scan_topics": "tagging",
+    "scan_topics": "run",
 }
 
 __all__ = [

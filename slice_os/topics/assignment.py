@@ -28,7 +28,6 @@ class Rule:
     """A topic, ready to be looked for.
 
     Attributes:
-        topic: the topic.
         needs: the least that its hits need.
         unit: how wide they are.
         refine: verifies them.
@@ -90,15 +89,10 @@ def admits(where: Where, metadata: Metadata) -> bool:
 
 
 def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float] | None:
-    """The counter-phrase that the words of a hit are nearer to than to every phrase.
-
-    Returns:
-        The nearest one and its cosine; None if there is none.
-    """
-    rivals = topic.all_counter_phrases
+    """The counter-phrase that a hit's words are nearer to than to every phrase, and its cosine."""
+    phrases, rivals = topic.all_phrases, topic.all_counter_phrases
     if not rivals:
         return None
-    phrases = topic.all_phrases
     near, far = np.split(cosines(hit, [*phrases, *rivals]), [len(phrases)])
     counter = nearer_counter(near, far)
     return None if counter is None else (rivals[counter], float(far[counter]))
@@ -126,11 +120,10 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
 def _judged(rule: Rule, hits: Iterable[Hit]) -> Iterator[Hit]:
     """The hits that have what the topic needs, verified, with the probability of the topic."""
     for hit in rule.refine.each(hits):
-        given = hit.probability
-        likely = None if given is None else rule.topic.learned.probability(given)
-        judged = replace(hit, probability=likely)
-        if rule.needs.admits(judged):
-            yield judged
+        if hit.probability is not None:
+            hit = replace(hit, probability=rule.topic.learned.probability(hit.probability))
+        if rule.needs.admits(hit):
+            yield hit
 
 
 def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:

@@ -34,11 +34,6 @@ def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> It
 
     Hits that overlap are the same. A topic is known by its name.
 
-    Args:
-        corpus: where to look.
-        old: topics before the change.
-        new: topics after it.
-
     Yields:
         Changes by document and position.
 
@@ -68,10 +63,7 @@ class SeenHits:
     """The hits that earlier runs of each topic found on a store, in one file.
 
     A hit is known by its topic, its document and its words, not by its offsets. So what stays in
-    a document that was replaced is not new.
-
-    Args:
-        path: the file; it need not exist.
+    a document that was replaced is not new. The file need not exist.
 
     Raises:
         InputError: if it cannot be read.

@@ -83,9 +83,7 @@ def examine(path: Path) -> tuple[Topic | None, list[str]]:
 def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
     """A topic as far as the content of a file can be used, and everything that is wrong with it.
 
-    Args:
-        content: of the file.
-        name: of the topic, if the file gives none.
+    The name is for a file that gives none.
     """
     try:
         table = tomllib.loads(content.decode("utf-8"))
@@ -101,8 +99,7 @@ def with_learned(text: str, learned: Learned) -> str:
         InputError: if its table cannot be replaced alone.
     """
     table = learned_table(learned)
-    rest = _LEARNED.sub("", text).rstrip("\n")
-    written = f"{rest}\n\n{table}"
+    written = _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}"
     try:
         kept = {**tomllib.loads(text), "learned": tomllib.loads(table)["learned"]}
         same = tomllib.loads(written) == kept

@@ -35,11 +35,7 @@ class TopicChangedError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class StoredTopic:
-    """A topic in a folder.
-
-    Attributes:
-        etag: differs for every content of the file.
-    """
+    """A topic in a folder; its ``etag`` differs for every content of the file."""
 
     topic: Topic
     etag: str
@@ -50,10 +46,8 @@ class TopicsFolder:
     """Topic files, each read, written and deleted as a whole.
 
     A change names the ``etag`` of the topic that it replaces, and is refused if another thread or
-    process has changed the topic since, so that nobody's work is lost.
-
-    Args:
-        folder: of the files; it need not exist before the first topic is added.
+    process has changed the topic since, so that nobody's work is lost. The folder need not exist
+    before the first topic is added.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -87,10 +81,8 @@ class TopicsFolder:
         Raises:
             NoSuchTopicError: if there is none.
         """
-        topics, _ = self.read()
-        for stored in topics:
-            if stored.topic.name == name:
-                return stored
+        if stored := self._find(name):
+            return stored
         raise NoSuchTopicError(f"no topic {name!r}; add it first")
 
     def add(self, topic: Topic) -> StoredTopic:
@@ -103,8 +95,7 @@ class TopicsFolder:
         content = _content(topic)
         with self._locked():
             path = self.folder / f"{topic.name}.toml"
-            topics, _ = self.read()
-            if path.exists() or any(stored.topic.name == topic.name for stored in topics):
+            if path.exists() or self._find(topic.name):
                 raise TopicExistsError(f"topic {topic.name!r} exists; replace it, naming its etag")
             return _written(topic, content, path)
 
@@ -130,26 +121,25 @@ class TopicsFolder:
 
         Raises:
             InputError: if its table of what it learned cannot be replaced.
-            NoSuchTopicError: as `replace`.
-            TopicChangedError: as `replace`.
+            NoSuchTopicError, TopicChangedError: as `replace`.
         """
         with self._locked():
             stored = self._unchanged(name, etag)
             text = stored.path.read_bytes().decode("utf-8")
-            content = with_learned(text, learned).encode()
-            return _written(
-                dataclasses.replace(stored.topic, learned=learned), content, stored.path
-            )
+            topic = dataclasses.replace(stored.topic, learned=learned)
+            return _written(topic, with_learned(text, learned).encode(), stored.path)
 
     def delete(self, name: str, etag: str | None) -> None:
         """Delete a topic and its file.
 
         Raises:
-            NoSuchTopicError: as `replace`.
-            TopicChangedError: as `replace`.
+            NoSuchTopicError, TopicChangedError: as `replace`.
         """
         with self._locked():
             self._unchanged(name, etag).path.unlink()
+
+    def _find(self, name: str) -> StoredTopic | None:
+        return next((stored for stored in self.read()[0] if stored.topic.name == name), None)
 
     def _unchanged(self, name: str, etag: str | None) -> StoredTopic:
         stored = self.get(name)

@@ -22,10 +22,8 @@ _BEGIN = b'{"topic":'
 class LabelJournal:
     """JSON lines of answers, each on the disk once it is given.
 
-    No line ever changes. Taking an answer back adds a line, too.
-
-    Args:
-        path: the file; it need not exist before the first label. `read_labels` reads it.
+    No line ever changes. Taking an answer back adds a line, too. The file, which `read_labels`
+    reads, need not exist before the first label.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -41,8 +39,7 @@ class LabelJournal:
             return []
         with self._opened() as file:
             content = _content(file)
-        answers = read_answers(content, self.path)
-        return sorted(answers, key=lambda answer: answer.number)
+        return sorted(read_answers(content, self.path), key=lambda answer: answer.number)
 
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels; once this returns, they survive a loss of power.
@@ -54,10 +51,7 @@ class LabelJournal:
             _append(file, b"".join(label.to_json() for label in labels))
 
     def take_back(self, key: LabelKey) -> Label | None:
-        """Take back the last answer about some words; the one before it holds again.
-
-        Returns:
-            The answer taken back; None if there was none.
+        """Take back and return the last answer about some words; the one before it holds again.
 
         Raises:
             InputError: if the file cannot be read or written.
@@ -106,7 +100,12 @@ def _end_last_line(file: FileIO) -> None:
     content = _content(file)
     whole = content.rfind(b"\n") + 1
     last = content[whole:]
-    if _is_json(last) or not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
+    try:
+        orjson.loads(last)
+        complete = True
+    except orjson.JSONDecodeError:
+        complete = False
+    if complete or not (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
         _append(file, b"\n")
     else:
         file.truncate(whole)
@@ -115,11 +114,3 @@ def _end_last_line(file: FileIO) -> None:
 def _content(file: FileIO) -> bytes:
     file.seek(0)
     return file.read()
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True

@@ -24,8 +24,8 @@ class Label:
 
     Attributes:
         topic: its name.
-        text: the words.
         right: whether they are a hit.
+        text: the words.
         doc_id: their document; empty if unknown.
         start: first code point in the document.
         end: one past the last.
@@ -65,8 +65,7 @@ class Label:
             "label": self.right,
         }
         if self.context is not None:
-            start, end, text = self.context.start, self.context.end, self.context.text
-            row["passage"] = {"start": start, "end": end, "text": text}
+            row["passage"] = self.context.to_dict()
         return row
 
     def to_json(self) -> bytes:
@@ -76,12 +75,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A label that holds, and its line.
-
-    Attributes:
-        number: of its line in the file, from 1.
-        label: the label.
-    """
+    """A label that holds, and the number of its line in the file, from 1."""
 
     number: int
     label: Label
@@ -105,11 +99,7 @@ def read_labels(path: str | Path) -> list[Label]:
 
 
 def read_answers(content: bytes, path: str | Path) -> list[Answer]:
-    """The labels of `read_labels` with the numbers of their lines.
-
-    Args:
-        content: of the file.
-        path: for messages.
+    """The labels of `read_labels`, from the content of their file.
 
     Raises:
         InputError: naming file and line.
@@ -140,11 +130,7 @@ def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
 
 
 def label_of(row: Mapping[str, Any], where: str) -> Label:
-    """The label that a JSON object is.
-
-    Args:
-        row: as `Label.to_json` writes it.
-        where: its place, for messages.
+    """The label that a JSON object is, as `Label.to_json` writes it; ``where`` is its place.
 
     Raises:
         InputError: on a missing field, or one of another type.
@@ -160,17 +146,13 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
         raise InputError(f"{where}: 'start' and 'end' are whole numbers, and 'doc_id' is a text")
     context = None
     if passage is not None:
-        context = _context(passage, where)
+        try:
+            context = Context(passage["start"], passage["end"], passage["text"])
+        except (KeyError, TypeError):
+            raise InputError(f"{where}: 'passage' needs 'start', 'end' and 'text'") from None
+        kinds = type(context.start), type(context.end), type(context.text)
+        if kinds != (int, int, str):
+            raise InputError(f"{where}: 'passage' has whole numbers and a text")
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
     return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
-
-
-def _context(passage: Any, where: str) -> Context:
-    try:
-        start, end, text = passage["start"], passage["end"], passage["text"]
-    except (KeyError, TypeError):
-        raise InputError(f"{where}: 'passage' needs 'start', 'end' and 'text'") from None
-    if type(start) is not int or type(end) is not int or not isinstance(text, str):
-        raise InputError(f"{where}: 'passage' has whole numbers and a text")
-    return Context(start, end, text)

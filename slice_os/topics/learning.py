@@ -131,18 +131,13 @@ def fit_threshold(usual: float, right: FloatArray, wrong: FloatArray, grown: flo
     tight = float(right.mean()) - usual if len(right) else 0.0
     expected = usual + TOWARDS_RIGHT * tight + RAISE * log2(grown)
     belief = -(((_GRID - expected) / PRIOR_WIDTH) ** 2) / 2
-    belief -= SHARE_OF_RIGHT * _surprise(STEEPNESS * (right[:, None] - _GRID))
-    belief -= _surprise(STEEPNESS * (_GRID - wrong[:, None]))
+    belief -= SHARE_OF_RIGHT * np.logaddexp(0, STEEPNESS * (_GRID - right[:, None])).sum(axis=0)
+    belief -= np.logaddexp(0, STEEPNESS * (wrong[:, None] - _GRID)).sum(axis=0)
     return float(_GRID[belief.argmax()])
 
 
 def fit_calibration(odds: Float64Array, right: FloatArray) -> tuple[float, float]:
-    """Offset and scale of the log-odds of hits, most likely after their labels and the prior.
-
-    Args:
-        odds: ``(n,)`` log-odds by the model's calibration.
-        right: ``(n,)`` whether each hit is right.
-    """
+    """Offset and scale of ``(n,)`` log-odds, most likely after ``(n,)`` labels and the prior."""
     features = np.stack([np.ones_like(odds), odds], axis=1)
     prior, spread = np.array([0.0, 1.0]), np.array([OFFSET_WIDTH, SCALE_WIDTH]) ** 2
     weights = prior.copy()
@@ -183,7 +178,10 @@ def _log_odds(
     """Log-odds that each label's words say the phrase; None if hits have no probability."""
     given: Float64Array | None = None
     if encoder.calibration is not None:
-        lengths = ([_words(text) for text in phrases], [_words(label.text) for label in labels])
+        lengths = (
+            [max(1, len(find_words(text))) for text in texts]
+            for texts in (phrases, [label.text for label in labels])
+        )
         given = encoder.calibration.probabilities(cosines, *lengths)
     if refine.verifier is not None:
         claims = [
@@ -226,14 +224,5 @@ def _among_themselves(vectors: FloatArray) -> FloatArray:
     return nearest
 
 
-def _surprise(margins: Float64Array) -> Float64Array:
-    total: Float64Array = np.logaddexp(0, -margins).sum(axis=0)
-    return total
-
-
 def _texts(labels: Sequence[Label], rows: Sequence[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(labels[row].text.split()) for row in rows))
-
-
-def _words(text: str) -> int:
-    return max(1, len(find_words(text)))

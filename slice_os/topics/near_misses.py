@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
@@ -29,7 +28,6 @@ class Suggestion:
     """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
 
     Attributes:
-        topic: its name.
         text: the one that represents them best.
         spans: number of them.
         documents: number of their documents.
@@ -82,14 +80,9 @@ def suggest(
     margin: float = MARGIN,
     where: Filter | None = None,
 ) -> list[Suggestion]:
-    """What topics may have missed, or should be told to leave out: the largest clusters first.
+    """What topics may have missed, or should leave out: ``most`` for each, large clusters first.
 
-    Args:
-        corpus: where to look.
-        topics: whose near misses.
-        most: suggestions for each topic.
-        margin: see `near_misses`.
-        where: conditions on metadata; see `Corpus.search`.
+    The other arguments are those of `near_misses`.
     """
     best: dict[str, list[tuple[float, int, Hit]]] = {topic.name: [] for topic in topics}
     for number, hit in enumerate(near_misses(corpus, topics, margin=margin, where=where)):
@@ -120,8 +113,7 @@ def to_review(
     seen = {(label.topic, folded(label.text)) for label in labels}
     queues: dict[str, list[Hit]] = defaultdict(list)
     for hit in hits:
-        label = Label.of(hit, right=True)
-        key = (label.topic, folded(label.text))
+        key = (hit.topic or "", folded(Label.of(hit, right=True).text))
         if key not in seen:
             seen.add(key)
             queues[key[0]].append(hit)
@@ -152,35 +144,23 @@ def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
         return []
     texts = list(dict.fromkeys(" ".join(hit.text.split()) for hit in hits))
     vectors = encoder.encode_phrases(texts)
-    leaders: list[int] = []
     members: dict[int, list[int]] = {}
-    for row, vector in enumerate(vectors):
-        cosines = vectors[leaders] @ vector
-        leader = leaders[int(cosines.argmax())] if len(leaders) else row
-        if not len(leaders) or cosines.max() < CLUSTER_COSINE:
-            leader = row
-            leaders.append(row)
-        members.setdefault(leader, []).append(row)
-    cluster_of = {texts[row]: leader for leader, rows in members.items() for row in rows}
-    found: dict[int, list[Hit]] = {leader: [] for leader in leaders}
+    cluster_of: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        leaders = list(members)
+        cosines = vectors[leaders] @ vectors[row]
+        alike = bool(leaders) and cosines.max() >= CLUSTER_COSINE
+        cluster_of[text] = leaders[int(cosines.argmax())] if alike else row
+        members.setdefault(cluster_of[text], []).append(row)
+    found: dict[int, list[Hit]] = defaultdict(list)
     for hit in hits:
         found[cluster_of[" ".join(hit.text.split())]].append(hit)
-    suggestions = [
-        Suggestion(
-            topic=mine[0].topic or "",
-            text=texts[_central(members[leader], vectors)],
-            spans=len(mine),
-            documents=len({hit.doc_id for hit in mine}),
-            phrase=mine[0].phrase,
-            cosine=mine[0].cosine,
-            hits=tuple(mine),
-        )
-        for leader, mine in found.items()
-    ]
+    suggestions = []
+    for leader, own in found.items():
+        chosen = vectors[members[leader]]
+        # The one that is nearest to the others on average.
+        central = members[leader][int(np.argmax(chosen @ chosen.sum(axis=0)))]
+        topic, documents = own[0].topic or "", len({hit.doc_id for hit in own})
+        place = (len(own), documents, own[0].phrase, own[0].cosine, tuple(own))
+        suggestions.append(Suggestion(topic, texts[central], *place))
     return sorted(suggestions, key=lambda each: (-each.documents, -each.cosine))
-
-
-def _central(rows: list[int], vectors: FloatArray) -> int:
-    """The row that is nearest to the others on average."""
-    chosen = vectors[rows]
-    return rows[int(np.argmax(chosen @ chosen.sum(axis=0)))]

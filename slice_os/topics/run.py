@@ -1,9 +1,9 @@
-"""Mining a store for topics, in one pass however many topics and phrases there are."""
+"""Hits of topics, in one pass however many they are: in a store, or in documents that stream by."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,18 +12,22 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, UnreadHit
+from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
 from slice_os.query.query import Query, Where
 from slice_os.search.refinement import refinement
 from slice_os.search.run import make_query, mine
+from slice_os.search.scan import part_hits
+from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Rule, assign
 from slice_os.topics.topic import Topic
 from slice_os.verifier.claims import Verifier
 
+FIELD_PREFIX = "topic_"
 _STEPS = 1_001
-_TINY = 1e-12
 
 
 def mine_topics(
@@ -67,7 +71,6 @@ class TopicQuery:
     """A query for all phrases of some topics, and the rules that assign its hits to topics.
 
     Attributes:
-        rules: the topics.
         query: for their phrases. Its hits are not verified: only those that `assign` leaves are.
         least: a cosine that every hit of these topics has.
         rows: the row in ``vectors`` of each phrase and counter-phrase.
@@ -82,13 +85,7 @@ class TopicQuery:
 
     @classmethod
     def of(cls, rules: Sequence[Rule], encoder: SpanEncoder, where: Where = ()) -> TopicQuery:
-        """The query of topics.
-
-        Args:
-            rules: the topics.
-            encoder: of the passages.
-            where: conditions on metadata for all topics.
-        """
+        """The query of topics, with conditions on metadata for all of them."""
         topics = [rule.topic for rule in rules]
         phrases = dict.fromkeys(text for topic in topics for text in topic.all_phrases)
         others = [text for text in wordings(topics) if text not in phrases]
@@ -110,8 +107,88 @@ class TopicQuery:
             raise TypeError("a hit without vectors cannot be compared with counter-phrases")
         vector = hit.vectors.sum(axis=0)
         products = self.vectors[[self.rows[phrase] for phrase in phrases]] @ vector
-        cosines: FloatArray = products / max(float(np.linalg.norm(vector)), _TINY)
+        cosines: FloatArray = products / max(float(np.linalg.norm(vector)), 1e-12)
         return cosines
+
+
+class TopicTagger:
+    """Finds topics in documents as they come; encodes the phrases once.
+
+    Args:
+        topics: what to look for.
+        encoder: of the documents.
+        exclusive: words count for the nearest topic alone.
+        verify: whether a verifier reads the hits; see `Corpus.search`.
+        verifier: of topics that name none, or its name; None for the bundled one.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+
+    def __init__(
+        self,
+        topics: Sequence[Topic],
+        encoder: SpanEncoder,
+        exclusive: bool = False,
+        verify: bool | None = None,
+        verifier: Verifier | str | None = None,
+    ) -> None:
+        self._encoder = encoder
+        rules = make_rules(topics, encoder, verify=verify, verifier=verifier)
+        self._asked = TopicQuery.of(rules, encoder)
+        self._exclusive = exclusive
+
+    def scan(self, documents: Iterable[Document]) -> Iterator[Hit]:
+        """The hits of topics in documents, as `mine_topics` yields them."""
+        for part in encode_documents(documents, self._encoder):
+            yield from self.hits(part)
+
+    def hits(self, part: DocumentPart) -> Iterator[Hit]:
+        """The hits of topics in a part of a document."""
+        hits = part_hits(part, self._asked.query, self._asked.least)
+        return self._asked.assign(hits, self._exclusive)
+
+    def tag(self, part: DocumentPart) -> DocumentPart:
+        """The part with a field ``topic_NAME``, true, in each passage that has a hit of a topic."""
+        found: dict[int, dict[str, bool]] = {}
+        for hit in self.hits(part):
+            found.setdefault(hit.context.start, {})[f"{FIELD_PREFIX}{hit.topic}"] = True
+
+        def tagged(passage: EncodedPassage) -> EncodedPassage:
+            if passage.start not in found:
+                return passage
+            return replace(passage, metadata={**passage.metadata, **found[passage.start]})
+
+        return replace(part, passages=tuple(map(tagged, part.passages)))
+
+
+def scan_topics(
+    documents: Iterable[Document],
+    topics: Sequence[Topic],
+    *,
+    encoder: SpanEncoder | None = None,
+    exclusive: bool = False,
+    verify: bool | None = None,
+    verifier: Verifier | str | None = None,
+) -> Iterator[Hit]:
+    """Every hit of every topic in a stream of documents; nothing is stored.
+
+    Args:
+        documents: read one by one.
+        topics: what to look for.
+        encoder: None for the bundled default.
+        exclusive: as in `TopicTagger`.
+        verify: as in `TopicTagger`.
+        verifier: as in `TopicTagger`.
+
+    Yields:
+        Hits with their topic, by document, passage, topic and position.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+    tagger = TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify, verifier)
+    yield from tagger.scan(documents)
 
 
 def make_rules(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import date
 from difflib import get_close_matches
@@ -18,8 +18,6 @@ from slice_os.query.options import UNITS
 from slice_os.text.documents import Scalar, check_text, field_text
 from slice_os.topics.topic import Learned, Topic
 
-_HEAVIEST = 1e6
-CUTS = ("threshold", "min_probability", "precision")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
@@ -29,13 +27,11 @@ Table = Mapping[str, Any]
 def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
     """A topic as far as its table can be used, and everything that is wrong with the table.
 
-    Args:
-        table: keys and values, as in a topic file.
-        name: of the topic, if the table has none.
+    The table has keys and values as in a topic file; ``name`` is for a table without one.
     """
     problems: list[str] = []
     values = _checked(table, _KEYS, "", problems)
-    given = [name for name in CUTS if name in values]
+    given = [key for key in ("threshold", "min_probability", "precision") if key in values]
     if len(given) > 1:
         problems.append(f"{' and '.join(given)}: give one of them")
     if isinstance(learned := table.get("learned"), dict):
@@ -66,28 +62,28 @@ def topic_text(topic: Topic) -> str:
     """A topic as the text of a file that `read_topic` reads as the same topic.
 
     Raises:
-        InputError: if its conditions are none that a file can have.
+        InputError: as `topic_table`.
     """
     table = topic_table(topic)
     learned = table.pop("learned", {})
-    text = "".join(f"{line}\n" for line in _lines(table))
+    text = _lines(table)
     return f"{text}\n{learned_table(topic.learned)}" if learned else text
 
 
 def learned_table(learned: Learned) -> str:
     """The ``[learned]`` table as TOML."""
     table = topic_table(Topic("", (), learned=learned)).get("learned", {})
-    return "".join(f"{line}\n" for line in ("[learned]", *_lines(table)))
+    return f"[learned]\n{_lines(table)}"
 
 
 def _unusual(record: Topic | Learned, usual: Topic | Learned) -> dict[str, Any]:
     """The fields that differ from the usual ones; tuples are lists."""
-    found = {}
-    for name in (each.name for each in fields(record)):
-        value = getattr(record, name)
-        if value != getattr(usual, name):
-            found[name] = list(value) if isinstance(value, tuple) else value
-    return found
+    values = {each.name: getattr(record, each.name) for each in fields(record)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if value != getattr(usual, name)
+    }
 
 
 def _where_table(where: Iterable[Condition]) -> dict[str, Any]:
@@ -111,12 +107,9 @@ def _scalar(text: str) -> Scalar:
     if text in ("true", "false"):
         return text == "true"
     number = parse_number(text)
-    return number if number is not None and _written(number) == text else text
-
-
-def _written(number: int | float) -> str:
-    whole = isinstance(number, int)
-    return field_text(number) if not whole or -(2**63) <= number < 2**63 else ""
+    if number is None or (isinstance(number, int) and not -(2**63) <= number < 2**63):
+        return text
+    return number if field_text(number) == text else text
 
 
 def _checked(
@@ -168,12 +161,6 @@ def _count(value: Any) -> int:
     return value
 
 
-def _weight(value: Any) -> float:
-    if type(value) not in (int, float) or not abs(value) <= _HEAVIEST:
-        raise InputError(f"{value!r}: give a number")
-    return float(value)
-
-
 def _unit(value: Any) -> str:
     if value not in UNITS:
         raise InputError(f"{value!r}: give {', '.join(UNITS[:-1])} or {UNITS[-1]}")
@@ -196,35 +183,30 @@ def _table(value: Any) -> Learned:
     return Learned()
 
 
-def _lines(table: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in table.items():
-        if isinstance(value, list):
-            yield f"{name} = ["
-            yield from (f"  {_string(item)}," for item in value)
-            yield "]"
-        elif name == "date" and _is_date(value):
-            yield f"{name} = {value}"
-        else:
-            yield f"{name} = {_value(value)}"
+def _lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{name} = {_written(name, value)}\n" for name, value in table.items())
+
+
+def _written(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return "".join(["[\n", *(f"  {_string(item)},\n" for item in value), "]"])
+    return str(value) if name == "date" and _is_date(value) else _value(value)
 
 
 def _value(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(name)} = {_value(each)}" for name, each in value.items())
-        return f"{{ {inner} }}"
+        keys = [name if _BARE_KEY.fullmatch(name) else _string(name) for name in value]
+        values = map(_value, value.values())
+        return (
+            f"{{ {', '.join(f'{key} = {each}' for key, each in zip(keys, values, strict=True))} }}"
+        )
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return _string(value) if isinstance(value, str) else repr(value)
+    return _string(value) if isinstance(value, (str, bool)) else repr(value)
 
 
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _string(name)
-
-
-def _string(text: str) -> str:
+def _string(text: str | bool) -> str:
     return orjson.dumps(text).decode().replace("\x7f", "\\u007f")
 
 
@@ -254,8 +236,8 @@ _LEARNED_KEYS: dict[str, Callable[[Any], Any]] = {
     "threshold": _number(-1, 1),
     "phrases": _texts,
     "counter_phrases": _texts,
-    "offset": _weight,
-    "scale": _weight,
+    "offset": _number(-1e6, 1e6),
+    "scale": _number(-1e6, 1e6),
     "labels": _count,
     "right": _count,
     "date": _day,

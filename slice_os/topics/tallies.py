@@ -13,13 +13,10 @@ from slice_os.text.documents import field_text
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Number of hits of a topic.
+    """Number of hits of a topic, and of the documents that have one.
 
     Attributes:
-        topic: its name.
         place: the document, the day or the value of a field; empty for all of them.
-        hits: number of hits.
-        documents: number of documents that have one.
     """
 
     topic: str
@@ -58,13 +55,8 @@ def _place(hit: Hit, by: str, date_field: str) -> str:
         return ""
     if by == "document":
         return hit.doc_id
-    if by == "day":
-        return _day(hit, date_field)
-    value = hit.metadata.get(by)
-    return "-" if value is None else field_text(value)
-
-
-def _day(hit: Hit, field: str) -> str:
-    value = hit.metadata.get(field)
-    moment = None if value is None else parse_date(field_text(value))
+    value = hit.metadata.get(date_field if by == "day" else by)
+    if value is None or by != "day":
+        return "-" if value is None else field_text(value)
+    moment = parse_date(field_text(value))
     return "-" if moment is None else moment.date().isoformat()

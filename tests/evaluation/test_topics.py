@@ -25,7 +25,7 @@ from slice_os.evaluation.topics.topic_scores import (
 from slice_os.evaluation.topics.topic_sets import read_topic_set
 from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
-from slice_os.topics.utterances.spans import PhraseVectors
+from slice_os.topics.utterances.scores import PhraseVectors
 
 from .commands import run_harness
 

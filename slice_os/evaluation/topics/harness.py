@@ -38,7 +38,7 @@ from slice_os.evaluation.topics.topic_scores import (
 )
 from slice_os.evaluation.topics.topic_sets import TopicSet, TopicText, read_topic_set, texts_of
 from slice_os.topics.topic import Topic
-from slice_os.topics.utterances.spans import PhraseVectors
+from slice_os.topics.utterances.scores import PhraseVectors
 
 PHRASES, LABELLED = 5, 20
 # Of the sets that choose the threshold, so many parts of the topics are left out in turn.

@@ -21,13 +21,14 @@ from slice_os.topics.topic import Topic
 from slice_os.topics.utterances.scores import (
     NORMALISED,
     REGRESSED,
+    PhraseVectors,
     UtteranceScores,
     columns_of,
     phrase_levels,
     soft_best,
+    text_spans,
     uncountered,
 )
-from slice_os.topics.utterances.spans import PhraseVectors, text_spans
 
 TOP = 10
 GRID = 400

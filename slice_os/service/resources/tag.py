@@ -19,7 +19,7 @@ from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_TEXTS
-from slice_os.topics.tagging import TopicTagger
+from slice_os.topics.run import TopicTagger
 from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["tag"])

@@ -20,7 +20,7 @@ from slice_os.service.resources.topics import (
     wanted_etag,
 )
 from slice_os.service.services import Services, Shared
-from slice_os.topics.examples import run_examples
+from slice_os.topics.checks import run_examples
 from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import Suggestion, suggest

@@ -17,8 +17,14 @@ from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.threads import one_blas_thread
 from slice_os.topics.run import check_topics, wordings
 from slice_os.topics.topic import Topic
-from slice_os.topics.utterances.scores import UtteranceScores, columns_of, uncountered
-from slice_os.topics.utterances.spans import PhraseVectors, TextSpans, text_spans
+from slice_os.topics.utterances.scores import (
+    PhraseVectors,
+    TextSpans,
+    UtteranceScores,
+    columns_of,
+    text_spans,
+    uncountered,
+)
 
 _BATCH = 256
 
@@ -50,10 +56,9 @@ class UtteranceTopic:
 
     def to_dict(self) -> dict[str, Any]:
         """The topic as plain JSON types; floats are rounded to six decimals."""
-        values = asdict(self)
         return {
             name: round(value, 6) if isinstance(value, float) else value
-            for name, value in values.items()
+            for name, value in asdict(self).items()
         }
 
 
@@ -142,11 +147,5 @@ class UtteranceTagger:
         nearest = int(spans.cosines[columns].argmax())
         first, words = spans.first[columns[nearest]], spans.words[columns[nearest]]
         start, end = int(aligned.words[first, 0]), int(aligned.words[first + words - 1, 1])
-        return UtteranceTopic(
-            topic=topic.name,
-            score=score,
-            start=start,
-            end=end,
-            text=aligned.text[start:end],
-            phrase=topic.all_phrases[nearest],
-        )
+        text, phrase = aligned.text[start:end], topic.all_phrases[nearest]
+        return UtteranceTopic(topic.name, score, start, end, text, phrase)

@@ -1,10 +1,10 @@
-"""Problems of topic files, also of those that can be read."""
+"""Checks of topic files: their examples, tried, and what is wrong or needless in them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,24 +12,107 @@ import numpy as np
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
+from slice_os.ingest.passages import encode_documents
+from slice_os.query.options import SPAN
 from slice_os.search.run import mine
-from slice_os.topics.examples import run_examples
+from slice_os.search.scan import part_hits
+from slice_os.text.documents import Document
+from slice_os.topics.assignment import Rule, SpanCosines, assign, countered
 from slice_os.topics.files import examine, topic_files
 from slice_os.topics.labels import folded
 from slice_os.topics.run import TopicQuery, make_rules
-from slice_os.topics.topic import Topic
+from slice_os.topics.topic import Requirement, Topic
 
-SAME_COSINE = 0.97
+_SAME_COSINE = 0.97
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of an example.
+
+    Attributes:
+        wanted: whether it should match.
+        matched: whether it did.
+        nearest: the nearest hit of any phrase, however far; None if there is no word.
+        counter: a counter-phrase that its words are nearer to, and its cosine; None if it is out
+            for another reason.
+        needs: the least that a hit needs.
+    """
+
+    topic: str
+    example: str
+    wanted: bool
+    matched: bool
+    nearest: Hit | None
+    counter: tuple[str, float] | None
+    needs: Requirement
+
+    @property
+    def right(self) -> bool:
+        """Whether it matched as it should."""
+        return self.wanted == self.matched
+
+    def why(self) -> str:
+        """One line about the nearest phrase, and about what is missing."""
+        if self.nearest is None:
+            return "there is no word in it"
+        likely = self.nearest.probability or 0.0
+        shown = f"cosine {self.nearest.cosine:.3f} with {self.nearest.phrase!r}"
+        if self.needs.probability:
+            shown = f"probability {likely:.3f}, {shown}; needs {self.needs.probability:g}"
+        else:
+            shown += f"; needs {self.needs.cosine:g}"
+        if self.counter is None:
+            return shown
+        phrase, cosine = self.counter
+        return f"{shown}; counter-phrase {phrase!r} has {cosine:.3f}"
+
+
+def run_examples(
+    topics: Sequence[Topic], encoder: SpanEncoder, verify: bool | None = None
+) -> Iterator[Outcome]:
+    """Try every example of every topic.
+
+    Each example is a text of its own, and each topic stands alone. Conditions on metadata do not
+    apply, since examples have none.
+
+    Raises:
+        InputError: as `mine_topics`.
+    """
+    for rule in make_rules(topics, encoder, verify=verify):
+        rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
+        examples = [(text, True) for text in rule.topic.must_match]
+        examples += [(text, False) for text in rule.topic.must_not_match]
+        if not examples:
+            continue
+        asked = TopicQuery.of([rule], encoder)
+        documents = [Document(str(number), text) for number, (text, _) in enumerate(examples)]
+        hits: dict[str, list[Hit]] = {document.id: [] for document in documents}
+        for part in encode_documents(documents, encoder):
+            hits[part.document.id] += part_hits(part, asked.query, -1)
+        for document, (text, wanted) in zip(documents, examples, strict=True):
+            yield _outcome(rule, text, wanted, hits[document.id], asked.cosines)
+
+
+def _outcome(
+    rule: Rule, text: str, wanted: bool, hits: Sequence[Hit], cosines: SpanCosines
+) -> Outcome:
+    topic = rule.topic
+    matched = list(assign(hits, [rule], cosines))
+    free = replace(topic, counter_phrases=(), learned=replace(topic.learned, counter_phrases=()))
+    near = matched or assign(hits, [replace(rule, topic=free, needs=Requirement())], cosines)
+    nearest = max(near, key=lambda hit: hit.cosine, default=None)
+    counter = None
+    if nearest is not None and not matched:
+        place = (nearest.phrase, nearest.start, nearest.end)
+        (own,) = (hit for hit in hits if (hit.phrase, hit.start, hit.end) == place)
+        counter = countered(own, topic, cosines)
+    return Outcome(topic.name, text, wanted, bool(matched), nearest, counter, rule.needs)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something to correct in a topic file.
-
-    Attributes:
-        path: the file.
-        told: the problem, and what to do.
-    """
+    """Something to correct in a topic file, and what to do."""
 
     path: Path
     told: str
@@ -92,7 +175,7 @@ def _nearly_equal(topic: Topic, encoder: SpanEncoder) -> Iterator[str]:
     phrases = list({folded(phrase): phrase for phrase in topic.phrases}.values())
     vectors = encoder.encode_phrases(phrases)
     for later, row in enumerate(np.tril(vectors @ vectors.T, -1)):
-        if row.max() >= SAME_COSINE:
+        if row.max() >= _SAME_COSINE:
             former = phrases[int(row.argmax())]
             yield (
                 f"phrase {phrases[later]!r} says what {former!r} says (cosine {row.max():.3f}); "
