@@ -43,8 +43,7 @@ class DataConfig:
         max_words: longest piece that passages are cut into, in words.
         part: ``all``; or ``dev`` for a twelfth of the records, chosen by a hash of their first
             text or word, and ``train`` for the others.
-        license: of the data, for the model card.
-        source: origin of the data, for the model card.
+        license, source: of the data, for the model card.
     """
 
     format: str
@@ -162,14 +161,12 @@ class Stage:
     Attributes:
         name: unique; the folder of its checkpoints.
         steps: optimizer steps.
-        objectives: the terms of its loss.
         start: ``base`` for the recipe's model, or the name of an earlier stage.
         teacher: the same, for the frozen encoder of objectives that need one.
         two_teachers: whether the recipe's second teacher teaches, too.
         learning_rate: highest learning rate of AdamW.
         warmup: steps over which it rises; then it falls linearly to 0.
-        weight_decay: of AdamW.
-        clip: largest norm of a gradient; longer ones are scaled down.
+        clip: largest norm of a gradient.
         accumulate: batches of each objective in a step.
         chunk: word pieces that keep activations at a time, for large batches (gradient
             caching); 0 for all.
@@ -215,7 +212,6 @@ class TrainingConfig:
     """A recipe.
 
     Attributes:
-        name: of the resulting model.
         model: Hugging Face name or folder of the encoder to start from.
         license: SPDX expression for the resulting weights, for the model card.
         data: data sets by name.
@@ -223,8 +219,6 @@ class TrainingConfig:
         soup: shares of stages in the resulting weights; the rest is the model started from. An
             average keeps more of what each was good at than one long run (model soups, WiSE-FT;
             Wortsman et al., 2022). Empty for the last stage alone.
-        second_teacher: a second teacher, if any.
-        dev: how the run is watched.
         seed: of all random choices.
         precision: ``fp32``, or mixed with ``bf16`` or ``fp16`` (GPU).
         max_pieces: longest training text in word pieces; longer ones are dropped and counted.

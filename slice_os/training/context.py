@@ -1,8 +1,7 @@
-"""The parts that the stages of a run share: data, accelerator, and encoders by stage name."""
+"""The parts that the stages of a run share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,13 +23,7 @@ STAGES = "stages"
 
 
 class RunContext:
-    """The parts that the stages of a run share.
-
-    Raises:
-        InputError: if data are missing or malformed.
-        ModelError: if the model cannot be loaded.
-        MissingExtraError: without the extra ``train``.
-    """
+    """Data, accelerator and encoders of a run; raises the errors of `train`."""
 
     def __init__(
         self, config: TrainingConfig, data: Path, out: Path, report: Report = silent
@@ -70,7 +63,7 @@ class RunContext:
 
     def sample(self, limit: int) -> list[Record]:
         """Records that stages learn from, equally many of each data set as far as it has them."""
-        names = _data_names(self.config.stages)
+        names = _data_names(*self.config.stages)
         rng = Random(f"{self.config.seed}/sample")  # noqa: S311
         share = max(1, limit // len(names))
         return [record for name in names for record in self.datasets[name].sample(share, rng)]
@@ -100,7 +93,7 @@ class RunContext:
         )
 
     def _phrases(self, stage: Stage) -> list[str]:
-        records = (r for name in _data_names([stage]) for r in self.datasets[name].records)
+        records = (r for name in _data_names(stage) for r in self.datasets[name].records)
         texts = [text for record in records for text in texts_of(record)]
         return sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
@@ -111,10 +104,9 @@ class RunContext:
         )
 
 
-def _data_names(stages: Sequence[Stage]) -> list[str]:
-    return list(
-        dict.fromkeys(name for stage in stages for term in stage.objectives for name in term.data)
-    )
+def _data_names(*stages: Stage) -> list[str]:
+    names = (name for stage in stages for term in stage.objectives for name in term.data)
+    return list(dict.fromkeys(names))
 
 
 def _accelerator(precision: str) -> Any:

@@ -43,10 +43,7 @@ class Estimate:
 def estimate(config: TrainingConfig, data: str | Path, progress: Report = silent) -> Estimate:
     """Take a few steps of every stage from the recipe's model, and keep nothing.
 
-    Raises:
-        InputError: if data are missing or malformed.
-        ModelError: if the model cannot be loaded.
-        MissingExtraError: without the extra ``train``.
+    Raises the errors of `train`.
     """
     with tempfile.TemporaryDirectory() as scratch:
         context = RunContext(config, Path(data), Path(scratch), progress)
@@ -64,11 +61,8 @@ def estimate(config: TrainingConfig, data: str | Path, progress: Report = silent
             stages.append(StageEstimate(stage.name, count, stage.steps, pace, pace * stage.steps))
         device = context.accelerator.device
         counts = {name: loaded.counts for name, loaded in context.datasets.items()}
-        return Estimate(str(device), tuple(stages), _memory(device.type), counts)
-
-
-def _memory(device: str) -> int:
-    if device == "cuda":
-        return int(torch.cuda.max_memory_allocated())
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    memory *= 1 if sys.platform == "darwin" else 1024
+    if device.type == "cuda":
+        memory = torch.cuda.max_memory_allocated()
+    return Estimate(str(device), tuple(stages), memory, counts)

@@ -19,7 +19,7 @@ from slice_os.training.record_types import Pair, Passage, Record, Sense, Substit
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of records that were kept and dropped of a data set.
+    """The numbers of records of a data set.
 
     Attributes:
         records: kept.
@@ -37,13 +37,11 @@ class Loaded:
     """A data set, ready to be sampled.
 
     Attributes:
-        name: in the recipe.
         records: those that were kept.
         contexts: sentences to place second phrases in; empty to leave them alone.
         counts: what was kept and what was dropped.
     """
 
-    name: str
     records: tuple[Record, ...]
     contexts: tuple[str, ...]
     counts: Counts
@@ -127,7 +125,7 @@ def _read(
                 unfit += 1
     if not kept:
         raise InputError(f"data set {name!r}: no record is left of {', '.join(data.files)}")
-    return Loaded(name, tuple(kept), (), Counts(len(kept), contaminated, unfit))
+    return Loaded(tuple(kept), (), Counts(len(kept), contaminated, unfit))
 
 
 def _cut(record: Record, max_words: int) -> Sequence[Record]:

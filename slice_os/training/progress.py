@@ -14,9 +14,8 @@ class Tick:
     """A part of a run has moved on.
 
     Attributes:
-        part: what is being done: a stage by its name, or what comes before and after stages.
-        done: how much of it is done, of ``total``.
-        total: how much there is.
+        part: a stage by its name, or what comes before and after stages.
+        done: how much of the total is done.
         loss: weighted loss of the step, if the part is a stage.
         seconds_left: of this part, at the pace so far; None if it is not known.
     """

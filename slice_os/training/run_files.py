@@ -20,11 +20,7 @@ SUMMARY_FILE = "summary.json"
 
 
 class RunLog:
-    """A log in ``log.jsonl`` of the run's folder, and in ``tensorboard/`` if requested.
-
-    Raises:
-        MissingExtraError: if TensorBoard is requested and not installed.
-    """
+    """A log in ``log.jsonl`` of the run's folder, and in ``tensorboard/`` if requested."""
 
     def __init__(self, folder: Path, stage: str, tensorboard: bool) -> None:
         self._stage = stage
@@ -63,8 +59,8 @@ class TrainingSummary:
         folder: the Hugging Face folder that ``slice-os model export`` takes.
         seconds: from the last start of the run to its end.
         before: dev metrics of the recipe's model; zeros without dev data.
-        after: dev metrics of the result.
-        datasets: what was read and what was dropped, by name of the data set.
+        after: those of the result.
+        datasets: numbers of records by name of the data set.
     """
 
     folder: Path
@@ -85,11 +81,7 @@ def save_summary(summary: TrainingSummary) -> None:
 
 
 def load_summary(folder: Path) -> TrainingSummary | None:
-    """The summary of a finished run; None if the run is not finished.
-
-    Raises:
-        InputError: if it is damaged.
-    """
+    """The summary of a finished run, None if it is not finished; `InputError` if damaged."""
     path = folder / SUMMARY_FILE
     if not path.is_file():
         return None
@@ -150,11 +142,8 @@ def model_card(
         shares = [f"{share:g} of {name}" for name, share in config.soup.items()]
         rest = 1 - sum(config.soup.values())
         lines += ["", f"Weights: {' + '.join(shares)} + {rest:g} of {config.model}."]
-    if config.second_teacher is not None:
-        lines += [
-            "",
-            f"Second teacher: {config.second_teacher.model} ({config.second_teacher.license}).",
-        ]
+    if (second := config.second_teacher) is not None:
+        lines += ["", f"Second teacher: {second.model} ({second.license})."]
     lines += [
         "",
         "## Dev metrics",

@@ -72,11 +72,7 @@ def from_table(cls: type[T], table: Any, where: str, **given: Any) -> T:
 
 
 def as_kind(value: Any, kind: Any, where: str) -> Any:
-    """A value of TOML as a type: lists become tuples, and integers floats if needed.
-
-    Raises:
-        InputError: if it is of another type.
-    """
+    """A value of TOML as a type, if it fits: lists become tuples, integers floats if needed."""
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
     if get_origin(kind) is tuple:
@@ -91,22 +87,14 @@ def as_kind(value: Any, kind: Any, where: str) -> Any:
 
 
 def as_table(table: Any, where: str) -> dict[str, Any]:
-    """A copy of a table.
-
-    Raises:
-        InputError: if it is something else.
-    """
+    """A copy of a table; `InputError` if it is something else."""
     if not isinstance(table, dict):
         raise InputError(f"{where} is {table!r}, not a table")
     return dict(table)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a recipe.
-
-    Raises:
-        InputError: if the file is missing or not TOML.
-    """
+    """The tables of a recipe; `InputError` if the file is missing or not TOML."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:

@@ -8,12 +8,13 @@ prefix sums of ``q·t``, and lengths come from two-dimensional prefix sums of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from slice_os.training.backend import torch
 
+LONGEST = 20
 _TINY = 1e-8
 
 
@@ -37,9 +38,7 @@ class States:
 
     def along(self, projection: Any) -> States:
         """The same with every vector projected by ``(rows, dimension)``."""
-        return States(
-            self.vectors @ projection.T, self.n_pieces, self.first, self.last, self.n_words
-        )
+        return replace(self, vectors=self.vectors @ projection.T)
 
 
 def text_vectors(states: States) -> Any:
@@ -48,15 +47,7 @@ def text_vectors(states: States) -> Any:
 
 
 def span_vectors(states: States, spans: Sequence[tuple[int, int, int]]) -> Any:
-    """Unit vectors of spans.
-
-    Args:
-        states: the batch.
-        spans: text, first word and one past the last word of each span.
-
-    Returns:
-        ``(spans, dimension)``.
-    """
+    """Unit vectors ``(spans, dimension)`` of spans: text, first word, one past the last word."""
     text, begin, end = torch.tensor(spans, device=states.vectors.device).T
     sums = torch.nn.functional.pad(states.vectors.double().cumsum(dim=1), (0, 0, 1, 0))
     totals = sums[text, states.last[text, end - 1]] - sums[text, states.first[text, begin]]
@@ -66,11 +57,7 @@ def span_vectors(states: States, spans: Sequence[tuple[int, int, int]]) -> Any:
 def span_cosines(states: States, queries: Any, max_words: int, min_words: int = 1) -> Any:
     """Cosines of unit query vectors with every span of their texts.
 
-    Args:
-        states: the batch.
-        queries: ``(texts, queries, dimension)``, or ``(1, queries, dimension)`` for all texts.
-        max_words: longest span.
-        min_words: shortest span.
+    Queries are ``(texts, queries, dimension)``, or ``(1, queries, dimension)`` for all texts.
 
     Returns:
         ``(texts, queries, words, max_words - min_words + 1)``; ``-inf`` where a text is too
@@ -93,9 +80,8 @@ def span_cosines(states: States, queries: Any, max_words: int, min_words: int = 
     squares = blocks[text, last, last] - 2 * blocks[text, first, last] + blocks[text, first, first]
     norms = squares.clamp(min=_TINY).sqrt()[:, None]
     flat = (len(first), sums.shape[1], last[0].numel())
-    numerators = sums.gather(2, last.flatten(1)[:, None].expand(flat)) - sums.gather(
-        2, first.flatten(1)[:, None].expand(flat)
-    )
+    ends_at, starts_at = (edge.flatten(1)[:, None].expand(flat) for edge in (last, first))
+    numerators = sums.gather(2, ends_at) - sums.gather(2, starts_at)
     cosines = numerators.view(*flat[:2], *last.shape[1:]) / norms
     return cosines.masked_fill(~fits[:, None], -torch.inf).to(states.vectors.dtype)
 
@@ -106,9 +92,6 @@ def best_cosines(states: States, queries: Any, max_words: int, min_words: int = 
     This is sim(phrase, context) of SLICE, section 3.2, before it is scaled.
     """
     return span_cosines(states, queries, max_words, min_words).flatten(2).amax(dim=2)
-
-
-LONGEST = 20
 
 
 def sample_span(

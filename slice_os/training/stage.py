@@ -63,13 +63,10 @@ class StageRun:
         return self.stage.learning_rate * min(rise, fall, 1.0)
 
     def step(self, step: int) -> dict[str, float]:
-        """Take a step.
+        """Take a step; `InputError` if the loss is not a number.
 
         Returns:
             The mean loss of each objective before its weight, and ``loss``, their weighted sum.
-
-        Raises:
-            InputError: if the loss is not a number.
         """
         network = self.student.network
         network.train(self.stage.dropout)
@@ -80,7 +77,11 @@ class StageRun:
             turn = step * self.stage.accumulate + part
             for name, value in self._accumulate(turn).items():
                 losses[name] = losses.get(name, 0.0) + value / self.stage.accumulate
-        self._average_gradients()
+        if self._accelerator.num_processes > 1:
+            for _, parameter in self.trained:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                parameter.grad = self._accelerator.reduce(parameter.grad, "mean")
         self._accelerator.clip_grad_norm_([p for _, p in self.trained], self.stage.clip)
         for group in self.optimizer.param_groups:
             group["lr"] = self.learning_rate(step)
@@ -123,13 +124,6 @@ class StageRun:
             )
         return term.objective(batch, self.student, self._teacher, rng)
 
-    def _average_gradients(self) -> None:
-        if self._accelerator.num_processes > 1:
-            for _, parameter in self.trained:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                parameter.grad = self._accelerator.reduce(parameter.grad, "mean")
-
 
 def _trained(network: Any, stage: Stage) -> Iterator[tuple[str, Any]]:
     """The parameters that a stage changes; the others are frozen."""
@@ -169,8 +163,7 @@ def save_checkpoint(folder: Path, run: StageRun, state: StageState) -> None:
 def load_checkpoint(folder: Path, run: StageRun) -> StageState:
     """Resume a stage from a checkpoint; without one it starts at the beginning.
 
-    Raises:
-        InputError: if the checkpoint is damaged or belongs to another network.
+    `InputError` if the checkpoint is damaged or belongs to another network.
     """
     from safetensors.torch import load_file
 

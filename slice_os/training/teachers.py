@@ -21,11 +21,9 @@ class Teacher(Protocol):
     @property
     def projection(self) -> Any:
         """``(dimension, dimension)`` orthonormal, one direction a row, by decreasing spread."""
-        ...
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Unit vectors ``(texts, dimension)``, without gradients."""
-        ...
 
 
 class OneTeacher:

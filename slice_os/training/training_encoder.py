@@ -19,15 +19,13 @@ _GPU_PIECES = 65_536
 
 
 class Student(Protocol):
-    """The encoder that an objective trains."""
+    """The encoder that an objective trains; see `TrainingEncoder`."""
 
     def align(self, text: str) -> AlignedText:
-        """A text's words and pieces; see `TrainingEncoder.align`."""
-        ...
+        """A text's words and pieces."""
 
     def encode(self, texts: Sequence[str]) -> States:
         """Token vectors of texts, padded to the longest."""
-        ...
 
 
 class TrainingEncoder:
@@ -40,11 +38,7 @@ class TrainingEncoder:
     those gradients into the weights. The chunk then bounds memory, and the gradient is the same
     as without.
 
-    Args:
-        network: a transformers encoder.
-        tokenizer: its fast tokenizer.
-        max_pieces: longest text in word pieces, not counting special tokens.
-        chunk: word pieces that keep their activations at a time; all if None.
+    The longest text in word pieces does not count special tokens.
     """
 
     def __init__(
@@ -58,11 +52,7 @@ class TrainingEncoder:
         self.align = lru_cache(maxsize=20_000)(self._align)
 
     def _align(self, text: str) -> AlignedText:
-        """A text's words and pieces.
-
-        Raises:
-            InputError: if a text has no word, or is longer than the encoder takes.
-        """
+        """A text's words and pieces; `InputError` if it has no word or too many pieces."""
         aligned = self._aligner.align(text)
         if not len(aligned.words):
             raise InputError(f"training text without a word: {text[:60]!r}; remove it")
@@ -84,14 +74,16 @@ class TrainingEncoder:
     def encode(self, texts: Sequence[str]) -> States:
         """Token vectors of texts, padded to the longest."""
         aligned = [self.align(text) for text in texts]
-        cached = self._chunk is not None and torch.is_grad_enabled()
-        budget = self._chunk if self._chunk is not None and cached else self._batch_pieces
-        batches = plan_batches([len(text.piece_ids) for text in aligned], budget)
-        longest = max(len(text.piece_ids) for text in aligned)
+        chunk = self._chunk if torch.is_grad_enabled() else None
+        on_gpu = self.network.device.type == "cuda"
+        budget = chunk or (_GPU_PIECES if on_gpu else _CPU_PIECES)
+        lengths = [len(text.piece_ids) for text in aligned]
+        batches = plan_batches(lengths, budget)
+        longest = max(lengths)
         parts = []
         for batch in batches:
             ids, mask = self._pad([aligned[index] for index in batch])
-            vectors = (self._forward_cached if cached else self._forward)(ids, mask)
+            vectors = (self._forward_cached if chunk else self._forward)(ids, mask)
             parts.append(torch.nn.functional.pad(vectors, (0, 0, 0, longest - vectors.shape[1])))
         places = torch.tensor([index for batch in batches for index in batch])
         order = places.argsort().to(self.network.device)
@@ -106,10 +98,6 @@ class TrainingEncoder:
                 _restore(randomness, vectors)
                 self._forward(ids, mask).backward(vectors.grad)
         self._pending.clear()
-
-    @property
-    def _batch_pieces(self) -> int:
-        return _GPU_PIECES if self.network.device.type == "cuda" else _CPU_PIECES
 
     def _forward_cached(self, ids: Any, mask: Any) -> Any:
         randomness = _randomness(ids)
