@@ -79,8 +79,7 @@ def read_span_set(path: Path, split: str | None = None, limit: int | None = None
         InputError: if the file is missing, of no known form, or has no such split; if spans do
             not fit their text, or two documents have the same id.
     """
-    name, found = _annotated(_content(path), path)
-    every = list(found)
+    name, every = _annotated(_content(path), path)
     chosen = [one for one in every if split is None or one.split == split]
     if not chosen:
         splits = ", ".join(sorted({one.split for one in every if one.split})) or "none"
@@ -112,24 +111,22 @@ def _content(path: Path) -> Any:
     return [whole] if alone else whole
 
 
-def _annotated(content: Any, path: Path) -> tuple[str, Iterator[Annotated]]:
-    """The format's name, and documents with their answers, checked while iterating."""
+def _annotated(content: Any, path: Path) -> tuple[str, list[Annotated]]:
+    """The format's name, and documents with their answers."""
     first = content[0] if isinstance(content, list) and content else content
     keys = set(first) if isinstance(first, dict) else set()
-    for name, marks, reader in _FORMS:
-        if marks <= keys:
-            return name, _checked(reader, content, path)
-    raise SPAN_SETS.malformed(path, "of no known form")
-
-
-def _checked(reader: SpanSetReader, content: Any, path: Path) -> Iterator[Annotated]:
-    number = 0
+    known = ((name, reader) for name, marks, reader in _FORMS if marks <= keys)
+    name, reader = next(known, ("", None))
+    if reader is None:
+        raise SPAN_SETS.malformed(path, "of no known form")
+    found: list[Annotated] = []
     try:
-        for number, one in enumerate(reader(content, path), start=1):  # noqa: B007
-            yield one
+        for one in reader(content, path):
+            found.append(one)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        reason = f"record {number + 1} is unlike the others ({type(error).__name__}: {error})"
+        reason = f"record {len(found) + 1} is unlike the others ({type(error).__name__}: {error})"
         raise SPAN_SETS.malformed(path, reason) from None
+    return name, found
 
 
 def _questions(one: Annotated, path: Path) -> Iterator[Question]:

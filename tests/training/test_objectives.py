@@ -11,10 +11,9 @@ torch = pytest.importorskip("torch", reason="training needs the extra `train`")
 from slice_os.text.words import touched_words  # noqa: E402
 from slice_os.training.objectives import OBJECTIVES  # noqa: E402
 from slice_os.training.objectives.contextual import Contextual, Senses, substitute  # noqa: E402
-from slice_os.training.objectives.contrast_losses import contrast, cosent  # noqa: E402
 from slice_os.training.objectives.distillation import SpanDistillation  # noqa: E402
 from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases  # noqa: E402
-from slice_os.training.objectives.objective import at_dimensions  # noqa: E402
+from slice_os.training.objectives.objective import at_dimensions, contrast, cosent  # noqa: E402
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss  # noqa: E402
 from slice_os.training.record_types import Pair, Passage, Sense, Substitution, Triple  # noqa: E402
 from slice_os.training.span_tensors import best_cosines, span_cosines, text_vectors  # noqa: E402

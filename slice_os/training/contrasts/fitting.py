@@ -75,22 +75,10 @@ def fit_alignment(
 ) -> WordingWeights:
     """Fit both maps at once, by maximum likelihood.
 
-    Their product is fitted to each set of hits and to the contrasts, which all count the same. The
-    first map is fitted to the contrasts by itself, too, so that it learns what wording says and
-    leaves the rest to the second one.
-
-    Labels are `softened`.
-
-    Args:
-        hits: sets of labelled hits.
-        contrasts: pairs that differ in what their wording says.
-        encoder_id: the encoder that the features come from.
-        provenance: what the sets are, for people.
-        hidden: size of the hidden layer.
-        penalty: of squared weights of the first map.
-        about_penalty: of squared weights of the second map.
-        steps: most steps of the optimizer.
-        seed: of the first weights.
+    Their product is fitted to each set of labelled hits and to the contrasts, which differ in what
+    their wording says; all sets count the same, and labels are `softened`. The first map is fitted
+    to the contrasts by itself, too, so that it learns what wording says and leaves the rest to the
+    second one. Penalties are of squared weights of the first and of the second map.
 
     Raises:
         InputError: if a set has fewer than 10 claims that hold, or fewer that do not.
@@ -114,7 +102,7 @@ def fit_alignment(
     about = about_columns(scaled, np.concatenate([one.priors for one in sets]))
     model = _Product(np.column_stack([scaled, np.ones(len(right))]), about, hidden)
     penalties = np.concatenate(
-        [np.full(model.n_first, penalty), np.full(model.n_second - 2, about_penalty), [0, 0]]
+        [np.full(model.n_first, penalty), np.full(about.shape[1] - 2, about_penalty), [0, 0]]
     )
 
     def loss(weights: Float64Array) -> tuple[float, Float64Array]:
@@ -154,7 +142,6 @@ class _Product:
         first: ``(n, n_features + 1)`` inputs of the network.
         second: ``(n, n_similarities + 2)`` inputs of the linear map; the last two are the log-odds
             that the cosine gives, and ones.
-        hidden: size of the hidden layer.
     """
 
     first: Float64Array
@@ -163,23 +150,18 @@ class _Product:
 
     @property
     def n_first(self) -> int:
-        """Number of weights of the network."""
+        """The number of weights of the network."""
         return self.hidden * int(self.first.shape[1]) + self.hidden + 1
-
-    @property
-    def n_second(self) -> int:
-        """Number of weights of the linear map."""
-        return int(self.second.shape[1])
 
     def start(self, seed: int) -> Float64Array:
         """Weights to begin with."""
         drawn = np.random.default_rng(seed).normal(0, self.first.shape[1] ** -0.5, self.n_first)
-        return np.concatenate([drawn, np.zeros(self.n_second - 2), [0.5, 1.0]])
+        return np.concatenate([drawn, np.zeros(self.second.shape[1] - 2), [0.5, 1.0]])
 
     def bounds(self) -> list[tuple[float | None, float | None]]:
         """No probability falls because the cosine gives a higher one."""
         free: tuple[float | None, float | None] = (None, None)
-        return [*[free] * (self.n_first + self.n_second - 2), (0, None), free]
+        return [*[free] * (self.n_first + self.second.shape[1] - 2), (0, None), free]
 
     def parts(self, weights: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
         """Weights of the hidden layer, of its output, and of the linear map."""
@@ -197,7 +179,7 @@ class _Product:
         self, weights: Float64Array, active: Float64Array, first: Float64Array, second: Float64Array
     ) -> Float64Array:
         """That of all weights, from the hidden layer and the gradients of both log-odds."""
-        _, output, _ = self.parts(weights)
+        output = self.parts(weights)[1]
         back = first[:, None] * output[:-1] * (1 - active**2)
         return np.concatenate(
             [(back.T @ self.first).ravel(), active.T @ first, [first.sum()], self.second.T @ second]

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
 from slice_os.datasets.graded_pairs import HIGHEST, PATENT, STS_B, read_patents, read_sts_b
-from slice_os.datasets.span_sets import SPAN_SETS
-from slice_os.training.examples.answer_triples import read_answers
-from slice_os.training.examples.wordnet import (
-    SYNSETS,
-    read_definitions,
-    read_senses,
-    read_substitutions,
-)
+from slice_os.datasets.span_sets import SPAN_SETS, Question, Span, read_span_set
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
+from slice_os.training.examples import wordnet
 from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution, Triple
 
 SWORDS = DataSource("SWORDS v1.1 as JSON", "https://github.com/p-lambda/swords")
 _RIGHT = 0.5  # share of the judges
 _WRONG = 0.1
 _CONTEXT = 130
+# Of pieces of annotated documents, in words; and how many of them make triples of a query.
+_LONGEST_PIECE = 50
+_SHORTEST_PIECE = 4
+_POSITIVES = 2
+_NEGATIVES = 6
 # As in SICK and STS: entailed sentences are alike, contradictions share the topic only.
 NLI_SCORES = {"entailment": 0.85, "neutral": 0.5, "contradiction": 0.15}
 _BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?]|n't|'(?:s|re|ve|ll|d|m)\b)")
@@ -63,11 +65,7 @@ def _triples(path: Path) -> Iterator[Triple]:
     for row in FORMATS["triples-jsonl"].source.json_lines(path):
         query, positive = row.text("query"), row.text("positive")
         negatives = row.values.get("negatives")
-        if (
-            not isinstance(negatives, list)
-            or not negatives
-            or not all(isinstance(text, str) for text in negatives)
-        ):
+        if not isinstance(negatives, list) or {str} != set(map(type, negatives)):
             raise row.malformed("'negatives' is not a list of texts")
         yield Triple(query, positive, tuple(negatives))
 
@@ -152,6 +150,62 @@ def _near(context: str, start: int, end: int) -> tuple[str, int]:
     return context[left:right], start - left
 
 
+def _answers(path: Path, split: str = "") -> Iterator[Triple]:
+    """Triples of every query that a document answers.
+
+    Sentences are cut into pieces of at most 50 words; pieces under four words are left out. The
+    two pieces that gold spans cover most are positives. Pieces that they do not touch are
+    negatives, those that share most words with the query first: from the same document and in the
+    same style, they differ in what they say.
+    """
+    found = read_span_set(path, split or None)
+    texts = {document.id: document.text for document in found.documents}
+    for doc_id, questions in itertools.groupby(found.questions, key=lambda one: one.doc_id):
+        text = texts[doc_id]
+        pieces = _pieces(text)
+        words = [_vocabulary(text[start:end]) for start, end in pieces]
+        for question in questions:
+            yield from _of_question(question, text, pieces, words)
+
+
+def _of_question(
+    question: Question, text: str, pieces: Sequence[Span], words: Sequence[frozenset[str]]
+) -> Iterator[Triple]:
+    covered = [_covered(piece, question.spans) for piece in pieces]
+    wanted = _vocabulary(question.query)
+    by_cover = sorted(range(len(pieces)), key=lambda index: -covered[index])
+    by_words = sorted(range(len(pieces)), key=lambda index: -len(wanted & words[index]))
+    negatives = [index for index in by_words if not covered[index]][:_NEGATIVES]
+    if not negatives:
+        return
+    others = tuple(text[slice(*pieces[index])] for index in negatives)
+    for index in by_cover[:_POSITIVES]:
+        if covered[index]:
+            yield Triple(question.query, text[slice(*pieces[index])], others)
+
+
+def _pieces(text: str) -> list[Span]:
+    pieces = []
+    for start, end in itertools.pairwise([0, *sentence_ends(text)]):
+        words = find_words(text[start:end])
+        parts = -(-len(words) // _LONGEST_PIECE)
+        for part in range(parts):
+            own = words[len(words) * part // parts : len(words) * (part + 1) // parts]
+            if len(own) >= _SHORTEST_PIECE:
+                pieces.append((start + int(own[0][0]), start + int(own[-1][1])))
+    return pieces
+
+
+def _covered(piece: Span, spans: Sequence[Span]) -> int:
+    """Code points of a piece that gold spans cover."""
+    start, end = piece
+    return sum(max(0, min(end, last) - max(start, first)) for first, last in spans)
+
+
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(text[start:end].lower() for start, end in find_words(text))
+
+
 FORMATS: dict[str, Format] = {
     "texts-jsonl": Format(Passage, _texts, DataSource('lines of {"text"}')),
     "pairs-jsonl": Format(
@@ -165,16 +219,16 @@ FORMATS: dict[str, Format] = {
     "triples-tsv": Format(
         Triple, _triples_tsv, DataSource("query, positive, negative in tab-separated lines")
     ),
-    "answers": Format(Triple, read_answers, SPAN_SETS, splits=True),
+    "answers": Format(Triple, _answers, SPAN_SETS, splits=True),
     "sts-csv": Format(Pair, _sts, STS_B),
     "nli-tsv": Format(Pair, _nli, DataSource("label, premise, hypothesis in tab-separated lines")),
     "paraphrases-tsv": Format(
         Pair, _paraphrases, DataSource("two phrases in each tab-separated line")
     ),
     "patents-csv": Format(Pair, _patents, PATENT),
-    "wordnet-substitutes": Format(Substitution, read_substitutions, SYNSETS),
-    "wordnet-senses": Format(Sense, read_senses, SYNSETS),
-    "wordnet-definitions": Format(Pair, read_definitions, SYNSETS),
+    "wordnet-substitutes": Format(Substitution, wordnet.read_substitutions, wordnet.SYNSETS),
+    "wordnet-senses": Format(Sense, wordnet.read_senses, wordnet.SYNSETS),
+    "wordnet-definitions": Format(Pair, wordnet.read_definitions, wordnet.SYNSETS),
     "swords": Format(Substitution, _swords, SWORDS),
 }
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
-from slice_os.training.objectives.contrast_losses import contrast, cosent
+from slice_os.training.objectives.objective import contrast, cosent
 from slice_os.training.record_types import Passage, Sense, Substitution
 from slice_os.training.settings import at_least, positive
 from slice_os.training.span_tensors import span_vectors, text_vectors

@@ -1,4 +1,4 @@
-"""The interface of objectives, and their mean over shortened vectors."""
+"""The interface of objectives, losses that several share, and a mean over shortened vectors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Protocol
 
 from slice_os.encoder.alignment import AlignedText
+from slice_os.training.backend import torch
 from slice_os.training.record_types import Record
 from slice_os.training.span_tensors import States
 from slice_os.training.teachers import Teacher
@@ -21,13 +22,26 @@ class Objective(Protocol):
     @property
     def records(self) -> tuple[type, ...]:
         """The types of records that it takes."""
-        ...
 
     def __call__(
         self, batch: Sequence[Any], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """A scalar to minimise."""
-        ...
+
+
+def cosent(similarities: Any, scores: Any, scale: float) -> Any:
+    """CoSENT (Su, 2022): pairs with higher scores rank higher.
+
+    log(1 + Σ e^{scale·(s_i - s_j)}) over all i, j with score_i < score_j: 0 if all are equal.
+    """
+    below = scores[:, None] < scores[None, :]
+    excess = (similarities[:, None] - similarities[None, :])[below] * scale
+    return torch.logsumexp(torch.cat([excess.new_zeros(1), excess]), dim=0)
+
+
+def contrast(similarities: Any, scale: float) -> Any:
+    """Cross-entropy of each row's first similarity; ``-inf`` stands for no candidate."""
+    return (torch.logsumexp(scale * similarities, dim=1) - scale * similarities[:, 0]).mean()
 
 
 def at_dimensions(

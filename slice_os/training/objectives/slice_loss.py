@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.objectives.contrast_losses import contrast
+from slice_os.training.objectives.objective import contrast
 from slice_os.training.record_types import Triple
 from slice_os.training.settings import at_least, positive
 from slice_os.training.span_tensors import best_cosines, text_vectors
