@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from slice_os.training import span_tensors
 from slice_os.training.backend import torch
 from slice_os.training.record_types import Pair, Record, Triple
-from slice_os.training.span_tensors import (
-    LONGEST,
-    phrase,
-    sample_span,
-    span_cosines,
-    span_vectors,
-    text_vectors,
-)
+from slice_os.training.span_tensors import LONGEST, sample_span, span_vectors, text_vectors
 from slice_os.training.teachers import principal_directions
 from slice_os.training.training_encoder import TrainingEncoder
 
@@ -55,10 +49,8 @@ def learned_projection(
     remaining rows are the principal directions of what is left.
 
     Of pairs and triples the first text is the query, of other records a phrase sampled from the
-    text; `RECORDS` are plenty. Progress counts records read and steps taken.
-
-    Returns:
-        ``(dimension, dimension)``, a direction a row.
+    text; `RECORDS` are plenty. Progress counts records read and steps taken. The result is
+    ``(dimension, dimension)``, a direction a row.
     """
     rng = Random(seed)  # noqa: S311
 
@@ -119,7 +111,7 @@ def _search(
         queries, texts = zip(*pairs[begin : begin + _TEXTS], strict=True)
         vectors = text_vectors(encoder.encode(queries))
         states = encoder.encode(texts)
-        cosines = span_cosines(states, vectors[:, None], LONGEST)[:, 0]
+        cosines = span_tensors.span_cosines(states, vectors[:, None], LONGEST)[:, 0]
         lengths = cosines.shape[2]
         nearest = cosines.flatten(1).argmax(dim=1).tolist()
         best = [
@@ -143,4 +135,4 @@ def _query_and_text(record: Record, encoder: TrainingEncoder, rng: Random) -> tu
     if isinstance(record, Triple):
         return record.query, record.positive
     words = encoder.align(record.text).words
-    return phrase(record.text, words, *sample_span(len(words), rng)), record.text
+    return span_tensors.phrase(record.text, words, *sample_span(len(words), rng)), record.text

@@ -49,8 +49,7 @@ def train(
         out: folder for the result, logs and checkpoints. If it holds an unfinished run of the
             same recipe, that run is resumed; a finished one is left alone.
         tensorboard: write TensorBoard events beside ``log.jsonl``.
-        progress: receives a `Tick` after each step, and as everything before and after the
-            steps moves on.
+        progress: receives a `Tick` after each step, and before and after all steps.
 
     Raises:
         MissingExtraError: without the extra ``train``.
@@ -140,12 +139,10 @@ def _finish(run: StageRun, context: RunContext, work: Path, result: Path) -> Non
 
 
 def _measure(context: RunContext, encoder: TrainingEncoder, part: str, report: Report) -> DevResult:
-    return evaluate(
-        context.config.dev,
-        context.datasets,
-        encoder,
-        lambda done, total: report(Tick(part, done, total)),
-    )
+    def tell(done: int, total: int) -> None:
+        report(Tick(part, done, total))
+
+    return evaluate(context.config.dev, context.datasets, encoder, tell)
 
 
 def _save_projection(context: RunContext, result: TrainingEncoder, report: Report) -> None:
@@ -159,8 +156,7 @@ def _save_projection(context: RunContext, result: TrainingEncoder, report: Repor
         steps=-(-STEPS * min(RECORDS, read) // RECORDS),
         progress=lambda done, total: report(Tick("projection", done, total)),
     )
-    path = context.out / PROJECTION_FILE
-    np.save(path, projection.cpu().numpy(), allow_pickle=False)
+    np.save(context.out / PROJECTION_FILE, projection.cpu().numpy(), allow_pickle=False)
 
 
 def _claim(target: Path, config: TrainingConfig) -> None:

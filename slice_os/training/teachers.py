@@ -51,14 +51,8 @@ class TwoTeachers:
     second times √weight, so that the cosine is the weighted mean of both. That space is projected
     onto as many principal directions as the first encoder has dimensions, and rotated to be as
     near to its vectors as possible (orthogonal Procrustes; Schönemann, 1966). A student that
-    starts as the first encoder then has the shortest way to go.
-
-    Args:
-        first: the encoder that the student starts as, or one like it.
-        second: another, of any dimension.
-        weight: of the second encoder's cosine; that of the first is 1.
-        centre: share of its mean that is subtracted from the second encoder's vectors, 0 to 1.
-        phrases: some of the kind that will be taught, to fit all this to.
+    starts as the first encoder then has the shortest way to go. The phrases are some of the kind
+    that will be taught; ``centre`` is the share of the mean, 0 to 1.
     """
 
     def __init__(

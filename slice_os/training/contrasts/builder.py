@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import numpy as np
+
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.text.words import find_words
 from slice_os.training.contrasts import sources
@@ -40,12 +42,9 @@ _SHORT = 14
 
 
 def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
-    """Contrast data from a folder of data sets.
+    """About so many rows from a folder with the data sets under their names in the catalog.
 
-    Args:
-        folder: has the data sets under the names in the catalog of this package.
-        count: about how many rows.
-        seed: of all random choices; the same rows for the same seed and data.
+    The same seed and data give the same rows.
 
     Raises:
         InputError: if a file is missing or malformed.
@@ -59,6 +58,7 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     )
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
+    clinc, bitext = folder / "clinc150/data_full.json", folder / "bitext-support-intents/train.csv"
     makers: dict[str, Callable[[], Iterator[Statement]]] = {
         "frames": lambda: made_statements(count, rng),
         "tatoeba": lambda: _from_pairs(
@@ -73,12 +73,8 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
             ),
             rng,
         ),
-        "clinc150": lambda: _from_intents(
-            sources.clinc_intents(folder / "clinc150/data_full.json"), "clinc150", rng
-        ),
-        "bitext": lambda: _from_intents(
-            sources.bitext_intents(folder / "bitext-support-intents/train.csv"), "bitext", rng
-        ),
+        "clinc150": lambda: _from_intents(sources.clinc_intents(clinc), "clinc150", rng),
+        "bitext": lambda: _from_intents(sources.bitext_intents(bitext), "bitext", rng),
         "sgd": lambda: _from_sentences(turns, "sgd", verbs, rng),
         "cuad": lambda: _from_sentences(clauses, "cuad", verbs, rng),
         "contract-nli": lambda: _shuffled(
@@ -185,7 +181,7 @@ def _from_intents(intents: dict[str, list[str]], source: str, rng: Random) -> It
 def _shuffled(statements: Iterable[Statement], rng: Random) -> Iterator[Statement]:
     listed = list(statements)
     rng.shuffle(listed)
-    yield from listed
+    return iter(listed)
 
 
 def _overlap(first: str, second: str) -> float:
@@ -203,22 +199,16 @@ def _placed(
         else:
             passage = place(statement.wording, contexts, rng)
         start, end = _ragged(passage, rng)
-        phrase = statement.phrase
+        phrase, labels = statement.phrase, (statement.says, statement.kind, statement.source)
         if rng.random() < 0.5:
             phrase = phrase.rstrip(".!")
-        yield ContrastRow(
-            phrase, passage.text, start, end, statement.says, statement.kind, statement.source
-        )
+        yield ContrastRow(phrase, passage.text, start, end, *labels)
 
 
 def _ragged(passage: Passage, rng: Random) -> tuple[int, int]:
     """Borders as a search may set them: some words more, or some of the first words missing."""
     words = find_words(passage.text)
-    inside = [
-        row
-        for row, (start, end) in enumerate(words.tolist())
-        if start >= passage.start and end <= passage.end
-    ]
+    inside = np.flatnonzero((words[:, 0] >= passage.start) & (words[:, 1] <= passage.end)).tolist()
     if len(inside) < 2:
         return passage.start, passage.end
     first, last = inside[0], inside[-1]

@@ -11,17 +11,8 @@ import orjson
 from slice_os.datasets.files import DataSource
 
 KINDS = (
-    "paraphrase",
-    "intent",
-    "random",
-    "near",
-    "negation",
-    "roles",
-    "numbers",
-    "tense",
-    "question",
-    "modality",
-    "antonym",
+    *("paraphrase", "intent", "random", "near"),
+    *("negation", "roles", "numbers", "tense", "question", "modality", "antonym"),
 )
 
 CONTRASTS = DataSource(
@@ -35,10 +26,7 @@ class ContrastRow:
     """A phrase and a span of a text.
 
     Attributes:
-        phrase: what is looked for.
-        text: real text with the span in it.
-        start: first code point of the span in the text.
-        end: one past its last.
+        text: real text; code points ``start:end`` of it are the span.
         says: whether the span, read in its text, says the phrase.
         kind: one of `KINDS`: for a span that does not say the phrase, what it differs in; for one
             that does, the contrast that it was made for, or ``paraphrase`` or ``intent``.
@@ -62,11 +50,7 @@ def write_rows(rows: Iterable[ContrastRow], path: Path) -> None:
 
 
 def read_rows(path: Path) -> Iterator[ContrastRow]:
-    """The rows of a file.
-
-    Raises:
-        InputError: if the file is missing or malformed.
-    """
+    """The rows of a file; `InputError` if it is missing or malformed."""
     for row in CONTRASTS.json_lines(path):
         start, end = row.values.get("start"), row.values.get("end")
         text, kind = row.text("text"), row.text("kind")

@@ -27,7 +27,7 @@ def mine_negatives(
 
     Args:
         pairs: a query as ``first`` and the text that answers it as its passage.
-        store: a folder for a store of all passages; BM25 and spans are fused as in any search.
+        store: a folder for a store of all passages.
         encoder: as for `Corpus`.
         negatives: number for each triple; a query with fewer is left out.
         skip: number of best results to skip, if answers may be missing from the data.
@@ -49,18 +49,15 @@ def mine_negatives(
         for done, pair in enumerate(pairs, 1):
             wanted = negatives + skip + len(own[pair.first])
             # several passages of one document may be among the hits
-            hits = corpus.search(pair.first, top_k=4 * wanted)
             best: dict[str, float] = {}
-            for hit in hits:
+            for hit in corpus.search(pair.first, top_k=4 * wanted):
                 best[hit.doc_id] = max(hit.cosine, best.get(hit.doc_id, -1.0))
             limit = margin * max((best.get(key, 1.0) for key in own[pair.first]), default=1.0)
             others = [
                 key for key, cosine in best.items() if key not in own[pair.first] and cosine < limit
             ][skip : skip + negatives]
             if len(others) == negatives:
-                yield Triple(
-                    pair.first, pair.passage.text, tuple(corpus.text(key) for key in others)
-                )
+                yield Triple(pair.first, pair.passage.text, tuple(map(corpus.text, others)))
             progress(done)
 
 

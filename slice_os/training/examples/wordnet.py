@@ -35,11 +35,7 @@ class Synset:
 
 
 def read_synsets(path: Path) -> list[Synset]:
-    """All synsets of a file; satellite adjectives count as adjectives.
-
-    Raises:
-        InputError: if the file is missing or malformed.
-    """
+    """All synsets of a file; satellite adjectives count as adjectives."""
     return [
         Synset(
             pos="a" if row.values.get("pos") == "s" else str(row.values.get("pos")),
@@ -66,13 +62,11 @@ def read_substitutions(path: Path) -> Iterator[Substitution]:
         ]
         if right and wrong:
             surface = used.text[used.start : used.end].lower()
-            yield Substitution(
-                used.text,
-                used.start,
-                used.end,
-                right=tuple(inflect(word, surface, lemma, synset.pos) for word in right),
-                wrong=tuple(inflect(word, surface, lemma, synset.pos) for word in wrong),
+            sides = (
+                tuple(inflect(word, surface, lemma, synset.pos) for word in side)
+                for side in (right, wrong)
             )
+            yield Substitution(used.text, used.start, used.end, *sides)
 
 
 def read_senses(path: Path) -> Iterator[Sense]:
