@@ -32,7 +32,7 @@ PLACES = {
     "per_passage": {
         "query/options.py",  # the field and its bounds
         "cli/hit_options.py",  # the flag
-        "service/resources/options.py",  # the limit
+        "service/resources/bodies.py",  # the limit
         "search/run.py",  # the use
     },
     "collapse": {

@@ -21,13 +21,11 @@ from slice_os.errors import InputError
 from slice_os.service.asgi import metrics, tracing
 from slice_os.service.asgi.access import check_reach, host_guard, key_guard
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
-from slice_os.service.asgi.request_frame import RequestFrame
-from slice_os.service.asgi.whole_requests import WholeRequests
+from slice_os.service.asgi.request_frame import RequestFrame, WholeRequests
 from slice_os.service.resources import (
     counts,
     documents,
     encoding,
-    export,
     health,
     labels,
     mining,
@@ -47,7 +45,6 @@ RESOURCES = (
     stores,
     search,
     mining,
-    export,
     encoding,
     documents,
     topics,

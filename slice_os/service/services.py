@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
@@ -14,6 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import ApiKeys, read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool, check_stopped
@@ -22,7 +23,9 @@ from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
 from slice_os.verifier.claims import Claim, Verdict, Verifier
-from slice_os.verifier.registry import chosen_verifier
+from slice_os.verifier.registry import chosen_verifier, find_verifier
+
+Options = TypeVar("Options", bound=HitOptions)
 
 # Seconds after which a request that waits to write checks whether it should stop.
 _CHECK_SECONDS = 0.1
@@ -38,11 +41,7 @@ class StoppableEncoder(SpanEncoder):
 
 
 class StoppableVerifier:
-    """A verifier that stops between its batches.
-
-    Args:
-        verifier: reads the hits.
-    """
+    """A verifier that stops between its batches if nobody waits for them."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -51,6 +50,13 @@ class StoppableVerifier:
         """Verdicts, unless the work should stop; see `Verifier.check`."""
         check_stopped()
         return self._verifier.check(claims)
+
+
+def stoppable(options: Options, encoder: SpanEncoder) -> Options:
+    """The options; the verifier that they name stops between its batches."""
+    if options.verify is False or not isinstance(options.verifier, str):
+        return options
+    return replace(options, verifier=StoppableVerifier(find_verifier(options.verifier, encoder)))
 
 
 class Encoders:

@@ -32,21 +32,13 @@ SentKey = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
 def check_reach(settings: ServiceSettings) -> None:
-    """Refuse to serve other machines without keys.
-
-    Raises:
-        InputError: if there are no keys, and others could reach the service.
-    """
-    if settings.keys is not None:
-        return
-    for host in (settings.reached_at and urlsplit(settings.reached_at).hostname, settings.host):
-        if host is not None:
-            if not is_loopback(host):
-                raise InputError(
-                    f"{host}: others can reach this address, so that requests need keys; make one "
-                    "with `slice-os key`, and give --keys"
-                )
-            return
+    """Refuse to serve other machines without keys, with an `InputError`."""
+    host = urlsplit(settings.reached_at or "").hostname or settings.host
+    if settings.keys is None and not is_loopback(host):
+        raise InputError(
+            f"{host}: others can reach this address, so that requests need keys; make one with "
+            "`slice-os key`, and give --keys"
+        )
 
 
 def is_loopback(host: str) -> bool:
@@ -64,7 +56,7 @@ def host_guard(settings: ServiceSettings) -> Callable[[Request], Awaitable[None]
 
     It raises a `Problem`: 421 for a foreign host, 403 for a foreign origin.
     """
-    known = settings.reached_at and urlsplit(settings.reached_at).hostname
+    known = urlsplit(settings.reached_at or "").hostname
 
     async def from_here(request: Request) -> None:
         host = request.url.hostname or ""

@@ -20,7 +20,7 @@ from prometheus_client import (
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from slice_os.service.asgi.whole_requests import SenderLeft
+from slice_os.service.asgi.request_frame import SenderLeft
 from slice_os.service.asgi.work import WorkPool
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)

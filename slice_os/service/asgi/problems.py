@@ -51,6 +51,7 @@ _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
     (EncoderMismatchError, 409, "encoder_mismatch"),
     (UnavailableError, 503, "store_unavailable"),
     (StoreError, 503, "store_error"),
+    (SliceError, 500, "library_error"),
 )
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
@@ -59,25 +60,20 @@ def problem_of(error: Exception) -> Problem:
     """The problem that an error of the library becomes."""
     if isinstance(error, Problem):
         return error
-    message = " ".join(str(error).split())
     for kind, status, code in _STATUSES:
         if isinstance(error, kind):
-            return Problem(status, code, message)
-    if isinstance(error, SliceError):
-        return Problem(500, "library_error", message)
+            return Problem(status, code, " ".join(str(error).split()))
     return Problem(500, "internal_error", "the service failed; its log has the request id")
 
 
 def error_body(problem: Problem, request_id: str) -> dict[str, Any]:
     """The JSON of an error."""
-    error = {"code": problem.code, "message": str(problem), "request_id": request_id}
-    return {"error": error}
+    return {"error": {"code": problem.code, "message": str(problem), "request_id": request_id}}
 
 
 def error_response(problem: Problem, request_id: str) -> Response:
     """The answer that an error gives."""
-    body = error_body(problem, request_id)
-    return JSONResponse(body, status_code=problem.status, headers=problem.headers)
+    return JSONResponse(error_body(problem, request_id), problem.status, problem.headers)
 
 
 def answer_errors(app: FastAPI) -> None:

@@ -1,17 +1,19 @@
-"""A request id and security headers for every answer, and an answer even after a crash."""
+"""Requests: whole, within limits, with an id and security headers, and answered after a crash."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+from contextlib import suppress
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slice_os.errors import SliceError
-from slice_os.service.asgi.problems import error_response, problem_of
-from slice_os.service.asgi.whole_requests import SenderLeft
+from slice_os.service.asgi.problems import Problem, error_response, problem_of
+from slice_os.service.settings import Limits
 
 REQUEST_ID = "X-Request-Id"
 _SENSIBLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -30,11 +32,7 @@ logger = logging.getLogger("slice_os.service")
 
 
 class RequestFrame:
-    """Adds request ids and security headers, and answers errors.
-
-    Args:
-        app: the app.
-    """
+    """Adds request ids and security headers, and answers errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -64,12 +62,90 @@ class RequestFrame:
             await self._app(scope, receive, framed)
         except SenderLeft:
             raise
-        except SliceError as error:
-            if started:
-                raise
-            await error_response(problem_of(error), request_id)(scope, receive, framed)
         except Exception as error:
-            logger.exception("request %s failed", request_id)
+            if not isinstance(error, SliceError):
+                logger.exception("request %s failed", request_id)
             if started:
                 raise
             await error_response(problem_of(error), request_id)(scope, receive, framed)
+
+
+class SenderLeft(Exception):  # noqa: N818  not an error
+    """Nobody waits for the answer any more."""
+
+
+class WholeRequests:
+    """Passes on whole requests, and cancels the work when their sender disconnects.
+
+    Args:
+        limits: bytes of a body, and seconds until it must have arrived.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request.
+
+        Raises:
+            Problem: 413 if the body is too large, 408 if it comes too slowly.
+            SenderLeft: if its sender disconnects.
+        """
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = await self._body(receive)
+        answering = asyncio.ensure_future(self._app(scope, _replayed(body), send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                answering.cancel()
+                with suppress(asyncio.CancelledError):
+                    await answering
+                raise SenderLeft
+            answering.result()
+        finally:
+            answering.cancel()
+            leaving.cancel()
+
+    async def _body(self, receive: Receive) -> bytes:
+        parts = bytearray()
+
+        async def read() -> None:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise SenderLeft
+                parts.extend(message.get("body", b""))
+                if len(parts) > self._limits.body_bytes:
+                    limit = f"{self._limits.body_bytes:,} bytes"
+                    raise Problem(413, "too_large", f"a body has {limit} at most; send less")
+                if not message.get("more_body", False):
+                    return
+
+        try:
+            await asyncio.wait_for(read(), self._limits.seconds)
+        except (TimeoutError, asyncio.TimeoutError):
+            raise Problem(408, "too_slow", "the body did not come in time; send it again") from None
+        return bytes(parts)
+
+
+def _replayed(body: bytes) -> Receive:
+    """Receives the body at once, and nothing after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        if messages:
+            return messages.pop()
+        # `WholeRequests` watches for a sender that disconnects.
+        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        return await never
+
+    return receive
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -46,12 +46,7 @@ def otlp_provider() -> TracerProvider:
 
 
 class Traced:
-    """Makes every request a span in its sender's trace.
-
-    Args:
-        app: answers the requests.
-        provider: records the spans.
-    """
+    """Makes every request a span in its sender's trace."""
 
     def __init__(self, app: ASGIApp, provider: TracerProvider) -> None:
         self._app = app

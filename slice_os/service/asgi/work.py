@@ -59,17 +59,15 @@ class WorkPool:
 
     Args:
         limits: threads, requests that may wait for one, and seconds.
+
+    Attributes:
+        admitted: number of requests that are worked on, or wait for a thread.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="request")
-        self._admitted = 0
-
-    @property
-    def admitted(self) -> int:
-        """Requests that are worked on, or wait for a thread."""
-        return self._admitted
+        self.admitted = 0
 
     async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
         """Run a function in one of the threads, and return its result.
@@ -125,14 +123,14 @@ class WorkPool:
     @contextmanager
     def _place(self) -> Iterator[None]:
         """Take a place among the admitted requests."""
-        if self._admitted >= self._limits.workers + self._limits.waiting:
-            message = f"{self._admitted} requests are worked on or wait; try again in a second"
+        if self.admitted >= self._limits.workers + self._limits.waiting:
+            message = f"{self.admitted} requests are worked on or wait; try again in a second"
             raise Problem(429, "busy", message, {"Retry-After": "1"})
-        self._admitted += 1
+        self.admitted += 1
         try:
             yield
         finally:
-            self._admitted -= 1
+            self.admitted -= 1
 
     async def _within(self, work: Callable[[], T], end: float) -> T:
         """Run a function in a thread until a time, by the monotonic clock."""

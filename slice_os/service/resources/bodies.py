@@ -1,13 +1,20 @@
-"""Types that the bodies of several requests use."""
+"""Types and fields that several requests have, and answers as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from inspect import cleandoc
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+import orjson
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from starlette.responses import Response
 
-from slice_os.service.settings import LONGEST_PHRASE, MOST_PHRASES
+from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
+from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
+from slice_os.verifier.registry import verifier_names
 
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_PHRASE)]
 PhraseList = Text | Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
@@ -37,3 +44,89 @@ class Body(BaseModel):
     """A body of a request: types are exact, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class JsonAnswer(Response):
+    """An answer of plain JSON types and arrays of numbers, which are not validated."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Encode the answer."""
+        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+Options = TypeVar("Options", bound=HitOptions)
+Model = TypeVar("Model", bound=Body)
+
+Cosine = Annotated[float, Field(ge=-1, le=1)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Unit = Literal["span", "clause", "sentence", "turn"]
+# A verifier's setting can name a folder, which is not for requests to choose.
+VerifierName: Any = Literal[verifier_names()]
+
+# An option is a field of `SearchOptions` or `MineOptions`, and a line here if it has limits.
+_LIMITS: dict[str, Any] = {
+    "counter_phrases": Annotated[list[Text], Field(max_length=MOST_PHRASES)],
+    "threshold": Cosine | None,
+    "verifier": VerifierName | None,
+    "min_probability": Probability | None,
+    "order": Literal[ORDERS] | None,
+    "unit": Unit,
+    "where": Filters,
+    "top_k": Annotated[int, Field(ge=0, le=MOST_HITS), WHOLE],
+    "offset": Annotated[int, Field(ge=0, le=MAX_CANDIDATES), WHOLE],
+    "fusion": Literal[FUSION_NAMES],
+    "num_candidates": Annotated[int, Field(ge=1, le=MAX_CANDIDATES), WHOLE],
+    "per_passage": Annotated[int, Field(ge=1, le=MOST_HITS), WHOLE],
+}
+
+
+class PhraseBody(Body):
+    """Phrases to find, beside the options that `with_options` adds.
+
+    Attributes:
+        phrases: one phrase, or several that mean the same.
+    """
+
+    phrases: PhraseList
+
+    def options(self, kind: type[Options]) -> Options:
+        """The options of a kind, from the fields that the request has."""
+        known = type(self).model_fields
+        names = [field.name for field in fields(kind) if field.name in known]
+        return kind(**{name: getattr(self, name) for name in names})
+
+
+def with_options(kind: type[HitOptions]) -> Callable[[type[Model]], type[Model]]:
+    """Give a body the fields of some options, within the limits of the service."""
+    named = option_fields(kind)
+
+    def extended(body: type[Model]) -> type[Model]:
+        return create_model(
+            body.__name__,
+            __base__=body,
+            __doc__=body.__doc__,
+            __module__=body.__module__,
+            **named,
+        )
+
+    return extended
+
+
+def option_fields(kind: type[HitOptions]) -> dict[str, Any]:
+    """The types and fields of some options, as pydantic takes those of a model."""
+    types = {**get_type_hints(kind, localns={"Filter": Any}), **_LIMITS}
+    texts = _descriptions(kind)
+    return {
+        field.name: (types[field.name], Field(field.default, description=texts[field.name]))
+        for field in fields(kind)
+    }
+
+
+def _descriptions(kind: type[HitOptions]) -> dict[str, str]:
+    """The description of each field, from the docstrings of a kind and its bases."""
+    docs = "\n".join(cleandoc(base.__doc__ or "") for base in kind.__mro__)
+    found = re.findall(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", docs, re.MULTILINE)
+    texts = {name: " ".join(text.split()) for name, text in found}
+    return {name: text[0].upper() + text[1:] for name, text in texts.items()}

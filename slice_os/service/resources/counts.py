@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from slice_os.hits.hit import Hit
-from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.work import until_stopped
+from slice_os.service.resources.bodies import JsonAnswer
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
 from slice_os.topics.run import mine_topics

@@ -12,10 +12,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
-from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, StoreName
+from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer, StoreName
 from slice_os.service.resources.hits import (
     HitsAnswer,
     PhraseHighlights,

@@ -8,9 +8,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, Text
+from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer, Text
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import MOST_TEXTS
 

@@ -14,9 +14,8 @@ from slice_os.query.filters import parse_where
 from slice_os.query.options import HitOptions, MineOptions
 from slice_os.search.refinement import arranged
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import Body, StoreName, Text
-from slice_os.service.resources.options import PhraseBody, Unit, with_options
-from slice_os.service.services import Services
+from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text, Unit, with_options
+from slice_os.service.services import Services, stoppable
 from slice_os.service.settings import MOST_PHRASES
 from slice_os.tables.fields import type_hints
 from slice_os.topics.run import mine_topics
@@ -73,13 +72,7 @@ def mined(
     wanted: PhraseBody | TopicHighlights,
     where: Mapping[str, Any] | None,
 ) -> Iterator[Hit]:
-    """Every hit of phrases or topics in a store.
-
-    Args:
-        services: with the folder of topics.
-        corpus: the store.
-        wanted: the phrases or topics.
-        where: conditions on metadata.
+    """Every hit of phrases, or of topics in the service's folder, in a store.
 
     Raises:
         NoSuchTopicError: if there is no such topic.
@@ -93,7 +86,7 @@ def mined(
             unit=wanted.unit,
             verify=wanted.verify,
         )
-    options = wanted.options(MineOptions)
+    options = stoppable(wanted.options(MineOptions), corpus.encoder)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.
     streamed = replace(options, where=where, order=None, collapse=False)
     return iter(arranged(until_stopped(corpus.iter_mine(wanted.phrases, streamed)), options))

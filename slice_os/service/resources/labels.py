@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -10,10 +9,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.hits.hit import Context
-from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body
-from slice_os.service.resources.topics import Filled, Name
+from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer
+from slice_os.service.resources.topics import Filled, Name, in_thread
 from slice_os.service.services import Services, Shared
 from slice_os.topics.labels import label_of
 
@@ -21,10 +19,6 @@ router = APIRouter(tags=["labels"])
 
 Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
 MOST_LABELS = 1_000
-
-# File work takes milliseconds. It does not wait for a worker, so that a person who labels does
-# not wait for somebody's mining.
-in_thread = asyncio.to_thread
 
 
 class LabelledWords(Body):

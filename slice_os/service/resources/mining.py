@@ -1,27 +1,46 @@
-"""Mining a store: hits one by one, as a stream of JSON lines."""
+"""Mining a store: hits one by one, as a stream of JSON lines; and hits as a file to download."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from itertools import islice
-from typing import Annotated, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, Literal
 
 import orjson
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
+from slice_os.hits.files import write_hits
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.service.asgi.problems import error_body, problem_of
-from slice_os.service.resources.bodies import WHOLE, Filters, StoreName
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    Body,
+    Filters,
+    PhraseBody,
+    StoreName,
+    with_options,
+)
 from slice_os.service.resources.hits import TopicHighlights, mined
-from slice_os.service.resources.options import PhraseBody, with_options
 from slice_os.service.services import Services, Shared
+from slice_os.service.settings import MOST_HITS
 
 router = APIRouter(tags=["search"])
+
+_MEDIA_TYPES = {
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv; charset=utf-8",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+    "html": "text/html; charset=utf-8",
+}
+FileFormat = Literal["jsonl", "csv", "xlsx", "parquet", "html"]
 
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
 
@@ -77,21 +96,16 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     A line has a `hit`; now and then `progress`, with the number of hits so far; and the last one
     a `summary`, or the `error` that ended the stream. Closing the connection ends the work.
     """
-    batches = services.pool.stream(_hits(services, body))
+
+    def hits() -> Iterator[Hit]:
+        found = mined(services, services.stores.get(body.store), body, body.where)
+        # One more than the limit tells that there are more.
+        return found if body.limit is None else islice(found, body.limit + 1)
+
+    batches = services.pool.stream(hits)
     # An error before the first hit has a status.
     first = await anext(batches, None)
     return JsonLines(_lines(services, body, batches, first, request.state.request_id))
-
-
-def _hits(services: Services, body: PhraseMining | TopicMining) -> Callable[[], Iterator[Hit]]:
-    """A function that yields hits up to the limit, and one more if there are more."""
-
-    def hits() -> Iterator[Hit]:
-        corpus = services.stores.get(body.store)
-        found = mined(services, corpus, body, body.where)
-        return found if body.limit is None else islice(found, body.limit + 1)
-
-    return hits
 
 
 async def _lines(
@@ -124,3 +138,32 @@ async def _lines(
 
 def _line(content: dict[str, Any]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class ExportRequest(Body):
+    """Hits to write into a file, each as an answer had it."""
+
+    hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_HITS)]
+
+
+@router.post(
+    "/export",
+    response_class=Response,
+    responses={200: {"content": {kind: {} for kind in _MEDIA_TYPES.values()}}},
+)
+async def export(
+    services: Shared,
+    body: ExportRequest,
+    wanted: Annotated[FileFormat, Query(alias="format")] = "xlsx",
+) -> Response:
+    """The hits of a request as a file, as `slice_os.write_hits` writes it."""
+    content = await services.pool.run(lambda: _file(body, wanted))
+    headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
+    return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)
+
+
+def _file(body: ExportRequest, wanted: FileFormat) -> bytes:
+    with TemporaryDirectory(prefix="slice-os-") as folder:
+        path = Path(folder, f"hits.{wanted}")
+        write_hits((Hit.from_dict(hit) for hit in body.hits), path)
+        return path.read_bytes()

@@ -10,13 +10,11 @@ from pydantic import Field
 
 from slice_os.query.options import HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
-from slice_os.service.asgi.json_answers import JsonAnswer
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import StoreName
+from slice_os.service.resources.bodies import JsonAnswer, PhraseBody, StoreName, with_options
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
-from slice_os.service.resources.options import PhraseBody, with_options
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Services, Shared, stoppable
 from slice_os.service.settings import MOST_TEXTS
 
 router = APIRouter(tags=["search"])
@@ -74,7 +72,8 @@ async def scan(services: Shared, body: ScanRequest) -> JsonAnswer:
 
 def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
-    hits = services.stores.get(body.store).search(body.phrases, body.options(SearchOptions))
+    corpus = services.stores.get(body.store)
+    hits = corpus.search(body.phrases, stoppable(body.options(SearchOptions), corpus.encoder))
     return {
         "hits": [hit.to_dict() for hit in hits],
         "threshold": hits.threshold,
@@ -87,5 +86,6 @@ def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
 def _scan(services: Services, body: ScanRequest) -> dict[str, Any]:
     encoder = services.encoders.default()
     documents = until_stopped(documents_of(body.documents))
-    hits = scan_documents(documents, body.phrases, body.options(HitOptions), encoder=encoder)
+    options = stoppable(body.options(HitOptions), encoder)
+    hits = scan_documents(documents, body.phrases, options, encoder=encoder)
     return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from slice_os.service.asgi.json_answers import JsonAnswer
+from slice_os.service.resources.bodies import JsonAnswer
 from slice_os.service.services import Services, Shared
 from slice_os.stores.protocol import FieldValue
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
-from slice_os.service.asgi.json_answers import JsonAnswer
-from slice_os.service.resources.bodies import Body
+from slice_os.service.resources.bodies import Body, JsonAnswer
 from slice_os.service.resources.documents import DocumentBody
 from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name

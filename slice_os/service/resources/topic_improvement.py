@@ -8,14 +8,13 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.service.asgi.json_answers import JsonAnswer
-from slice_os.service.resources.bodies import WHOLE, Body, Filters, StoreName
+from slice_os.service.resources.bodies import WHOLE, Body, Filters, JsonAnswer, StoreName
 from slice_os.service.resources.hits import HitAnswer, HitsAnswer
 from slice_os.service.resources.topics import (
     IfMatch,
     TopicAnswer,
     TopicName,
-    in_folder,
+    in_thread,
     topic_answer,
     wanted_etag,
 )
@@ -112,7 +111,7 @@ class LearnRequest(Body):
 @router.post("/topics/{name}/test", response_model=CasesAnswer)
 async def try_examples(services: Shared, name: TopicName, store: str | None = None) -> JsonAnswer:
     """Try the examples of a topic: must_match and must_not_match."""
-    tried = (await in_folder(services.topics.get, name)).topic
+    tried = (await in_thread(services.topics.get, name)).topic
     return JsonAnswer(await services.pool.run(lambda: _tested(services, tried, store)))
 
 
@@ -122,7 +121,7 @@ async def near_misses(
 ) -> JsonAnswer:
     """Cluster the near misses of a topic in a store: candidate phrases and counter-phrases."""
     wanted = body or SuggestRequest()
-    topic = (await in_folder(services.topics.get, name)).topic
+    topic = (await in_thread(services.topics.get, name)).topic
 
     def found() -> list[Suggestion]:
         corpus = services.stores.get(wanted.store)
@@ -141,9 +140,9 @@ async def learn_topic(
 ) -> JsonAnswer:
     """Learn from the topic's labels; the topic then has a new table ``learned``."""
     wanted = body or LearnRequest()
-    stored = await in_folder(services.topics.get, name)
+    stored = await in_thread(services.topics.get, name)
     etag = stored.etag if if_match is None else wanted_etag(if_match)
-    answers = await in_folder(services.labels.read)
+    answers = await in_thread(services.labels.read)
     labels = of_topic((answer.label for answer in answers), name)
     learned = await services.pool.run(
         lambda: learn(
@@ -151,7 +150,7 @@ async def learn_topic(
         ),
         services.settings.limits.mine_seconds,
     )
-    return topic_answer(await in_folder(services.topics.write_learned, name, learned, etag))
+    return topic_answer(await in_thread(services.topics.write_learned, name, learned, etag))
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:

@@ -10,9 +10,16 @@ from fastapi import APIRouter, Header, Path
 from pydantic import BaseModel, Field, create_model
 
 from slice_os.errors import InputError
-from slice_os.service.asgi.json_answers import JsonAnswer
-from slice_os.service.resources.bodies import WHOLE, Body, Filters
-from slice_os.service.resources.options import Cosine, Probability, Unit, VerifierName
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    Body,
+    Cosine,
+    Filters,
+    JsonAnswer,
+    Probability,
+    Unit,
+    VerifierName,
+)
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
@@ -36,7 +43,7 @@ _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
 _ETAG = re.compile(r'"([^"]*)"')
 
 # Work on files takes milliseconds. It does not wait for a worker, since others may be mining.
-in_folder = asyncio.to_thread
+in_thread = asyncio.to_thread
 
 _TYPES: dict[str, Any] = {
     "name": Name,
@@ -104,7 +111,7 @@ class TopicList(BaseModel):
 @router.get("/topics", response_model=TopicList)
 async def topics(services: Shared) -> JsonAnswer:
     """All topics, by name, and the faults of files that cannot be used."""
-    found, problems = await in_folder(services.topics.read)
+    found, problems = await in_thread(services.topics.read)
     return JsonAnswer({"topics": [_shown(stored) for stored in found], "problems": problems})
 
 
@@ -112,13 +119,13 @@ async def topics(services: Shared) -> JsonAnswer:
 async def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
     topic = _topic(body, body.name)
-    return topic_answer(await in_folder(services.topics.add, topic), 201)
+    return topic_answer(await in_thread(services.topics.add, topic), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
 async def topic(services: Shared, name: TopicName) -> JsonAnswer:
     """A topic, with the keys of its file."""
-    return topic_answer(await in_folder(services.topics.get, name))
+    return topic_answer(await in_thread(services.topics.get, name))
 
 
 @router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
@@ -128,15 +135,15 @@ async def put(
     """Replace the version of a topic with the etag in If-Match; without it, add a topic."""
     topic = _topic(body, name)
     if if_match is None:
-        return topic_answer(await in_folder(services.topics.add, topic), 201)
-    return topic_answer(await in_folder(services.topics.replace, topic, wanted_etag(if_match)))
+        return topic_answer(await in_thread(services.topics.add, topic), 201)
+    return topic_answer(await in_thread(services.topics.replace, topic, wanted_etag(if_match)))
 
 
 @router.delete("/topics/{name}", status_code=204)
 async def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> None:
     """Delete a topic; with If-Match only if it still has that etag."""
     etag = None if if_match is None else wanted_etag(if_match)
-    await in_folder(services.topics.delete, name, etag)
+    await in_thread(services.topics.delete, name, etag)
 
 
 def wanted_etag(header: str) -> str | None:
