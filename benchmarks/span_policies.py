@@ -22,8 +22,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.spans.passages import EncodedPassage
-from slice_os.spans.quantisation import quantise
+from slice_os.spans.passages import EncodedPassage, quantise
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.local import LocalStore
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy, span_vectors

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.encoder.model_folder import bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -58,6 +58,8 @@ from slice_os.verifier.claims import Verifier
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+T = TypeVar("T")
 
 DEAD_LETTERS = "dead-letters.jsonl"
 
@@ -292,12 +294,7 @@ class Corpus:
         """
         chosen = WorkShare.parse(part)
         sources = find_sources(
-            paths,
-            read_as,
-            chosen,
-            name=source,
-            id_prefix=id_prefix,
-            store_folder=self._folder,
+            paths, read_as, chosen, name=source, id_prefix=id_prefix, store_folder=self._folder
         )
         with ingest_bar(progress) as shown:
             return ingest_sources(
@@ -329,10 +326,7 @@ class Corpus:
         Raises:
             InputError: if the id is unknown.
         """
-        text = self.store.document_text(doc_id)
-        if text is None:
-            raise self._unknown(doc_id)
-        return text
+        return self._known(doc_id, self.store.document_text(doc_id))
 
     def metadata(self, doc_id: str) -> Metadata:
         """The metadata of a document.
@@ -340,10 +334,7 @@ class Corpus:
         Raises:
             InputError: if the id is unknown.
         """
-        metadata = self.store.document_metadata(doc_id)
-        if metadata is None:
-            raise self._unknown(doc_id)
-        return metadata
+        return self._known(doc_id, self.store.document_metadata(doc_id))
 
     def documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents in the store, by id; only those whose ids come after ``after``."""
@@ -413,20 +404,18 @@ class Corpus:
             return str(self._source)
         return self._source.info().location
 
-    def _unknown(self, doc_id: str) -> InputError:
-        return InputError(f"{self._location}: no document {doc_id!r}")
+    def _known(self, doc_id: str, found: T | None) -> T:
+        if found is None:
+            raise InputError(f"{self._location}: no document {doc_id!r}")
+        return found
 
     def _exists(self) -> bool:
         return not isinstance(self._source, (str, Path)) or store_exists(self._source)
 
     def _for_writing(self) -> Store:
         if isinstance(self._source, (str, Path)) and not store_exists(self._source):
-            new = NewStore(
-                self.encoder.card,
-                self._max_pieces or DEFAULT_MAX_PIECES,
-                self.encoder.projection,
-                self._index,
-            )
-            create_store(self._source, new)
-            self.store.check_encoder(self.encoder.card)
+            pieces = self._max_pieces or DEFAULT_MAX_PIECES
+            card, projection = self.encoder.card, self.encoder.projection
+            create_store(self._source, NewStore(card, pieces, projection, self._index))
+            self.store.check_encoder(card)
         return self.store

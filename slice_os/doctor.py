@@ -46,13 +46,9 @@ HARMLESS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of a check.
+    """The result of a check, in one line and as plain values.
 
-    Attributes:
-        name: such as ``cpu``.
-        finding: the result in one line.
-        usable: False if something that was requested does not work.
-        facts: the result as plain values.
+    It is not ``usable`` if something that was requested does not work.
     """
 
     name: str
@@ -75,12 +71,8 @@ def machine_checks(
 def store_checks(location: str, model: str | None = None) -> Iterator[Check]:
     """Check that a store opens, and ask a server for its versions, plugins and scripts.
 
-    Args:
-        location: folder of a local store, or ``http(s)://[user@]host[:port]/index``.
-        model: the model to search it with; None for the bundled one that made it.
-
-    Yields:
-        A check of the store, then those of its server, up to the first that fails.
+    The checks end with the first that fails. Without a model, the bundled one that made the store
+    is compared with it.
     """
     try:
         yield _store(location, model)

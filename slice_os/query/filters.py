@@ -13,7 +13,7 @@ from datetime import date
 from difflib import get_close_matches
 from math import isfinite
 from operator import ge, gt, le, lt
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import orjson
 
@@ -42,7 +42,7 @@ SYMBOLS: Mapping[Operator, str] = {
 IN = "in"
 # In place of a metadata field: the id of the document, exactly.
 DOCUMENT_ID = "_id"
-_OPERATORS = (*get_args(Operator), IN)
+_OPERATORS = (*SYMBOLS, IN)
 _LISTED = 10
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
@@ -181,13 +181,7 @@ def without_order(condition: Condition, texts: Sequence[str], location: object) 
 
 
 def absent(condition: Condition, values: Iterable[str], frequent: Sequence[str]) -> str:
-    """A line that names values that no passage has, and those that passages have instead.
-
-    Args:
-        condition: that no passage meets.
-        values: those of its values that do not occur.
-        frequent: the most frequent values of the field.
-    """
+    """A line that names values that do not occur, and near or frequent ones that do."""
     named = ", ".join(map(repr, values))
     told = str(condition) if condition.ordering else f"{condition.field} {named}"
     by_folded = {text.casefold(): text for text in reversed(frequent)}

@@ -16,28 +16,18 @@ RANK_CONSTANT = 60
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weighted sum of the cosine and of BM25 relative to the best for the phrase.
+    """A sum with weights of the cosine and of BM25 relative to the best for the phrase.
 
     Bruch, Gai and Ingber (2023), "An Analysis of Fusion Functions for Hybrid Retrieval",
     section 4, find convex combinations better and more robust than reciprocal ranks. The
     cosine keeps its own scale, so that the scores of two phrases are comparable.
-
-    Attributes:
-        cosine: weight of the cosine.
-        bm25: weight of the relative BM25.
     """
 
     cosine: float
     bm25: float
 
     def __call__(self, cosines: FloatArray, bm25: FloatArray, bm25_best: float) -> FloatArray:
-        """Scores of passages for one phrase.
-
-        Args:
-            cosines: ``(n_passages,)``.
-            bm25: ``(n_passages,)``.
-            bm25_best: the highest BM25 of any passage for the phrase.
-        """
+        """Scores of passages, ``(n_passages,)`` like their cosines and BM25, for one phrase."""
         return self.cosine * cosines + self.relative(bm25_best) * bm25
 
     def relative(self, bm25_best: float) -> float:

@@ -44,21 +44,13 @@ SPAN, CLAUSE, SENTENCE, TURN = UNITS = ("span", "clause", "sentence", "turn")
 
 
 def check_unit(unit: str) -> None:
-    """Refuse an unknown unit.
-
-    Raises:
-        InputError: naming those that there are.
-    """
+    """Raise `InputError` for an unknown unit, naming those that there are."""
     if unit not in UNITS:
         raise InputError(f"no unit {unit!r}; there are {', '.join(UNITS)}")
 
 
 def check_threshold(threshold: object) -> None:
-    """Refuse thresholds that no cosine can be compared with.
-
-    Raises:
-        InputError: saying what to give.
-    """
+    """Raise `InputError` for what no cosine can be compared with."""
     number = isinstance(threshold, Real) and not isinstance(threshold, bool)
     # NaN is not equal to itself.
     if not number or threshold != threshold:
@@ -66,11 +58,7 @@ def check_threshold(threshold: object) -> None:
 
 
 def check_probability(probability: object) -> None:
-    """Refuse what no probability can be compared with.
-
-    Raises:
-        InputError: saying what to give.
-    """
+    """Raise `InputError` for what no probability can be compared with."""
     number = isinstance(probability, Real) and not isinstance(probability, bool)
     if not number or not 0 <= float(probability) <= 1:  # type: ignore[arg-type]
         raise InputError(f"min_probability {probability!r}: give a number from 0 to 1, such as 0.5")
@@ -101,7 +89,6 @@ class Checks(Protocol):
 
     def check(self, claims: Any, /) -> Sequence[Any]:
         """A verdict for each claim."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,11 +218,7 @@ class SearchOptions(StoreOptions):
         return self.offset + self.top_k
 
     def check_reach(self) -> None:
-        """Refuse hits that an index cannot return, because it proposes fewer passages.
-
-        Raises:
-            InputError: saying which values work.
-        """
+        """Raise `InputError` for hits that an index cannot return: it proposes fewer passages."""
         if not 1 <= self.num_candidates <= MAX_CANDIDATES:
             raise InputError(f"num_candidates {self.num_candidates}: give 1 to {MAX_CANDIDATES:,}")
         if self.end > self.num_candidates:

@@ -15,12 +15,7 @@ Where: TypeAlias = tuple[Condition, ...]
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """Origin phrases and their unit vectors.
-
-    Attributes:
-        texts: the phrases.
-        vectors: ``(n_phrases, dimension)`` unit rows.
-    """
+    """Origin phrases and their vectors: ``(n_phrases, dimension)`` unit rows."""
 
     texts: tuple[str, ...]
     vectors: FloatArray

@@ -25,12 +25,7 @@ CLAUSE_BORDER = 2.5
 
 
 class HitBuilder:
-    """Builds the hits of one passage, for any of the phrases of a query.
-
-    Args:
-        passage: the passage.
-        query: what to look for.
-    """
+    """Builds the hits of one passage, for any of the phrases of a query."""
 
     def __init__(self, passage: StoredPassage, query: Query) -> None:
         self._passage = passage

@@ -28,13 +28,7 @@ def in_notebook() -> bool:
 
 
 def counted(items: Iterable[T], unit: str, whole: object = None) -> Iterator[T]:
-    """Yield the items; in a notebook, a bar counts them.
-
-    Args:
-        items: in any number.
-        unit: their name in the plural.
-        whole: their source, which gives their number if it has a length.
-    """
+    """Yield the items; in a notebook, a bar counts them, up to the length of ``whole``."""
     if not in_notebook():
         yield from items
         return
@@ -66,12 +60,7 @@ def _bar(unit: str, total: int | None) -> Any:
 
 
 def corpus_html(name: str, info: StoreInfo) -> str:
-    """The counts of a store as a short HTML table, everything in it escaped.
-
-    Args:
-        name: of the corpus, for people.
-        info: its counts.
-    """
+    """The counts of a store as a short HTML table, everything in it escaped."""
     facts = {
         "documents": f"{info.documents:,}",
         "passages": f"{info.passages:,}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import attrgetter
 
 from slice_os.encoder.model_folder import CALIBRATION_FILE
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -33,9 +34,7 @@ _BATCH = 32
 class Refinement:
     """The steps from scored hits to those that are returned.
 
-    Attributes:
-        verifier: gives hits their probability; None to keep the one that the cosine gives.
-        options: of the search.
+    The verifier gives hits their probability; without one, they keep that of the cosine.
     """
 
     verifier: Verifier | None = None
@@ -97,12 +96,7 @@ def prepare(
     options: HitOptions,
     verifier: Verifier | str | None = None,
 ) -> tuple[Query, Refinement]:
-    """The query for phrases, and the refinement of its hits.
-
-    Raises:
-        InputError: as `make_query` and `refinement`.
-        ModelError: as `refinement`.
-    """
+    """The query for phrases, and the refinement of its hits; see `make_query` and `refinement`."""
     refine = refinement(encoder, options, verifier)
     where = parse_where(options.where) if isinstance(options, StoreOptions) else ()
     query = make_query(
@@ -116,12 +110,7 @@ def refinement(
     options: HitOptions = DEFAULT_SCAN,
     verifier: Verifier | str | None = None,
 ) -> Refinement:
-    """The refinement of the hits of an encoder.
-
-    Args:
-        encoder: makes the hits.
-        options: of the search.
-        verifier: used unless the options name one; None for the bundled one.
+    """The refinement of an encoder's hits, by the options' verifier, the given or the bundled one.
 
     Raises:
         InputError: if the hits have no probability, but it decides.
@@ -159,11 +148,8 @@ def in_order(hits: Iterable[Hit], order: str | None) -> Iterable[Hit]:
     """Hits by falling score or probability; None, and equal ones, stay as they are."""
     if order is None:
         return hits
-    return sorted(hits, key=_probability if order == BY_PROBABILITY else _score, reverse=True)
-
-
-def _score(hit: Hit) -> float:
-    return hit.score
+    key = _probability if order == BY_PROBABILITY else attrgetter("score")
+    return sorted(hits, key=key, reverse=True)
 
 
 def _probability(hit: Hit) -> float:

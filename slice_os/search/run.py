@@ -57,15 +57,7 @@ def make_query(
     word_vectors: bool = False,
     counter_phrases: Sequence[str] = (),
 ) -> Query:
-    """The query for origin phrases, with the span lengths of the encoder.
-
-    Args:
-        encoder: of the store.
-        phrases: one, or several.
-        where: conditions on metadata.
-        unit: width of hits.
-        word_vectors: whether hits carry the vectors of their words, for a verifier.
-        counter_phrases: words that are nearer to one of these than to every phrase are no hit.
+    """The query for origin phrases, with the span lengths of the encoder; see `Query`.
 
     Raises:
         InputError: on no phrase, or one without a word, or an unknown unit.
@@ -114,14 +106,7 @@ def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) 
 def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
     """Every hit of every phrase, in stored order.
 
-    Hits of one phrase never overlap; hits of two phrases may.
-
-    Args:
-        store: the store.
-        query: the phrases and the filter.
-        threshold: least cosine of a hit.
-        exhaustive: score every passage, so that none is missed; otherwise only those that an
-            index of spans proposes, which is faster on large indices.
+    Hits of one phrase never overlap; hits of two phrases may. See `Store.scan` for the arguments.
 
     Yields:
         Hits by document, passage, phrase and position; their score is that of convex fusion.
@@ -136,16 +121,8 @@ def passage_requests(
 ) -> Generator[SearchOptions, FoundHits, Hits]:
     """Search for passages until the requested hits are complete, and no better ones can follow.
 
-    Args:
-        query: the phrases and the filter.
-        options: the hits that are requested.
-        exhaustive: whether the store scores every passage, however many are requested.
-
-    Yields:
-        The passages to search for next; send the hits in them.
-
-    Returns:
-        The hits.
+    Yields the passages to search for next, to which the hits in them are sent; returns the hits.
+    An ``exhaustive`` store scores every passage, however many are requested.
     """
     loses_hits = options.collapse or query.counters is not None
     if not loses_hits and options.per_passage == 1:
@@ -193,14 +170,9 @@ def best_hits(
     options: SearchOptions,
     exhaustive: bool = False,
 ) -> FoundHits:
-    """The hits in the candidates with the highest scores.
+    """The hits in the candidates with the highest ``(n_phrases, n_passages)`` scores.
 
-    Args:
-        candidates: passages that a store proposes.
-        scores: ``(n_phrases, n_passages)``.
-        query: the phrases and the filter.
-        options: number of passages, and how many to skip before them.
-        exhaustive: whether the candidates are all passages.
+    Candidates are ``exhaustive`` if they are all passages.
     """
     best = best_columns(scores, candidates.cosines, options)
     loaded = candidates.load([candidates.keys[column] for _, column in best])

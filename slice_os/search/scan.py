@@ -13,7 +13,7 @@ from slice_os.query.options import DEFAULT_SCAN, HitKeywords, HitOptions
 from slice_os.query.query import Query
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.refinement import arranged, prepare
-from slice_os.spans.passages import DocumentPart, EncodedPassage
+from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document
 
@@ -53,21 +53,10 @@ def scan(
 
 
 def part_hits(part: DocumentPart, query: Query, threshold: float) -> Iterator[Hit]:
-    """Every hit in a part of a document, by passage, phrase and position.
-
-    Args:
-        part: the part, with its vectors.
-        query: the phrases; its filter does not apply.
-        threshold: least cosine of a hit.
-    """
+    """Every hit in a part of a document, by passage, phrase and position, without the filter."""
     for passage in part.passages:
-        builder = HitBuilder(_as_stored(part.document, passage), query)
+        text = part.document.text[passage.start : passage.end]
+        whole = replace(passage, metadata={**part.document.metadata, **passage.metadata})
+        builder = HitBuilder(StoredPassage(part.document.id, text, whole), query)
         for row in range(len(query.phrases.texts)):
             yield from builder.hits(row, threshold=threshold)
-
-
-def _as_stored(document: Document, passage: EncodedPassage) -> StoredPassage:
-    """The passage as a store would return it."""
-    text = document.text[passage.start : passage.end]
-    metadata = {**document.metadata, **passage.metadata}
-    return StoredPassage(document.id, text, replace(passage, metadata=metadata))

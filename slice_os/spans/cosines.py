@@ -111,14 +111,9 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
 
 
 def inverse_norms(norms: FloatArray) -> FloatArray:
-    """One over the norms of spans, for `best_by_word`.
+    """``(max_words, n_words)``: one over the ``(n_words, max_words)`` norms of `span_norms`.
 
-    Args:
-        norms: ``(n_words, max_words)`` from `span_norms`.
-
-    Returns:
-        ``(max_words, n_words)``; infinite where a passage ends before the span does, 0 where a
-        turn does.
+    It is infinite where a passage ends before the span does, 0 where a turn does.
     """
     inverse = np.empty(norms.shape[::-1], dtype=np.float32)
     for start in range(0, len(norms), TRANSPOSED_AT_ONCE):

@@ -43,11 +43,7 @@ class PassageScorer:
 
     @one_blas_thread()
     def best_cosines(self) -> FloatArray:
-        """The best cosine of each phrase over all spans.
-
-        Returns:
-            ``(n_phrases,)``; ``-inf`` if the passage is shorter than any span that counts.
-        """
+        """``(n_phrases,)`` best cosines over all spans; ``-inf`` if none is long enough."""
         products = self._vectors @ self._query.phrases.vectors.T
         best = [
             span_cosines(column, self._layout, self.norms)[:, self._query.min_words - 1 :].max()
@@ -57,18 +53,9 @@ class PassageScorer:
 
     @one_blas_thread()
     def best_spans(
-        self,
-        row: int,
-        threshold: float = -1.0,
-        borders: Borders | None = None,
+        self, row: int, threshold: float = -1.0, borders: Borders | None = None
     ) -> Iterator[ScoredSpan]:
-        """The best non-overlapping spans for one phrase; see `select_spans`.
-
-        Args:
-            row: the phrase's row in the query.
-            threshold: least cosine of a span.
-            borders: of the passage; None to choose by cosine alone.
-        """
+        """The best spans for the phrase in a row of the query; see `select_spans`."""
         products: FloatArray = self._vectors @ self._query.phrases.vectors[row]
         cosines = span_cosines(products, self._layout, self.norms)
         return select_spans(cosines, threshold, self._query.min_words, borders)

@@ -1,4 +1,4 @@
-"""Passages: the parts of a document that are stored, retrieved and searched for spans."""
+"""Passages: the parts of a document that are stored and searched; their vectors, also as int8."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, IntArray
+from slice_os.arrays import FloatArray, Int8Array, IntArray
 from slice_os.spans.cosines import SpanLayout
 from slice_os.text.documents import Document, Metadata
 from slice_os.text.passage_layout import layout_of
 
 DEFAULT_MAX_PIECES = 128
+_STEPS = np.float32(127)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +85,22 @@ class DocumentPart:
     document: Document
     passages: tuple[EncodedPassage, ...]
     last: bool
+
+
+def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
+    """Quantise rows to symmetric int8, each with its own scale.
+
+    Args:
+        vectors: ``(n, dimension)``.
+
+    Returns:
+        ``(n, dimension)`` int8 and ``(n,)`` scales. Their product differs from the vector by at
+        most half a step, of which its largest component has 127.
+    """
+    scales = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12) / _STEPS
+    return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)
+
+
+def dequantise(vectors: Int8Array, scales: FloatArray) -> FloatArray:
+    """The vectors again, to the precision that `quantise` kept."""
+    return vectors.astype(np.float32) * scales[:, None]

@@ -37,13 +37,7 @@ CARD = ModelCard(
 
 
 def random_part(document: Document, seed: int = 0, words_each: int = 7) -> DocumentPart:
-    """A document with random vectors: one piece for each word, and one between two words.
-
-    Args:
-        document: to cut into words.
-        seed: of the vectors.
-        words_each: words of a passage.
-    """
+    """A document with random vectors: one piece for each word, and one between two words."""
     rng = np.random.default_rng(seed)
     words = find_words(document.text)
     passages = []
@@ -64,15 +58,7 @@ def random_query(*texts: str, where: Mapping[str, Any] | None = None, seed: int 
 
 
 def best_cosines(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
-    """The best cosine of each phrase over all spans, which are computed one by one.
-
-    Args:
-        passage: the passage.
-        phrases: ``(n_phrases, dimension)`` unit rows.
-
-    Returns:
-        ``(n_phrases,)``.
-    """
+    """``(n_phrases,)`` best cosines of unit rows over all spans, which are computed one by one."""
     n_words = len(passage.words)
     spans = [
         passage.vectors[passage.words[i, 2] : passage.words[j, 3]].mean(axis=0, dtype=float)

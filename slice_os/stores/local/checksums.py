@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,6 @@ COVERED = {
     "passages": 'id, document, start, "end", n_words, metadata, n_terms, data_checksum',
 }
 
-Value: TypeAlias = str | int | float | None
-
 
 def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
     """Note the checksum of a row that was inserted or changed."""
@@ -40,13 +38,7 @@ def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
 
 
 def checked_row(connection: sqlite3.Connection, table: str, key: int) -> tuple[Any, ...] | None:
-    """The columns that a row's checksum covers; None if the row is not as it was written.
-
-    Args:
-        connection: to the database.
-        table: one of `COVERED`.
-        key: id of the row.
-    """
+    """The columns that a row's checksum covers; None if the row is not as it was written."""
     row = connection.execute(
         f"SELECT {COVERED[table]}, checksum FROM {table} WHERE id = ?",  # noqa: S608
         (key,),
@@ -56,15 +48,12 @@ def checked_row(connection: sqlite3.Connection, table: str, key: int) -> tuple[A
     return tuple(row[:-1])
 
 
-def data_checksum(key: int, n_terms: int, rows: Sequence[npt.NDArray[Any]]) -> int:
-    """Checksum of a passage's rows in the array files; a signed 64-bit integer.
-
-    Args:
-        key: id of the passage.
-        n_terms: number of its terms, which scoring reads with the rows.
-        rows: its token vectors, scales, words and norms, as stored.
-    """
-    return _chained(key, n_terms, [part.data for part in rows])
+def data_checksum(key: int, n_terms: int, rows: Iterable[memoryview]) -> int:
+    """Checksum of a passage: its number of terms, token vectors, scales, words and norms."""
+    found = xxh3_64_intdigest(f"{key} {n_terms}".encode())
+    for part in rows:
+        found = xxh3_64_intdigest(part, found)
+    return _signed(found)
 
 
 def stored_rows(table: PassageTable, arrays: Arrays, row: int) -> list[npt.NDArray[Any]]:
@@ -135,7 +124,7 @@ def damaged_passages(table: PassageTable, arrays: Arrays) -> Iterator[int]:
         zip(table.ids.tolist(), table.n_terms.tolist(), strict=True)
     ):
         rows = [content[first[row] : end[row]] for content, first, end in files]
-        if _chained(key, n_terms, rows) != checksums[row]:
+        if data_checksum(key, n_terms, rows) != checksums[row]:
             yield key
 
 
@@ -151,14 +140,7 @@ def damaged_rows(table: PassageTable, arrays: Arrays, key: int) -> str:
     )
 
 
-def _chained(key: int, n_terms: int, parts: Sequence[memoryview]) -> int:
-    found = xxh3_64_intdigest(f"{key} {n_terms}".encode())
-    for part in parts:
-        found = xxh3_64_intdigest(part, found)
-    return _signed(found)
-
-
-def _row_checksum(values: Iterable[Value]) -> int:
+def _row_checksum(values: Iterable[object]) -> int:
     text = "\0".join(f"{type(value).__name__} {value}" for value in values)
     return _signed(xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")))
 

@@ -28,12 +28,8 @@ def compact(connection: sqlite3.Connection, folder: Path, settings: StoreSetting
     """Write the array files again without the rows of deleted passages, and shrink the database.
 
     Readers go on with the files that they have open. If it is interrupted, the store is as before
-    or as after; the next writer deletes the files that are not needed.
-
-    Args:
-        connection: the writer's, not in a transaction.
-        folder: the store's.
-        settings: what the store was made with.
+    or as after; the next writer deletes the files that are not needed. The connection is the
+    writer's, not in a transaction.
 
     Raises:
         StoreError: if the store is damaged, or the disk is too full for a second copy.
@@ -50,10 +46,10 @@ def compact(connection: sqlite3.Connection, folder: Path, settings: StoreSetting
             arrays = Arrays(folder, settings.encoder, state.generation + 1)
             _copy(table, former, arrays)
             _sync_folder(folder)
-            first_word, first_piece = _starts(table.n_words), _starts(table.n_pieces)
+            firsts = ((np.cumsum(n) - n).tolist() for n in (table.n_words, table.n_pieces))
             connection.executemany(
                 "UPDATE passages SET first_word = ?, first_piece = ? WHERE id = ?",
-                zip(first_word, first_piece, table.ids.tolist(), strict=True),
+                zip(*firsts, table.ids.tolist(), strict=True),
             )
             connection.executemany(
                 "UPDATE settings SET value = ? WHERE name = ?",
@@ -92,11 +88,6 @@ def _copy(table: PassageTable, source: Arrays, target: Arrays) -> None:
     except BaseException:
         source.delete_others()
         raise
-
-
-def _starts(counts: np.ndarray) -> list[int]:
-    starts: list[int] = (np.cumsum(counts) - counts).tolist()
-    return starts
 
 
 def _sync_folder(folder: Path) -> None:

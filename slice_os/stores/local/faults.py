@@ -43,7 +43,6 @@ class Fault:
 
     Attributes:
         where: the file, and the row in it.
-        problem: what is wrong.
         document: id of the document, which has to be ingested again; None if no document is lost.
         row: of the document in the database; None if no document is lost.
     """
@@ -59,13 +58,8 @@ def find_faults(
 ) -> Iterator[Fault]:
     """Compare everything in a store with its checksums, its counts, and its other parts.
 
-    Args:
-        connection: a writer's, in a transaction that may be rolled back.
-        folder: the store's.
-        settings: what the store was made with.
-
-    Yields:
-        The faults; after one that makes the database unreadable there are no more.
+    The connection is a writer's, in a transaction that may be rolled back. After a fault that
+    makes the database unreadable there are no more.
     """
     try:
         yield from _database_faults(connection)
@@ -91,17 +85,14 @@ def _database_faults(connection: sqlite3.Connection) -> Iterator[Fault]:
         connection.execute("INSERT INTO passage_terms (passage_terms) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
         yield Fault(f"{DATABASE}, terms", f"not those of the passages: {error}")
-    for table, column, text in (
-        ("passage_terms_content", "id", "passages without terms"),
-        ("documents", "id", "passages without a document"),
+    for column, table, named in (
+        ("id", "passage_terms_content", "terms"),
+        ("document", "documents", "a document"),
     ):
-        owner = "document" if table == "documents" else "id"
-        (lacking,) = connection.execute(
-            f"SELECT count(*) FROM passages WHERE {owner} NOT IN "  # noqa: S608
-            f"(SELECT {column} FROM {table})"
-        ).fetchone()
+        statement = f"SELECT count(*) FROM passages WHERE {column} NOT IN (SELECT id FROM {table})"  # noqa: S608
+        (lacking,) = connection.execute(statement).fetchone()
         if lacking:
-            yield Fault(f"{DATABASE}, passages", f"{lacking} {text}")
+            yield Fault(f"{DATABASE}, passages", f"{lacking} passages without {named}")
 
 
 def _count_faults(
@@ -178,13 +169,8 @@ def repair(
 ) -> None:
     """Delete the documents that faults name, and rebuild counts, indexes, terms and labels.
 
-    The next ingest reads every source again, and stores the deleted documents.
-
-    Args:
-        connection: a writer's, not in a transaction.
-        folder: the store's.
-        settings: what the store was made with.
-        faults: what `find_faults` found.
+    The next ingest reads every source again, and stores the deleted documents. The connection is
+    a writer's, not in a transaction.
 
     Raises:
         StoreError: if faults remain; the store is then as it was.
@@ -243,7 +229,8 @@ def _derive(connection: sqlite3.Connection, state: StoreState, arrays: Arrays) -
             "SELECT text, metadata FROM documents WHERE id = ?", (document,)
         ).fetchone()
         found = terms(text[start:end])
-        data = data_checksum(key, len(found), stored_rows(table, arrays, row))
+        rows = (part.data for part in stored_rows(table, arrays, row))
+        data = data_checksum(key, len(found), rows)
         connection.execute(
             "UPDATE passages SET n_terms = ?, data_checksum = ? WHERE id = ?",
             (len(found), data, key),

@@ -54,11 +54,7 @@ logger = logging.getLogger("slice_os")
 
 
 def labels_of(fields: Metadata) -> set[tuple[str, str]]:
-    """The labels by which filters find a passage: names and values as text.
-
-    Args:
-        fields: of its document and its own.
-    """
+    """The labels by which filters find a passage: names and values of all fields, as text."""
     return {(field, field_text(value)) for field, value in fields.items() if field != LAYOUT}
 
 
@@ -96,13 +92,7 @@ def values_of(
 def admitted_rows(
     connection: sqlite3.Connection, condition: Condition, ids: IntArray, folder: Path
 ) -> IntArray:
-    """Rows of the passages that a condition admits.
-
-    Args:
-        connection: of the store, in one state.
-        condition: on a metadata field.
-        ids: ``(n,)`` ids of passages, ascending.
-        folder: of the store, for messages.
+    """Rows of the passages that a condition admits, given the ids of passages, ascending.
 
     Raises:
         InputError: if no passage has such a field, or it has no values that the condition could

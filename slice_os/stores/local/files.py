@@ -89,8 +89,6 @@ class StoreState:
         generation: of the array files; see `Arrays`.
         words: rows of the files by word.
         pieces: rows of the files by piece.
-        documents: stored documents.
-        passages: stored passages.
     """
 
     folder: Path
@@ -108,10 +106,9 @@ def create(folder: Path, settings: StoreSettings) -> None:
     Raises:
         StoreError: if the folder is a file, cannot be created, or contains other files.
     """
-    encoder = orjson.dumps(asdict(settings.encoder)).decode()
     values = {
         "schema_version": str(SCHEMA_VERSION),
-        "encoder": encoder,
+        "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
         "max_pieces": str(settings.max_pieces),
     }
     values |= dict.fromkeys(("revision", "generation", *COUNTS), "0")
@@ -137,9 +134,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
 def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     """A connection to the store's database, for any thread, one at a time.
 
-    Args:
-        folder: the store's.
-        mode: ``rw``, or what SQLite's URIs offer for folders that cannot be written.
+    The mode is ``rw``, or what SQLite's URIs offer for folders that cannot be written.
     """
     connection = sqlite3.connect(
         f"{(folder / DATABASE).absolute().as_uri()}?mode={mode}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
@@ -14,8 +15,7 @@ import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.query.query import Query
-from slice_os.spans.passages import EncodedPassage
-from slice_os.spans.quantisation import dequantise
+from slice_os.spans.passages import EncodedPassage, dequantise
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
@@ -75,23 +75,16 @@ class ReadConnections:
             self._idle.pop().close()
 
 
+@dataclass(eq=False, repr=False)
 class Snapshot:
     """The state of a store that a question sees, whatever writers commit or delete meanwhile."""
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        state: StoreState,
-        table: PassageTable,
-        arrays: Arrays,
-        checked: CheckedPassages,
-    ) -> None:
-        self._connection = connection
-        self._state = state
-        self.table = table
-        self.arrays = arrays
-        self._checked = checked
-        self._lock = Lock()
+    _connection: sqlite3.Connection
+    _state: StoreState
+    table: PassageTable
+    arrays: Arrays
+    _checked: CheckedPassages
+    _lock: Lock = field(default_factory=Lock, init=False)
 
     def rank(self, query: Query) -> ScoredCandidates:
         """Score every passage that the query admits.

@@ -158,13 +158,9 @@ class LocalStore:
             compact(connection, self.folder, self.settings)
 
     def verify(self, *, repair: bool = False) -> list[Fault]:
-        """Compare everything that is stored with its checksums.
+        """Compare everything that is stored with its checksums; returns the faults.
 
-        Args:
-            repair: delete the damaged documents, and rebuild what can be rebuilt from the others.
-
-        Returns:
-            The faults found, repaired or not.
+        To repair is to delete the damaged documents, and rebuild the rest from the others.
 
         Raises:
             StoreError: if another process is writing, or the store cannot be repaired.

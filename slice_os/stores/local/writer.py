@@ -16,8 +16,7 @@ import orjson
 
 from slice_os.errors import StoreError
 from slice_os.spans.cosines import span_norms
-from slice_os.spans.passages import DocumentPart, EncodedPassage, joined
-from slice_os.spans.quantisation import dequantise, quantise
+from slice_os.spans.passages import DocumentPart, EncodedPassage, dequantise, joined, quantise
 from slice_os.stores.local.arrays import Arrays
 from slice_os.stores.local.checksums import checked_row, data_checksum, seal
 from slice_os.stores.local.fields import add_labels
@@ -103,21 +102,18 @@ class LocalWriter:
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        with self._acting():
-            self._changed = True
+        with self._acting(changes=True):
             return sum(self._delete(doc_id) for doc_id in doc_ids)
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that documents come from another source; see `Writer.assign`."""
-        with self._acting():
-            self._changed = True
+        with self._acting(changes=True):
             for doc_id in doc_ids:
                 self._assign(doc_id, source)
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
-        with self._acting():
-            self._changed = True
+        with self._acting(changes=True):
             self._connection.execute(
                 "INSERT INTO sources VALUES (?, ?) "
                 "ON CONFLICT (source) DO UPDATE SET signature = excluded.signature",
@@ -126,8 +122,7 @@ class LocalWriter:
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
-        with self._acting():
-            self._changed = True
+        with self._acting(changes=True):
             self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
 
     def close(self) -> None:
@@ -155,7 +150,7 @@ class LocalWriter:
                 return
 
     @contextmanager
-    def _acting(self) -> Iterator[None]:
+    def _acting(self, changes: bool = False) -> Iterator[None]:
         """Act alone, and only if nothing has failed: SQLite may have rolled everything back.
 
         Raises:
@@ -164,6 +159,7 @@ class LocalWriter:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
+            self._changed |= changes
             try:
                 with errors_explained(self._folder):
                     yield
@@ -248,7 +244,7 @@ class LocalWriter:
         )
         self._connection.execute(
             "UPDATE passages SET data_checksum = ? WHERE id = ?",
-            (data_checksum(key, len(found), rows), key),
+            (data_checksum(key, len(found), (part.data for part in rows)), key),
         )
         seal(self._connection, "passages", key)
         add_terms(self._connection, key, found)

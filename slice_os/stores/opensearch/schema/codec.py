@@ -24,8 +24,7 @@ import numpy.typing as npt
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.spans.cosines import span_norms
-from slice_os.spans.passages import EncodedPassage, joined
-from slice_os.spans.quantisation import dequantise, quantise
+from slice_os.spans.passages import EncodedPassage, dequantise, joined, quantise
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.text.documents import Metadata
 
