@@ -55,9 +55,14 @@ def write_graph(
     Raises:
         ModelError: if optimum cannot export the model, or it needs other inputs.
     """
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         optimized = Path(folder) / "optimized.onnx"
-        _optimize(_to_onnx(model, Path(folder) / "plain", kind), optimized)
+        plain = _to_onnx(model, Path(folder) / "plain", kind)
+        # Folds constants and drops what computes nothing; all operators stay standard. Fusing them
+        # offline gains nothing on CPU: onnxruntime fuses as it loads, for its hardware.
+        quant_pre_process(str(plain), str(optimized), skip_symbolic_shape=True)
         if precision == "fp32":
             optimized.replace(out)
         elif precision == "fp16":
@@ -87,16 +92,6 @@ def _to_onnx(model: Any, folder: Path, kind: tuple[str, str]) -> Path:
     if any(path.name.startswith(f"{MODEL_FILE}_") for path in folder.iterdir()):
         raise ModelError("the model is larger than the 2 GB of an ONNX file; use a smaller one")
     return folder / MODEL_FILE
-
-
-def _optimize(source: Path, out: Path) -> None:
-    """Fold constants and drop what computes nothing; all operators stay standard.
-
-    Fusing them offline gains nothing on CPU: onnxruntime fuses as it loads, for its hardware.
-    """
-    from onnxruntime.quantization.shape_inference import quant_pre_process
-
-    quant_pre_process(str(source), str(out), skip_symbolic_shape=True)
 
 
 def _to_float16(source: Path, out: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from slice_os.arrays import FloatArray
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import load_encoder
@@ -93,7 +92,9 @@ def export_verifier(
                 float(network(**{key: torch.from_numpy(ids) for key, ids in one.items()}).logits)
                 for one in others
             ]
-        differences = np.abs(_odds(folder / MODEL_FILE, others) - np.array(expected))
+        engine = OnnxRuntimeEngine(folder / MODEL_FILE)
+        found = np.concatenate([engine.run(*one.values()) for one in others])[:, 0]
+        differences = np.abs(found - np.array(expected))
         report = VerifierParity(
             precision,
             len(expected),
@@ -127,11 +128,3 @@ def _claims(name: str) -> Iterator[Claim]:
 def _feeds(inputs: ClaimInputs, claim: Claim) -> Feeds:
     ids, types = inputs.rows([claim])
     return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-
-
-def _odds(model_file: Path, feeds: Sequence[Feeds]) -> FloatArray:
-    engine = OnnxRuntimeEngine(model_file)
-    rows = [
-        engine.run(one["input_ids"], one["attention_mask"], one["token_type_ids"]) for one in feeds
-    ]
-    return np.concatenate(rows)[:, 0]

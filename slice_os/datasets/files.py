@@ -97,11 +97,7 @@ class DataSource:
             raise self.malformed(path, f"not UTF-8 at byte {error.start}") from None
 
     def json(self, path: Path) -> Any:
-        """The content of a JSON file.
-
-        Raises:
-            InputError: as for `read`, and if it is not JSON.
-        """
+        """The content of a JSON file; `InputError` as for `read`, and if it is not JSON."""
         try:
             return orjson.loads(self.read(path))
         except orjson.JSONDecodeError as error:
@@ -199,11 +195,7 @@ class DataRow:
     unit: str = "line"
 
     def text(self, name: str) -> str:
-        """A field that has to hold text.
-
-        Raises:
-            InputError: if it is absent, blank or not text.
-        """
+        """A field that has to hold text; `InputError` if it is absent, blank or not text."""
         value = self.values.get(name)
         if not isinstance(value, str) or not value.strip():
             raise self.malformed(f"{name!r} is {value!r:.40}; text is needed")

@@ -12,17 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.errors import InputError
+from slice_os.training import settings
 from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import OBJECTIVES, Objective
-from slice_os.training.settings import (
-    as_kind,
-    as_table,
-    at_least,
-    from_table,
-    not_negative,
-    positive,
-    read_toml,
-)
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -62,7 +54,7 @@ class DataConfig:
             raise InputError("files is empty; name at least one")
         if self.split and not FORMATS[self.format].splits:
             raise InputError(f"split is {self.split!r}; format {self.format!r} has no splits")
-        at_least(self, max_words=4)
+        settings.at_least(self, max_words=4)
         if self.part not in PARTS:
             raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
 
@@ -97,13 +89,13 @@ class Term:
     dimensions: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        at_least(self, batch=1, dimensions=1)
-        not_negative(self, "weight")
+        settings.at_least(self, batch=1, dimensions=1)
+        settings.not_negative(self, "weight")
         if not self.data:
             raise InputError("data is empty; name at least one data set")
         if self.shares and len(self.shares) != len(self.data):
             raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
-        positive(self, "shares")
+        settings.positive(self, "shares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +115,8 @@ class SecondTeacherConfig:
     license: str = "unknown"
 
     def __post_init__(self) -> None:
-        positive(self, "weight")
-        not_negative(self, "centre")
+        settings.positive(self, "weight")
+        settings.not_negative(self, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +143,7 @@ class DevConfig:
     max_words: int = 20
 
     def __post_init__(self) -> None:
-        at_least(self, every=1, patience=0, limit=2, max_words=1)
+        settings.at_least(self, every=1, patience=0, limit=2, max_words=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,9 +190,9 @@ class Stage:
         return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:
-        at_least(self, steps=1, accumulate=1, warmup=0, chunk=0, save_every=0)
-        positive(self, "learning_rate", "clip")
-        not_negative(self, "weight_decay")
+        settings.at_least(self, steps=1, accumulate=1, warmup=0, chunk=0, save_every=0)
+        settings.positive(self, "learning_rate", "clip")
+        settings.not_negative(self, "weight_decay")
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -246,7 +238,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.precision not in PRECISIONS:
             raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
-        at_least(self, max_pieces=8, max_length=16)
+        settings.at_least(self, max_pieces=8, max_length=16)
         if not self.stages:
             raise InputError("stages is empty; give at least one")
         _check_names(self)
@@ -304,7 +296,7 @@ def read_config(path: str | Path) -> TrainingConfig:
         InputError: if the file is missing or not TOML, a field is missing, unknown or of another
             type, or a value is out of range.
     """
-    table = read_toml(Path(path))
+    table = settings.read_toml(Path(path))
     try:
         return _config(table)
     except InputError as error:
@@ -313,41 +305,46 @@ def read_config(path: str | Path) -> TrainingConfig:
 
 def _config(table: dict[str, Any]) -> TrainingConfig:
     data = table.pop("data", {})
-    soup = as_table(table.pop("soup", {}), "soup")
+    soup = settings.as_table(table.pop("soup", {}), "soup")
     stages = table.pop("stages", [])
     second_teacher = table.pop("second_teacher", None)
     if not isinstance(data, dict) or not isinstance(stages, list):
         raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
     if second_teacher is not None:
-        second_teacher = from_table(SecondTeacherConfig, second_teacher, "second_teacher")
-    return from_table(
+        second_teacher = settings.from_table(SecondTeacherConfig, second_teacher, "second_teacher")
+    return settings.from_table(
         TrainingConfig,
         table,
         "recipe",
-        data={name: from_table(DataConfig, part, f"data.{name}") for name, part in data.items()},
+        data={
+            name: settings.from_table(DataConfig, part, f"data.{name}")
+            for name, part in data.items()
+        },
         stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
-        soup={name: as_kind(share, float, f"soup: {name}") for name, share in soup.items()},
+        soup={
+            name: settings.as_kind(share, float, f"soup: {name}") for name, share in soup.items()
+        },
         second_teacher=second_teacher,
-        dev=from_table(DevConfig, table.pop("dev", {}), "dev"),
+        dev=settings.from_table(DevConfig, table.pop("dev", {}), "dev"),
     )
 
 
 def _stage(table: Any, where: str) -> Stage:
-    table = as_table(table, where)
+    table = settings.as_table(table, where)
     terms = table.pop("objectives", [])
     if not isinstance(terms, list):
         raise InputError(f"{where}: write objectives as [[stages.objectives]]")
     objectives = (_term(part, f"{where}.objectives[{i}]") for i, part in enumerate(terms))
-    return from_table(Stage, table, where, objectives=tuple(objectives))
+    return settings.from_table(Stage, table, where, objectives=tuple(objectives))
 
 
 def _term(table: Any, where: str) -> Term:
-    table = as_table(table, where)
+    table = settings.as_table(table, where)
     kind = table.get("kind")
     if kind not in OBJECTIVES:
         raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
     common = {f.name for f in fields(Term)}
     own = {name: value for name, value in table.items() if name not in common}
-    objective = from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
+    objective = settings.from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
     rest = {name: value for name, value in table.items() if name in common}
-    return from_table(Term, rest, where, objective=objective)
+    return settings.from_table(Term, rest, where, objective=objective)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import time
 from dataclasses import asdict, replace
@@ -13,18 +12,12 @@ import orjson
 
 from slice_os.encoder.model_folder import PROJECTION_FILE
 from slice_os.errors import InputError
+from slice_os.training import run_files
 from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.context import STAGES, RunContext
 from slice_os.training.dev import DevResult, evaluate
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.projection import RECORDS, STEPS, learned_projection
-from slice_os.training.run_files import (
-    RunLog,
-    TrainingSummary,
-    load_summary,
-    model_card,
-    save_summary,
-)
 from slice_os.training.stage import StageRun, StageState, load_checkpoint, save_checkpoint
 from slice_os.training.training_encoder import TrainingEncoder
 
@@ -40,7 +33,7 @@ def train(
     *,
     tensorboard: bool = False,
     progress: Report = silent,
-) -> TrainingSummary:
+) -> run_files.TrainingSummary:
     """Carry out a recipe, or resume it where it stopped.
 
     Args:
@@ -58,14 +51,14 @@ def train(
     """
     target = Path(out)
     _claim(target, config)
-    finished = load_summary(target)
-    if finished is not None:
+    if (finished := run_files.load_summary(target)) is not None:
         return finished
     began = time.monotonic()
     context = RunContext(config, Path(data), target, progress)
     before = _measure(context, context.base, "dev metrics before", progress)
     for stage in config.stages:
-        with RunLog(target, stage.name, tensorboard and context.accelerator.is_main_process) as log:
+        events = tensorboard and context.accelerator.is_main_process
+        with run_files.RunLog(target, stage.name, events) as log:
             _carry_out(stage, context, log, progress)
     result = context.result()
     after = _measure(context, result, "dev metrics after", progress)
@@ -73,16 +66,16 @@ def train(
     if context.accelerator.is_main_process:
         context.save(result, target)
         _save_projection(context, result, progress)
-        card = model_card(config, counts, before, after)
+        card = run_files.model_card(config, counts, before, after)
         (target / "README.md").write_text(card, "utf-8")
-    summary = TrainingSummary(target, time.monotonic() - began, before, after, counts)
+    summary = run_files.TrainingSummary(target, time.monotonic() - began, before, after, counts)
     if context.accelerator.is_main_process:
-        save_summary(summary)
+        run_files.save_summary(summary)
     context.accelerator.wait_for_everyone()
     return summary
 
 
-def _carry_out(stage: Stage, context: RunContext, log: RunLog, report: Report) -> None:
+def _carry_out(stage: Stage, context: RunContext, log: run_files.RunLog, report: Report) -> None:
     """A stage from its last checkpoint to its end; its result is in the folder of its name."""
     result = context.out / STAGES / stage.name
     if result.is_dir():
@@ -110,7 +103,7 @@ def _carry_out(stage: Stage, context: RunContext, log: RunLog, report: Report) -
 
 
 def _watch(
-    run: StageRun, context: RunContext, state: StageState, log: RunLog, work: Path
+    run: StageRun, context: RunContext, state: StageState, log: run_files.RunLog, work: Path
 ) -> StageState:
     """Evaluate, and keep the weights if they are the best so far."""
     found = evaluate(context.config.dev, context.datasets, run.student)
@@ -162,10 +155,9 @@ def _save_projection(context: RunContext, result: TrainingEncoder, report: Repor
 def _claim(target: Path, config: TrainingConfig) -> None:
     """Take a folder that is empty, or holds a run of the same recipe."""
     recipe = orjson.dumps(asdict(config), option=orjson.OPT_INDENT_2, default=repr)
-    digest = hashlib.sha256(recipe).hexdigest()
     note = target / RECIPE_FILE
     if note.is_file():
-        if hashlib.sha256(note.read_bytes()).hexdigest() != digest:
+        if note.read_bytes() != recipe:
             raise InputError(f"{target}: holds a run of another recipe; choose another folder")
         return
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

@@ -94,13 +94,18 @@ class TrainingEncoder:
         for ids, mask, vectors, randomness in self._pending:
             if vectors.grad is None:
                 continue
-            with torch.random.fork_rng(devices=_devices(vectors)):
-                _restore(randomness, vectors)
+            on_gpu = vectors.device.type == "cuda"
+            with torch.random.fork_rng(devices=[vectors.device.index or 0] if on_gpu else []):
+                torch.set_rng_state(randomness[0])
+                if on_gpu:
+                    torch.cuda.set_rng_state(randomness[1], vectors.device)
                 self._forward(ids, mask).backward(vectors.grad)
         self._pending.clear()
 
     def _forward_cached(self, ids: Any, mask: Any) -> Any:
-        randomness = _randomness(ids)
+        on_gpu = ids.device.type == "cuda"
+        gpu_state = torch.cuda.get_rng_state(ids.device) if on_gpu else None
+        randomness = torch.get_rng_state(), gpu_state
         with torch.no_grad():
             vectors = self._forward(ids, mask)
         vectors.requires_grad_()
@@ -130,18 +135,3 @@ class TrainingEncoder:
         counts = [[len(text.piece_ids), len(text.words)] for text in aligned]
         n_pieces, n_words = torch.tensor(counts, device=vectors.device).T
         return States(vectors, n_pieces, first, last, n_words)
-
-
-def _devices(tensor: Any) -> list[int]:
-    return [tensor.device.index or 0] if tensor.device.type == "cuda" else []
-
-
-def _randomness(tensor: Any) -> Any:
-    on_gpu = tensor.device.type == "cuda"
-    return torch.get_rng_state(), torch.cuda.get_rng_state(tensor.device) if on_gpu else None
-
-
-def _restore(randomness: Any, tensor: Any) -> None:
-    torch.set_rng_state(randomness[0])
-    if randomness[1] is not None:
-        torch.cuda.set_rng_state(randomness[1], tensor.device)

@@ -48,7 +48,7 @@ def compared(
     claims: Iterable[tuple[Claim, bool]],
     report: Callable[[int], None] = lambda done: None,
 ) -> ComparedClaims:
-    """Claims, compared, and whether they hold; the encoder needs a calibration."""
+    """Compare the wording of claims, given whether they hold; the encoder needs a calibration."""
     features, priors, right = [], [], []
     reader = ClaimReader(encoder)
     rest = iter(claims)
