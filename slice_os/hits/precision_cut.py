@@ -52,22 +52,13 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class LabelledHits:
-    """Hits that people labelled.
-
-    Attributes:
-        values: ``(n,)`` by measure; None if a hit has no such value.
-        right: ``(n,)`` whether each hit is right.
-    """
+    """Whether hits are right, as people say, and their values by measure; None for no value."""
 
     values: dict[str, tuple[float | None, ...]]
     right: tuple[bool, ...]
 
     def cut(self, precision: float, by: str = "probability") -> Cut:
-        """The cut for a target precision; see `least_cut`.
-
-        Raises:
-            InputError: as `least_cut`, or if a hit has no such value.
-        """
+        """The cut of `least_cut`, with its errors; InputError, too, if a hit has no such value."""
         values = [value for value in self.values[by] if value is not None]
         if len(values) < len(self.right):
             raise InputError(f"{len(self.right) - len(values)} of the labelled hits have no {by}")
@@ -82,10 +73,10 @@ def least_cut(
     The cut is chosen by the same labels as its precision, which is therefore a little too good.
 
     Args:
-        values: ``(n,)`` probabilities or cosines of hits.
+        values: ``(n,)`` of hits.
         right: ``(n,)`` whether each hit is right.
         precision: share of right hits, above 0 and up to 1.
-        by: what the values are.
+        by: ``probability`` or ``cosine``.
 
     Raises:
         InputError: if there is no label, or no cut is as precise.
@@ -111,17 +102,9 @@ def least_cut(
     last = int(enough[-1])
     hits, n_right = int(counts[last]), int(found[last])
     low, high = wilson_interval(n_right, hits)
-    return Cut(
-        by=by,
-        value=float(ranked[last]),
-        precision=n_right / hits,
-        low=low,
-        high=high,
-        hits=hits,
-        right=n_right,
-        found=n_right / int(found[-1]),
-        labels=len(ranked),
-    )
+    share, recall = n_right / hits, n_right / int(found[-1])
+    value = float(ranked[last])
+    return Cut(by, value, share, low, high, hits, n_right, recall, len(ranked))
 
 
 def wilson_interval(successes: int, trials: int) -> tuple[float, float]:

@@ -56,16 +56,13 @@ class Outcome:
         """One line about the nearest phrase, and about what is missing."""
         if self.nearest is None:
             return "there is no word in it"
-        likely = self.nearest.probability or 0.0
-        shown = f"cosine {self.nearest.cosine:.3f} with {self.nearest.phrase!r}"
+        shown = f"cosine {self.nearest.cosine:.3f} with {self.nearest.phrase!r}; needs "
+        shown += f"{self.needs.probability or self.needs.cosine:g}"
         if self.needs.probability:
-            shown = f"probability {likely:.3f}, {shown}; needs {self.needs.probability:g}"
-        else:
-            shown += f"; needs {self.needs.cosine:g}"
-        if self.counter is None:
-            return shown
-        phrase, cosine = self.counter
-        return f"{shown}; counter-phrase {phrase!r} has {cosine:.3f}"
+            shown = f"probability {self.nearest.probability or 0.0:.3f}, {shown}"
+        if self.counter is not None:
+            shown += f"; counter-phrase {self.counter[0]!r} has {self.counter[1]:.3f}"
+        return shown
 
 
 def run_examples(
@@ -121,12 +118,9 @@ class Problem:
 def lint(
     paths: Sequence[str | Path], encoder: SpanEncoder, corpus: Corpus | None = None
 ) -> list[Problem]:
-    """Everything that is wrong or needless in topic files.
+    """Everything that is wrong or needless in topic files and folders.
 
-    Args:
-        paths: files and folders.
-        encoder: compares phrases.
-        corpus: where to find phrases that have no hit, because others match the same words better.
+    In a corpus, that includes phrases without a hit, because others match the same words better.
 
     Raises:
         InputError: if a path does not exist.
@@ -142,8 +136,7 @@ def lint(
     names: dict[str, Path] = {}
     for path, topic in topics.items():
         told = [*_repeated(topic), *_across(topic, path, owners, names)]
-        told += _nearly_equal(topic, encoder)
-        told += _countered(topic, encoder)
+        told += [*_nearly_equal(topic, encoder), *_countered(topic, encoder)]
         problems += [Problem(path, each) for each in told]
     if corpus is not None:
         problems += _shadowed(topics, corpus)

@@ -55,12 +55,8 @@ def near_misses(
 ) -> Iterator[Hit]:
     """Spans below what a topic needs by no more than a margin; none nearer to a counter-phrase.
 
-    Args:
-        corpus: where to look.
-        topics: whose near misses.
-        margin: in cosine, or in probability if the topic needs that.
-        where: conditions on metadata; see `Corpus.search`.
-        and_hits: also the hits themselves.
+    The margin is in cosine, or in probability if the topic needs that; ``where`` has conditions
+    on metadata, as in `Corpus.search`. With ``and_hits``, the hits themselves come, too.
     """
     encoder = corpus.encoder
     rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier)
@@ -102,13 +98,8 @@ def to_review(
 ) -> list[Hit]:
     """Hits and near misses without a label, the most uncertain first, topics in turn.
 
-    Those nearest to what their topic needs are the most uncertain. Of equal texts only one is
-    returned.
-
-    Args:
-        hits: of topics, also some below what they need.
-        labels: given so far.
-        needs: of the topics, by name.
+    Those nearest to what their topic needs, by its name, are the most uncertain. Of equal texts
+    only one is returned.
     """
     seen = {(label.topic, folded(label.text)) for label in labels}
     queues: dict[str, list[Hit]] = defaultdict(list)

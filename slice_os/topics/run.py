@@ -201,12 +201,7 @@ def make_rules(
 ) -> list[Rule]:
     """Topics with what their hits need, how wide they are, and what verifies them.
 
-    Args:
-        topics: the topics.
-        encoder: of the passages.
-        unit: for topics that name none.
-        verify: whether a verifier reads the hits; see `Corpus.search`.
-        verifier: for topics that name none; None for the bundled one.
+    Unit and verifier are for topics that name none; see `Corpus.search`.
 
     Raises:
         InputError: as `mine_topics`.
@@ -227,11 +222,7 @@ def make_rules(
 
 
 def check_topics(topics: Sequence[Topic]) -> None:
-    """Refuse topics that cannot be looked for together.
-
-    Raises:
-        InputError: if there is none, one without a phrase, or two with one name.
-    """
+    """Refuse no topic, one without a phrase, or two with one name, by an InputError."""
     if not topics:
         raise InputError("no topic to look for")
     names = [topic.name for topic in topics]

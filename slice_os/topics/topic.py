@@ -45,12 +45,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """The least that a hit of a topic needs.
-
-    Attributes:
-        cosine: least cosine.
-        probability: least probability; 0 for any.
-    """
+    """The least cosine and probability that a hit of a topic needs; probability 0 for any."""
 
     cosine: float = -1.0
     probability: float = 0.0
@@ -113,10 +108,7 @@ class Topic:
         """The least that a hit needs.
 
         A precision is reached if every hit has at least that probability. Labels find a lower
-        threshold that reaches it, too.
-
-        Args:
-            default: least cosine, if the topic gives nothing.
+        threshold that reaches it, too. The default is a cosine, if the topic gives nothing.
         """
         if self.learned.threshold is not None:
             return Requirement(cosine=self.learned.threshold)

@@ -103,8 +103,8 @@ class ClaimInputs:
         n_pieces = len(aligned.piece_ids)
         left = min(first, max(spare // 2, spare - (n_pieces - last)))
         opens, closes = first - left, min(n_pieces, last + spare - left)
-        prefix, suffix = list(self._aligner.prefix), list(self._aligner.suffix)
-        head = [*prefix, *phrase, *suffix]
+        suffix = self._aligner.suffix
+        head = [*self._aligner.prefix, *phrase, *suffix]
         ids = [*head, *aligned.piece_ids[opens:closes].tolist(), *suffix]
         types = np.zeros(len(ids), dtype=np.int64)
         types[len(head) + first - opens : len(head) + last - opens] = 1
@@ -112,16 +112,12 @@ class ClaimInputs:
 
 
 class CrossEncoderVerifier:
-    """Estimates the probability that the words of a hit say its phrase.
+    """Estimates the probability that the words of a hit say its phrase; `card` describes it.
 
     Args:
         folder: with ``model.onnx``, ``tokenizer.json`` and the card, ``verifier.json``.
         providers: onnxruntime execution providers, first choice first; CPU if None.
         threads: CPU threads; all usable cores if None.
-
-    Attributes:
-        card: describes the verifier.
-        folder: where its files are.
 
     Raises:
         ModelError: if the folder holds no verifier, or its files do not match its card.
@@ -170,11 +166,7 @@ def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:
 
 
 def read_verifier_card(folder: Path) -> VerifierCard:
-    """Read and check ``verifier.json``.
-
-    Raises:
-        ModelError: if a file is missing, or a value of the card cannot be.
-    """
+    """Read and check ``verifier.json``; ModelError if it or another file cannot be used."""
     path = folder / VERIFIER_FILE
     if not path.is_file():
         raise ModelError(f"no verifier at '{folder}': give a folder with {VERIFIER_FILE}")
@@ -189,12 +181,7 @@ def read_verifier_card(folder: Path) -> VerifierCard:
 
 
 def open_cross_encoder(encoder: SpanEncoder, folder: str = "") -> CrossEncoderVerifier:
-    """The cross-encoder of a folder, for `slice_os.verifier.registry`; it reads text alone.
-
-    Raises:
-        InputError: without a folder.
-        ModelError: as `CrossEncoderVerifier`.
-    """
+    """The cross-encoder of a folder, from text alone; without a folder, an InputError."""
     if not folder:
         raise InputError("verifier 'cross-encoder' needs a folder; write cross-encoder:FOLDER")
     return CrossEncoderVerifier(folder)

@@ -69,13 +69,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The contents of a report.
+    """The contents of a report: groups by falling number of hits, and numbers of all of them.
 
-    Attributes:
-        groups: by falling number of hits.
-        documents: number of documents with a hit.
-        near: number of near misses.
-        measure: the score that examples are ordered by: ``probability`` or ``cosine``.
+    Examples are ordered by the ``measure``: ``probability`` or ``cosine``.
     """
 
     groups: tuple[Group, ...]
@@ -90,12 +86,9 @@ def digest(
     threshold: float | None = None,
     min_probability: float | None = None,
 ) -> Digest:
-    """Gather the contents of a report; memory does not grow with the number of hits.
+    """Gather the contents of a report from hits, as `Hit.to_dict` gives them.
 
-    Args:
-        records: hits, as `Hit.to_dict` gives them.
-        threshold: hits with a lower cosine are near misses.
-        min_probability: hits with a lower probability are near misses.
+    Those with a lower cosine or probability are near misses. Memory does not grow with the hits.
     """
     tallies: dict[str, _Tally] = {}
     everywhere: set[str] = set()
@@ -189,7 +182,7 @@ class _Top:
     def add(
         self, score: float, record: Mapping[str, Any]
     ) -> tuple[float, Mapping[str, Any]] | None:
-        """Take a record; returns the one that no longer belongs to them."""
+        """Take a record; return the one that no longer belongs to them."""
         entry = (score, next(self._order), record)
         if len(self._heap) < self._most:
             heappush(self._heap, entry)

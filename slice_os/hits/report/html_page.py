@@ -29,14 +29,7 @@ _WIDTH, _HEIGHT = 500, 120
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a histogram, in units of its SVG.
-
-    Attributes:
-        x: its left edge.
-        height: of hits and near misses.
-        near: height of the near misses' share, at the bottom.
-        title: shown to people who point at it.
-    """
+    """A bar of a histogram, in units of its SVG; ``near`` is the height of the near misses."""
 
     x: float
     width: float
@@ -73,7 +66,7 @@ def write_report(
         hits: in any order.
         path: the file.
         threshold: hits with a lower cosine are shown as near misses.
-        min_probability: hits with a lower probability are shown as near misses.
+        min_probability: the same for the probability.
         title: of the page.
     """
     with replacing(Path(path)) as part:

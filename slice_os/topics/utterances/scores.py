@@ -128,14 +128,9 @@ class UtteranceScores:
         self._weights = regression(topics, phrases) if regressed else None
 
     def of(self, cosines: FloatArray, whole: FloatArray) -> FloatArray:
-        """The scores of texts.
+        """``(n_topics, n_texts)`` scores; see `uncountered` for the topics that texts cannot have.
 
-        Args:
-            cosines: ``(n_texts, n_phrases)`` of the best span for each phrase.
-            whole: ``(n_texts, n_phrases)`` of the whole text.
-
-        Returns:
-            ``(n_topics, n_texts)``; see `uncountered` for the topics that texts cannot have.
+        Both arguments are ``(n_texts, n_phrases)``: of the best span, and of the whole text.
         """
         both = (1 - WHOLE) * cosines + WHOLE * whole
         values = both - NORMALISED * self._levels

@@ -16,7 +16,6 @@ _WORDS |= {word: 10.0 * value for value, word in enumerate(_TENS.split(" "), sta
 
 
 def _numbers(table: str) -> dict[str, float]:
-    """Words with their numbers."""
     cells = table.split()
     return {word: float(value) for word, value in zip(cells[::2], cells[1::2], strict=True)}
 
@@ -47,12 +46,11 @@ _TO_HOUR = re.compile(rf"\b(?P<part>a quarter|quarter) to {_HOUR}")
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number, a duration or the name of a month or day.
+    """A number, a duration or the name of a month or day, with its text.
 
     Attributes:
         value: the number; of a name, a negative one.
         hours: of a duration; 0 if it is none.
-        text: as it is written.
     """
 
     value: float

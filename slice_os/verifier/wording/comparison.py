@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -166,7 +167,7 @@ def _matches(reading: Reading, similar: FloatArray) -> list[Match]:
     return matches
 
 
-def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> list[float]:
+def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> list[Any]:
     rows, columns = (
         [place for place, word in enumerate(words) if is_content(word)] or list(range(len(words)))
         for words in (reading.phrase, reading.span)
@@ -176,16 +177,10 @@ def _similarity(reading: Reading, similar: FloatArray, matches: list[Match]) -> 
     same = [one for one in matches if key(reading.phrase[one.word]) == key(reading.span[one.other])]
     ours, theirs = max(1, len(reading.phrase)), max(1, len(reading.span))
     return [
-        reading.cosine,
-        reading.cosine**2,
-        float(best.mean()),
-        float(back.mean()),
-        float(best.min()),
+        *(reading.cosine, reading.cosine**2, best.mean(), back.mean(), best.min()),
         len(same) / ours,
-        float(np.mean([one.similarity for one in same])) if same else 0.0,
-        float(np.log(ours)),
-        float(np.log(theirs)),
-        float(np.log(theirs / ours)),
+        np.mean([one.similarity for one in same]) if same else 0.0,
+        *map(np.log, (ours, theirs, theirs / ours)),
     ]
 
 

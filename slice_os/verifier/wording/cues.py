@@ -66,7 +66,6 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:(?<!or )some\w*|few|several|part(?:ly)? of|many|most|certain"
         r"|sometimes|occasionally|half)\b"
     ),
-    "only": re.compile(r"\b(?:only|just|solely|exclusively|single|nothing but|alone)\b"),
     "least": re.compile(
         r"\b(?:at least|minimum|more than|over|or more|no (?:fewer|less) than|exceed\w*|above"
         r"|not less than|or longer|upwards)\b"
@@ -84,9 +83,6 @@ CUES: Mapping[str, re.Pattern[str]] = {
         r"(?: (?:\w+ly|not|also|now|just|already|both|never|always|all))*"
         rf" (?!(?:{_STATES})\b){PARTICIPLE}\b"
     ),
-    "by": re.compile(r"\bby\b"),
-    "to": re.compile(r"\bto\b"),
     "from": re.compile(r"\bfrom\b"),
-    "whether": re.compile(r"\b(?:whether|if)\b"),
 }
 """Patterns of the cues that are looked for, in lower case."""

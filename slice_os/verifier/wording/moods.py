@@ -176,13 +176,10 @@ _NEAR = 25
 
 
 def asks(text: str, after: str, opens: bool = True) -> bool:
-    """Whether a text in lower case asks.
+    """Whether a text in lower case asks; ``opens`` says whether it begins a sentence or clause.
 
-    Args:
-        text: the text.
-        after: what follows it; a question mark soon, and before the next full stop, counts, and
-            what ends in an exclamation mark does not ask.
-        opens: whether the text begins a sentence or clause.
+    A question mark soon ``after`` it, and before the next full stop, counts, and what ends in an
+    exclamation mark does not ask.
     """
     end = _END.search(after)
     if "?" in text or (end is not None and end[0] == "?" and end.start() <= _NEAR):

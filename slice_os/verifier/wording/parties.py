@@ -76,14 +76,12 @@ def is_content(word: str) -> bool:
     return word not in _CLOSED and word not in PERSONS
 
 
-def is_party(word: str) -> bool:
-    """Whether a word in lower case may stand for a party: a pronoun, or a word that names."""
-    return word in PERSONS or (word not in _CLOSED and not is_past(word))
-
-
 def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match]) -> Order:
     """The order of the matched words of a phrase in a span; words in lower case."""
-    parties = [one for one in matches if is_party(phrase[one.word])]
+    words = [(one, phrase[one.word]) for one in matches]
+    parties = [
+        one for one, word in words if word in PERSONS or (is_content(word) and not is_past(word))
+    ]
     exact = [one for one in parties if key(phrase[one.word]) == key(span[one.other])]
     subjects, objects = (
         tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
