@@ -23,7 +23,7 @@ from hit_borders import CONTRACT_PHRASES, DIALOGUE_PHRASES
 
 from slice_os.corpus import Corpus
 from slice_os.search.hit_builder import HitBuilder
-from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search import searches
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 
 PHRASES = (*DIALOGUE_PHRASES, *CONTRACT_PHRASES)
@@ -39,7 +39,7 @@ def as_before() -> Iterator[None]:
 
     with (
         patch.object(HitBuilder, "_borders", None),
-        patch.object(search_bodies, "with_content", lambda body: body),
+        patch.object(searches, "with_content", lambda body: body),
         patch.object(ServerFlows, "_load", nothing),
     ):
         yield

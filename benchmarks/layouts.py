@@ -38,7 +38,7 @@ from slice_os.query.fusion import convex
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.search import scripting, search_bodies, server_bodies
+from slice_os.stores.opensearch.search import scripted, scripting, searches
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results" / "layouts.json"
@@ -196,7 +196,7 @@ def all_spans(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
 
     def search(number: int) -> list[Place]:
         vector = bench.queries[number].phrases.vectors[0]
-        body = search_bodies.dense(vector, store.settings, {}, 100) | {"size": TOP}
+        body = searches.dense(vector, store.settings, {}, 100) | {"size": TOP}
         return places(bench.client.search(index=store.handle.name, body=body))
 
     return row | {"knn": asked(search, truth)}
@@ -219,12 +219,12 @@ def one_vector(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
         vector = bench.queries[number].phrases.vectors[0].tolist()
         bodies = [
             {"query": {"knn": {"vec": {"vector": vector, "k": 400}}}},
-            {"query": search_bodies.terms(bench.phrases[number])},
+            {"query": searches.terms(bench.phrases[number])},
         ]
         lines = [
             line
             for body in bodies
-            for line in ({"index": name}, body | search_bodies.PLACES | {"size": 400})
+            for line in ({"index": name}, body | searches.PLACES | {"size": 400})
         ]
         dense, terms = bench.client.msearch(body=lines)["responses"]
         cosines = dict(zip(places(dense), _scores(dense), strict=True))
@@ -250,7 +250,7 @@ def late_interaction(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
     )
 
     def search(number: int) -> list[Place]:
-        body = search_bodies.PLACES | {"size": TOP, "query": late_query(bench, number, None)}
+        body = searches.PLACES | {"size": TOP, "query": late_query(bench, number, None)}
         return places(bench.client.search(index=name, body=body))
 
     return row | {"lateInteractionScore": asked(search, truth[:10])}
@@ -258,7 +258,7 @@ def late_interaction(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
 
 def late_query(bench: Bench, number: int, ids: list[str] | None) -> dict[str, Any]:
     """The query of `late_interaction` for some passages, or for all."""
-    passages = {"match_all": {}} if ids is None else {"bool": {"filter": search_bodies.by_id(ids)}}
+    passages = {"match_all": {}} if ids is None else {"bool": {"filter": searches.by_id(ids)}}
     script = {
         "source": "lateInteractionScore(params.vectors, 'vectors', params._source)",
         "params": {"vectors": bench.queries[number].phrases.vectors.tolist()},
@@ -273,14 +273,14 @@ def rescoring(bench: Bench) -> dict[str, Any]:
     result: dict[str, Any] = {"passages": len(ids)}
 
     def late() -> None:
-        body = search_bodies.PLACES | {"size": TOP, "query": late_query(bench, 0, ids)}
+        body = searches.PLACES | {"size": TOP, "query": late_query(bench, 0, ids)}
         bench.client.search(index="layout-late", body=body)
 
     result["lateInteractionScore"] = milliseconds(late)
     for engine in (scripting.PAINLESS, scripting.NATIVE):
-        body = server_bodies.cosines(bench.queries[0], 0, search_bodies.by_id(ids), engine)
+        body = scripted.cosines(bench.queries[0], 0, searches.by_id(ids), engine)
         body = {key: value for key, value in body.items() if key not in ("sort", "track_scores")}
-        body |= search_bodies.PLACES | {"size": TOP}
+        body |= searches.PLACES | {"size": TOP}
         work = lambda body=body: bench.client.search(index="layout-ours", body=body)  # noqa: E731
         found = milliseconds(work, 4 * ROUNDS)
         times = result["lateInteractionScore"]["median_ms"] / found["median_ms"]

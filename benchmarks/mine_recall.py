@@ -19,7 +19,7 @@ from pathlib import Path
 from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.schema.indices import force_merge
-from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search import searches
 from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -39,7 +39,7 @@ exclusive right to distribute; independent contractor and not an employee; non c
 written notice; force majeure; intellectual property belongs to the company
 """
 
-WAYS = {"candidates": search_bodies.nearest, "radial": search_bodies.radial}
+WAYS = {"candidates": searches.nearest, "radial": searches.radial}
 
 
 def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str) -> None:
@@ -58,7 +58,7 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
             for phrase in phrases:
                 query = make_query(corpus.encoder, phrase)
                 (vector,) = query.phrases.vectors
-                least = search_bodies.proposal_score(threshold)
+                least = searches.proposal_score(threshold)
                 body = propose(vector, store.settings, query.where, least)
                 there = {hit["_id"] for hit in _walk(store, body)}
                 proposed += len(there)
@@ -77,14 +77,14 @@ def _ids(store: OpenSearchStore) -> dict[tuple[str, int], str]:
     body = {
         "size": 1_000,
         "query": {"term": {"kind": "passage"}},
-        "sort": search_bodies.STORED_ORDER,
+        "sort": searches.STORED_ORDER,
         "_source": ["doc_id", "start"],
     }
     hits = _walk(store, body)
     return {(hit["_source"]["doc_id"], hit["_source"]["start"]): hit["_id"] for hit in hits}
 
 
-def _walk(store: OpenSearchStore, body: search_bodies.Body) -> Iterator[search_bodies.Answer]:
+def _walk(store: OpenSearchStore, body: searches.Body) -> Iterator[searches.Answer]:
     for page in pages(store.handle, body):
         yield from page
 

@@ -35,7 +35,7 @@ from urllib3.response import HTTPResponse
 
 from slice_os import Corpus, Hits, SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.opensearch.search import responses, search_bodies
+from slice_os.stores.opensearch.search import searches
 from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
@@ -62,13 +62,13 @@ def count_bytes() -> None:
 @contextmanager
 def as_before() -> Iterator[None]:
     """Searches as they were up to schema 1."""
-    kept = search_bodies.PLACES, responses.id_of
-    search_bodies.PLACES = {"_source": False}
-    responses.id_of = lambda hit: hit["_id"]
+    kept = searches.PLACES, searches.id_of
+    searches.PLACES = {"_source": False}
+    searches.id_of = lambda hit: hit["_id"]
     try:
         yield
     finally:
-        search_bodies.PLACES, responses.id_of = kept
+        searches.PLACES, searches.id_of = kept
 
 
 class Searcher:
@@ -102,7 +102,7 @@ class Searcher:
         """The best passages."""
         if self.way == "knn":
             query = make_query(self.encoder, phrase)
-            body = search_bodies.dense(query.phrases.vectors[0], self.store.settings, {}, 100)
+            body = searches.dense(query.phrases.vectors[0], self.store.settings, {}, 100)
             self.store.handle.client.search(index=self.store.handle.name, body=body)
             return None
         if self.way == "before":

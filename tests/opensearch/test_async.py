@@ -13,7 +13,7 @@ import pytest
 
 from slice_os import AsyncCorpus, Corpus, EncoderMismatchError, InputError, SpanEncoder, StoreError
 from slice_os.query.options import NUM_CANDIDATES
-from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search import searches
 
 from .texts import index_of
 
@@ -66,7 +66,7 @@ def test_same_results_at_the_same_time(calls: Corpus, location: str, encoder: Sp
 def test_beyond_the_nearest(
     calls: Corpus, location: str, encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_bodies, "GRAPH_WIDTH", 5)
+    monkeypatch.setattr(searches, "GRAPH_WIDTH", 5)
 
     async def ask() -> list[Any]:
         async with AsyncCorpus(location, encoder) as there:

@@ -20,7 +20,7 @@ from slice_os import (
     SpanEncoder,
     StoreError,
 )
-from slice_os.stores.opensearch.search import search_bodies
+from slice_os.stores.opensearch.search import searches
 
 from .texts import dialogues, index_of
 
@@ -83,7 +83,7 @@ def test_candidates_obey_filters(calls: Corpus) -> None:
 def test_candidates_beyond_the_nearest(calls: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """If more passages are above the threshold than one search can return, none is lost."""
     walked = list(calls.mine(PHRASES, threshold=0.5))
-    monkeypatch.setattr(search_bodies, "GRAPH_WIDTH", 5)
+    monkeypatch.setattr(searches, "GRAPH_WIDTH", 5)
     proposed = list(calls.mine(PHRASES, threshold=0.5, exhaustive=False))
     assert proposed == [hit for hit in walked if hit in proposed]
     assert len({(hit.doc_id, hit.context.start) for hit in proposed}) > 10
@@ -93,7 +93,7 @@ def test_candidates_are_fetched_in_several_answers(
     calls: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = calls.search(PHRASES, top_k=30)
-    monkeypatch.setattr(search_bodies, "FETCHED_PASSAGES", 7)
+    monkeypatch.setattr(searches, "FETCHED_PASSAGES", 7)
     assert calls.search(PHRASES, top_k=30) == whole
 
 

@@ -10,8 +10,15 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.search.drivers import AsyncDriver, Driver
-from slice_os.stores.opensearch.search.exchange import Flow, MultiSearch, OpenPoint, Request, Search
+from slice_os.stores.opensearch.search.exchange import (
+    AsyncDriver,
+    Driver,
+    Flow,
+    MultiSearch,
+    OpenPoint,
+    Request,
+    Search,
+)
 from slice_os.stores.opensearch.server.answers import complete, explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}

@@ -12,10 +12,11 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.stores.opensearch.search import flows
-from slice_os.stores.opensearch.search.drivers import AsyncDriver, Driver
 from slice_os.stores.opensearch.search.exchange import (
+    AsyncDriver,
     ClosePoint,
     Compute,
+    Driver,
     Emit,
     OpenPoint,
     ReadMapping,

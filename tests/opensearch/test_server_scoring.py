@@ -19,9 +19,9 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.opensearch.schema.codec import stored_form
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.search import (
+    scripted,
     scripting,
-    search_bodies,
-    server_bodies,
+    searches,
     server_flows,
     server_scan,
 )
@@ -109,7 +109,7 @@ def test_ten_thousand_scores(opensearch: OpenSearch, index_name: str, encoder: S
     assert expected.size >= 10_000
     worst = 0.0
     for row in range(40):
-        body = server_bodies.cosines(query, row, search_bodies.admitted({}), engine)
+        body = scripted.cosines(query, row, searches.admitted({}), engine)
         hits = opensearch.search(index=index_name, body=body)["hits"]["hits"]
         assert len(hits) == len(passages)
         for hit in hits:
@@ -292,7 +292,7 @@ def test_mining_is_the_same(
     assert expected
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
     monkeypatch.setattr(server_scan, "SLICE_PASSAGES", 40)
-    monkeypatch.setattr(server_bodies, "LARGEST_ANSWER", 10)
+    monkeypatch.setattr(scripted, "LARGEST_ANSWER", 10)
     assert calls.mine(PHRASES, **wanted) == expected  # type: ignore[arg-type]
     assert calls.mine(PHRASES, where=where, **wanted) == filtered  # type: ignore[arg-type]
 

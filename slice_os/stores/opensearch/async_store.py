@@ -10,8 +10,8 @@ from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import Index
-from slice_os.stores.opensearch.search.drivers import AsyncDriver
-from slice_os.stores.opensearch.search.flows import SearchFlows, resolve
+from slice_os.stores.opensearch.search.exchange import AsyncDriver
+from slice_os.stores.opensearch.search.flows import resolve
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.handle import no_index
 
@@ -25,8 +25,7 @@ class AsyncOpenSearchStore:
     def __init__(self, driver: AsyncDriver, index: Index) -> None:
         self.index = index
         self._driver = driver
-        self._flows = SearchFlows(index, driver.location)
-        self._server = ServerFlows(self._flows)
+        self._server = ServerFlows(index, driver.location)
 
     @classmethod
     async def open(cls, client: AsyncOpenSearch, name: str, location: str) -> AsyncOpenSearchStore:
@@ -52,13 +51,13 @@ class AsyncOpenSearchStore:
 
     async def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
-        return await self._driver.run(self._flows.rank(query, num_candidates))
+        return await self._driver.run(self._server.rank(query, num_candidates))
 
     async def rank_fused(
         self, query: Query, num_candidates: int
     ) -> tuple[ScoredCandidates, FloatArray]:
         """The passages that the server's own fusion ranks first, and its scores."""
-        return await self._driver.run(self._flows.rank_fused(query, num_candidates))
+        return await self._driver.run(self._server.rank_fused(query, num_candidates))
 
     def scan(
         self, query: Query, threshold: float, exhaustive: bool

@@ -20,8 +20,7 @@ from slice_os.stores.opensearch.loading.writer import OpenSearchWriter, writing
 from slice_os.stores.opensearch.schema.records import document_key, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.search import hybrid, listing
-from slice_os.stores.opensearch.search.drivers import Driver
-from slice_os.stores.opensearch.search.flows import SearchFlows
+from slice_os.stores.opensearch.search.exchange import Driver
 from slice_os.stores.opensearch.search.lookup import find_records, pages, require_index
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
@@ -67,8 +66,7 @@ class OpenSearchStore:
         self.index = index = require_index(alias)
         self.settings = index.settings
         self.handle = alias.named(index.name)
-        self._flows = SearchFlows(index, alias.location)
-        self._server = ServerFlows(self._flows)
+        self._server = ServerFlows(index, alias.location)
         self._driver = Driver(client, alias.location)
 
     def check_encoder(self, card: ModelCard) -> None:
@@ -184,11 +182,11 @@ class OpenSearchStore:
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
-        return self._driver.run(self._flows.rank(query, num_candidates))
+        return self._driver.run(self._server.rank(query, num_candidates))
 
     def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
         """The passages that the server's own fusion ranks first, and its scores."""
-        return self._driver.run(self._flows.rank_fused(query, num_candidates))
+        return self._driver.run(self._server.rank_fused(query, num_candidates))
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Iterator[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
@@ -201,7 +199,7 @@ class OpenSearchStore:
 
     def filtered(self, query: Query) -> Query:
         """The query with its filter as the index compares its fields."""
-        return self._driver.run(self._flows.filtered(query))
+        return self._driver.run(self._server.filtered(query))
 
     def script_engine(self, query: Query) -> ScriptEngine | None:
         """The engine by which the server scores; None if it does not."""

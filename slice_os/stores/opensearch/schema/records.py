@@ -128,12 +128,12 @@ def source_record(source: str, signature: str) -> dict[str, Any]:
 
 
 def fetched(hit: dict[str, Any]) -> FetchedPassage:
-    """Read a passage from a hit of `search_bodies.candidates` or `search_bodies.walk`."""
+    """Read a passage from a hit of `searches.candidates` or `searches.walk`."""
     return FetchedPassage(key=hit["_id"], passage=stored_passage(hit), bm25=named_scores(hit))
 
 
 def stored_passage(hit: dict[str, Any]) -> StoredPassage:
-    """The passage of a hit with what `search_bodies.with_content` requests."""
+    """The passage of a hit with what `searches.with_content` requests."""
     source = hit["_source"]
     encoded = unpack(
         hit["fields"]["tokens"][0], source["start"], source["end"], source.get("metadata", {})

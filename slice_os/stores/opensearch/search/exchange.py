@@ -1,17 +1,27 @@
-"""Requests as values, and the flows that yield them; nothing here talks to a server.
+"""Flows: what to ask a server as values, and drivers that ask over opensearch-py.
 
 A flow is a generator: it yields a request, receives the server's answer, and goes on. What it
 streams to its consumer it yields as `Emit`. So the same flow runs over a blocking client and over
-an asyncio client; see `slice_os.stores.opensearch.search.drivers`.
+an asyncio client. When sending fails, or the consumer stops early, the driver throws that into the
+flow and still carries out what the flow yields to clean up: a point in time is always closed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from slice_os.stores.opensearch.search.search_bodies import Body
+from opensearchpy import OpenSearch
+
+from slice_os.stores.opensearch.search.searches import Body
+from slice_os.stores.opensearch.server.answers import complete
+from slice_os.stores.opensearch.server.handle import errors_explained
+
+if TYPE_CHECKING:
+    from opensearchpy import AsyncOpenSearch
 
 T = TypeVar("T")
 
@@ -90,6 +100,114 @@ Stream: TypeAlias = Generator[Request | Emit[T], Any, None]
 """Yields requests, and results as `Emit`."""
 
 
-def emitting(flow: Flow[T]) -> Stream[T]:
+# The field that an answer to a request must have.
+_NEEDED = {MultiSearch: ("responses",), Search: ("hits",), OpenPoint: ("pit_id",)}
+
+
+def _emitting(flow: Flow[T]) -> Stream[T]:
     """The flow as a stream of its one result."""
     yield Emit((yield from flow))
+
+
+class _ConsumerStopped(Exception):  # noqa: N818  not an error
+    """Thrown into a flow in place of `GeneratorExit`, on which a flow could not yield any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Runs flows over a blocking client; messages call the store by its location."""
+
+    client: OpenSearch
+    location: str
+
+    def run(self, flow: Flow[T]) -> T:
+        """The result of a flow."""
+        (result,) = self.stream(_emitting(flow))
+        return result
+
+    def stream(self, flow: Stream[T]) -> Generator[T, None, None]:
+        """The results of a flow, as they come."""
+        resume: Callable[[Any], Request | Emit[T]] = flow.send
+        answer: Any = None
+        while True:
+            try:
+                request = resume(answer)
+            except (StopIteration, _ConsumerStopped):
+                return
+            try:
+                if isinstance(request, Emit):
+                    answer = yield request.value
+                else:
+                    answer = self._answer(request)
+                resume = flow.send
+            except GeneratorExit:
+                resume, answer = flow.throw, _ConsumerStopped()
+            except BaseException as error:
+                resume, answer = flow.throw, error
+
+    def _answer(self, request: Request) -> Any:
+        if isinstance(request, Compute):
+            return request.work()
+        with errors_explained(self.location):
+            answer = _send(self.client, request)
+        return complete(answer, self.location, *_NEEDED.get(type(request), ()))
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncDriver:
+    """Runs flows over an asyncio client; work that takes a while runs in a thread."""
+
+    client: AsyncOpenSearch
+    location: str
+
+    async def run(self, flow: Flow[T]) -> T:
+        """The result of a flow."""
+        async with aclosing(self.stream(_emitting(flow))) as results:
+            return await anext(results)
+
+    async def stream(self, flow: Stream[T]) -> AsyncGenerator[T, None]:
+        """The results of a flow, as they come."""
+        resume: Callable[[Any], Request | Emit[T]] = flow.send
+        answer: Any = None
+        while True:
+            try:
+                request = resume(answer)
+            except (StopIteration, _ConsumerStopped):
+                return
+            try:
+                if isinstance(request, Emit):
+                    answer = yield request.value
+                else:
+                    answer = await self._answer(request)
+                resume = flow.send
+            except GeneratorExit:
+                resume, answer = flow.throw, _ConsumerStopped()
+            except BaseException as error:
+                resume, answer = flow.throw, error
+
+    async def _answer(self, request: Request) -> Any:
+        if isinstance(request, Compute):
+            return await asyncio.to_thread(request.work)
+        with errors_explained(self.location):
+            answer = await _send(self.client, request)
+        return complete(answer, self.location, *_NEEDED.get(type(request), ()))
+
+
+def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
+    """The client's answer to a request; of the asyncio client, one to wait for."""
+    match request:
+        case MultiSearch(lines):
+            return client.msearch(body=lines)
+        case Search(body, params, index):
+            return client.search(index=index, body=body, params=dict(params))
+        case OpenPoint(index, params):
+            return client.create_pit(index=index, params=dict(params))
+        case ClosePoint(point):
+            return client.delete_pit(body={"pit_id": [point]})
+        case ListPlugins():
+            return client.cat.plugins(format="json")
+        case ReadMapping(name):
+            return client.indices.get_mapping(index=name)
+        case ReadRecord(index, key):
+            return client.get(index=index, id=key)
+    raise TypeError(f"{type(request).__name__} is not for the server")

@@ -1,4 +1,4 @@
-"""The requests of every kind of search, as flows; see `exchange`."""
+"""The requests of every kind of search, as flows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index, the_index
-from slice_os.stores.opensearch.search import hybrid, responses, search_bodies
+from slice_os.stores.opensearch.search import hybrid, searches
 from slice_os.stores.opensearch.search.exchange import (
     ClosePoint,
     Compute,
@@ -29,20 +29,15 @@ from slice_os.stores.opensearch.search.exchange import (
     Stream,
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
-from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.server.answers import NotFoundError
 
 Y = TypeVar("Y")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class SearchFlows:
-    """Flows over one index.
-
-    Attributes:
-        index: the index.
-        location: how messages call the store.
-    """
+    """Flows over one index; messages call the store by its location."""
 
     index: Index
     location: str
@@ -59,10 +54,10 @@ class SearchFlows:
     def rank(self, query: Query, num_candidates: int) -> Flow[ScoredCandidates]:
         """The ``num_candidates`` best passages by span vector, and by BM25, scored exactly."""
         query = yield from self.filtered(query)
-        bodies = search_bodies.ranking(query, self.index.settings, num_candidates)
+        bodies = searches.ranking(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
-        best = responses.ranked_best(found)
-        candidates = yield from self.candidates(query, responses.ids_of(found), best)
+        best = searches.ranked_best(found)
+        candidates = yield from self.candidates(query, searches.ids_of(found), best)
         return (yield from self._with_bm25(candidates, query))
 
     def rank_fused(
@@ -74,7 +69,7 @@ class SearchFlows:
         bodies = hybrid.bodies(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = yield from self.best_bm25(query)
-        some = yield from self.candidates(query, responses.ids_of(found), best)
+        some = yield from self.candidates(query, searches.ids_of(found), best)
         candidates = yield from self._with_bm25(some, query)
         return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
 
@@ -82,19 +77,17 @@ class SearchFlows:
         """Passages with a span at or above the threshold; see `Store.scan`."""
         query = yield from self.filtered(query)
         best = yield from self.best_bm25(query)
-        if exhaustive:
-            yield from self._walk(query, threshold, best)
-        else:
-            yield from self._proposed(query, threshold, best)
+        read = self._walk if exhaustive else self._proposed
+        yield from read(query, threshold, best)
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
         """Every passage, page by page."""
-        body = search_bodies.walk(query)
-        params = search_bodies.ALL_SHARDS | search_bodies.NAMED_SCORES
+        body = searches.walk(query)
+        params = searches.ALL_SHARDS | searches.NAMED_SCORES
 
         def scan(point: str) -> Stream[ScoredCandidates]:
             def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
-                found = yield Compute(partial(responses.candidates, hits, query, best))
+                found = yield Compute(partial(searches.candidates, hits, query, best))
                 yield from self.emit_above(found, query, threshold, point)
 
             yield from walk(point, body, score, params)
@@ -106,42 +99,36 @@ class SearchFlows:
     ) -> Stream[ScoredCandidates]:
         """The passages that the index proposes for a threshold."""
         ids = yield from self.near(query, threshold)
-        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+        for some in searches.pieces(ids, searches.WALK_PASSAGES):
             found = yield from self.candidates(query, some, best)
             yield from self.emit_above(found, query, threshold)
 
     def near(self, query: Query, threshold: float) -> Flow[list[str]]:
         """Ids of the passages that the index proposes for a threshold, in stored order."""
-        least = search_bodies.proposal_score(threshold)
+        least = searches.proposal_score(threshold)
         hits: list[Answer] = []
         for vector in query.phrases.vectors:
-            nearest = search_bodies.nearest(vector, self.index.settings, query.where, least)
+            nearest = searches.nearest(vector, self.index.settings, query.where, least)
             (answer,) = yield from self.msearch([nearest], query)
             hits += answer["hits"]["hits"]
-            if len(answer["hits"]["hits"]) == search_bodies.GRAPH_WIDTH:
-                further = search_bodies.radial(vector, self.index.settings, query.where, least)
+            if len(answer["hits"]["hits"]) == searches.GRAPH_WIDTH:
+                further = searches.radial(vector, self.index.settings, query.where, least)
                 yield from pages(self.index.name, further, partial(collect, hits))
-        return responses.in_stored_order(hits)
+        return searches.in_stored_order(hits)
 
     def candidates(
         self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
     ) -> Flow[ScoredCandidates]:
         """Fetch passages by id, and score them here.
 
-        Args:
-            query: what to look for.
-            ids: of the passages.
-            best: the highest BM25 of each phrase.
-            point: the point in time to read at; None for the index as it is now.
-
-        Returns:
-            The passages with the BM25 of the first `search_bodies.batches` of phrases.
+        ``best`` is the highest BM25 of each phrase; without a point in time, the index is read as
+        it is now. The passages have the BM25 of the first `searches.batches` of phrases.
         """
         hits: list[Answer] = []
-        for some in search_bodies.pieces(ids, search_bodies.FETCHED_PASSAGES):
-            body = search_bodies.candidates(some, query.phrases.texts)
+        for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
+            body = searches.fetch(some, query.phrases.texts)
             hits += yield from self._hits(body, query, point)
-        found: ScoredCandidates = yield Compute(partial(responses.candidates, hits, query, best))
+        found: ScoredCandidates = yield Compute(partial(searches.candidates, hits, query, best))
         return found
 
     def emit_above(
@@ -156,30 +143,29 @@ class SearchFlows:
         self, found: ScoredCandidates, query: Query, point: str | None = None
     ) -> Flow[ScoredCandidates]:
         """The same with the BM25 of all other phrases."""
-        _, *others = search_bodies.batches(query.phrases.texts)
+        _, *others = searches.batches(query.phrases.texts)
         keys = [str(key) for key in found.keys]
         for rows in others:
             hits: list[Answer] = []
-            for some in search_bodies.pieces(keys, search_bodies.FETCHED_PASSAGES):
-                body = search_bodies.evidence(some, query.phrases.texts, rows)
+            for some in searches.pieces(keys, searches.FETCHED_PASSAGES):
+                body = searches.evidence(some, query.phrases.texts, rows)
                 hits += yield from self._hits(body, query, point)
-            found = responses.with_evidence(found, hits)
+            found = searches.with_evidence(found, hits)
         return found
 
     def _hits(self, body: Body, query: Query, point: str | None) -> Flow[list[Answer]]:
         """Hits with named scores, now or at a point in time."""
+        params = searches.NAMED_SCORES | searches.ALL_SHARDS
         if point is None:
-            params = search_bodies.NAMED_SCORES | search_bodies.steady(query)
-            request = Search(body, params, self.index.name)
+            request = Search(body, params | searches.steady(query), self.index.name)
         else:
-            params = search_bodies.NAMED_SCORES | search_bodies.ALL_SHARDS
-            request = Search(search_bodies.from_point(body, point), params)
+            request = Search(searches.from_point(body, point), params)
         hits: list[Answer] = (yield request)["hits"]["hits"]
         return hits
 
     def best_bm25(self, query: Query) -> Flow[FloatArray]:
         """``(n_phrases,)``, the highest BM25 of each phrase."""
-        return responses.best_bm25((yield from self.msearch(search_bodies.best(query), query)))
+        return searches.best_bm25((yield from self.msearch(searches.best(query), query)))
 
     def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches.
@@ -187,11 +173,16 @@ class SearchFlows:
         Raises:
             StoreError: if one of them fails.
         """
-        return responses.each((yield from self.answers(bodies, query)), self.location)
+        answers = yield from self.answers(bodies, query)
+        for one in answers:
+            if "error" in one:
+                cause = (one["error"].get("root_cause") or [one["error"]])[0]
+                raise StoreError(f"{self.location}: OpenSearch says {cause.get('reason')}")
+        return answers
 
     def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches, failed ones included."""
-        lines = search_bodies.msearch(self.index.name, bodies, query)
+        lines = searches.msearch(self.index.name, bodies, query)
         answers: list[Answer] = (yield MultiSearch(lines))["responses"]
         return answers
 
@@ -216,7 +207,6 @@ def pages(
     index: str,
     body: Body,
     each: Callable[[list[Answer]], Generator[Y, Any, None]],
-    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
 ) -> Generator[Request | Y, Any, None]:
     """All hits of a sorted search, page by page, in one state of an index.
 
@@ -224,21 +214,20 @@ def pages(
         index: a concrete index.
         body: of the search, with ``size`` and a ``sort`` that is different for every hit.
         each: the flow to run on the hits of each page.
-        params: of each search.
     """
-    yield from at_point(index, lambda point: walk(point, body, each, params))
+    yield from at_point(index, lambda point: walk(point, body, each))
 
 
 def walk(
     point: str,
     body: Body,
     each: Callable[[list[Answer]], Generator[Y, Any, None]],
-    params: Mapping[str, str] = search_bodies.ALL_SHARDS,
+    params: Mapping[str, str] = searches.ALL_SHARDS,
 ) -> Generator[Request | Y, Any, None]:
     """As `pages`, at a point in time that is open; an answer that is not full is the last."""
     hits: list[Answer] = []
     while True:
-        page = search_bodies.from_point(body, point, hits)
+        page = searches.from_point(body, point, hits)
         hits = (yield Search(page, params))["hits"]["hits"]
         if hits:
             yield from each(hits)
@@ -250,7 +239,7 @@ def at_point(
     index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
 ) -> Generator[Request | Y, Any, None]:
     """Run a flow on one state of an index."""
-    point = (yield OpenPoint(index, search_bodies.NEW_POINT))["pit_id"]
+    point = (yield OpenPoint(index, searches.NEW_POINT))["pit_id"]
     try:
         yield from use(point)
     finally:

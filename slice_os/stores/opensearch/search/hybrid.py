@@ -12,9 +12,8 @@ from slice_os.errors import StoreError
 from slice_os.query.fusion import BM25_WEIGHT
 from slice_os.query.query import Query
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search import search_bodies
-from slice_os.stores.opensearch.search.responses import id_of
-from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.search import searches
+from slice_os.stores.opensearch.search.searches import Answer, Body, id_of
 
 PLUGIN = "neural-search"
 
@@ -65,7 +64,7 @@ def pipeline() -> dict[str, Any]:
 def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
     """One search per phrase, for the ``num_candidates`` passages that the server ranks first."""
     return [
-        search_bodies.hybrid(text, vector, settings, query.where, num_candidates)
+        searches.hybrid(text, vector, settings, query.where, num_candidates)
         | {"search_pipeline": pipeline()}
         for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
     ]

@@ -10,7 +10,7 @@ from slice_os.query.filters import Condition, unknown_field
 from slice_os.stores.opensearch.search.clauses import NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.search.metadata import mapped_fields
-from slice_os.stores.opensearch.search.search_bodies import ALL_SHARDS, PASSAGES
+from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES
 from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry

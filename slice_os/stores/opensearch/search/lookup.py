@@ -8,9 +8,8 @@ from typing import Any
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search import flows
-from slice_os.stores.opensearch.search.drivers import Driver
-from slice_os.stores.opensearch.search.exchange import Emit, Stream
-from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.search.exchange import Driver, Emit, Stream
+from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.server.answers import complete, reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying

@@ -27,7 +27,7 @@ from slice_os.query.filters import (
 from slice_os.query.query import Where
 from slice_os.stores.opensearch.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
 from slice_os.stores.opensearch.search.exchange import Flow, ReadMapping
-from slice_os.stores.opensearch.search.search_bodies import PASSAGES, Answer, Body, pieces
+from slice_os.stores.opensearch.search.searches import PASSAGES, Answer, Body, pieces
 from slice_os.text.documents import field_text
 from slice_os.text.passage_layout import LAYOUT
 

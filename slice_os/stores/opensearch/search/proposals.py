@@ -13,9 +13,8 @@ import numpy as np
 
 from slice_os.query.options import SearchOptions
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search.responses import id_of
 from slice_os.stores.opensearch.search.scripting import Weights
-from slice_os.stores.opensearch.search.search_bodies import Answer
+from slice_os.stores.opensearch.search.searches import Answer, id_of
 
 # By how much the exact cosine may lie above and below that of the nearest indexed span. The vector
 # of that span is cut to bytes and to some dimensions; the best span need not be indexed.
@@ -53,7 +52,7 @@ class Proposals:
 
     @classmethod
     def of(cls, answers: Sequence[Answer], nearest: int, num_candidates: int) -> Proposals:
-        """The proposals in the answers to `search_bodies.ranking` for one phrase.
+        """The proposals in the answers to `searches.ranking` for one phrase.
 
         Args:
             answers: to its searches.

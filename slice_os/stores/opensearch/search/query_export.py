@@ -9,9 +9,9 @@ from slice_os.errors import InputError
 from slice_os.query.fusion import convex
 from slice_os.query.query import Query
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search import hybrid, search_bodies, server_bodies
+from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.scripting import ScriptEngine, Weights
-from slice_os.stores.opensearch.search.search_bodies import Body
+from slice_os.stores.opensearch.search.searches import Body
 
 _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}
 _SCRIPT = "/query/script_score/script/params"
@@ -24,10 +24,10 @@ def search_lines(query: Query, index: str, settings: IndexSettings, size: int) -
     Unlike the store's own searches, these return the text of each passage, and the offsets of its
     nearest indexed span as an inner hit.
     """
-    bodies = [_shown(body) for body in search_bodies.ranking(query, settings, size)]
-    for body in bodies[:: search_bodies.SEARCHES]:
+    bodies = [_shown(body) for body in searches.ranking(query, settings, size)]
+    for body in bodies[:: searches.SEARCHES]:
         body["query"]["nested"]["inner_hits"] = _BEST_SPAN
-    return search_bodies.msearch(index, bodies, query)
+    return searches.msearch(index, bodies, query)
 
 
 def export_query(
@@ -52,8 +52,8 @@ def export_query(
         InputError: if the server does not score, and the phrases together are too long.
     """
     path = f"/{index}/_search"
-    with_bm25 = f"{path}?{urlencode(search_bodies.NAMED_SCORES | search_bodies.steady(query))}"
-    ranking = search_bodies.ranking(query, settings, size)
+    with_bm25 = f"{path}?{urlencode(searches.NAMED_SCORES | searches.steady(query))}"
+    ranking = searches.ranking(query, settings, size)
     exported = {
         "phrases": list(query.phrases.texts),
         "vectors": query.phrases.vectors,
@@ -61,7 +61,7 @@ def export_query(
         "encoder_id": settings.encoder.encoder_id,
         "candidates": {
             "path": "/_msearch",
-            "lines": search_bodies.msearch(index, ranking, query),
+            "lines": searches.msearch(index, ranking, query),
         },
         "scored": None,
         "tokens": None,
@@ -70,25 +70,25 @@ def export_query(
     if engine is not None:
         weights = Weights(convex.cosine)
         rows = range(len(query.phrases.texts))
-        nothing = search_bodies.by_id([])
-        has_span = {"min_score": server_bodies.LEAST_SCORE}
+        nothing = searches.by_id([])
+        has_span = {"min_score": scripted.LEAST_SCORE}
         exported["scored"] = {
             "path": with_bm25,
             "bodies": [
-                server_bodies.best(query, row, nothing, engine, weights, (0, 10)) | has_span
+                scripted.best(query, row, nothing, engine, weights, (0, 10)) | has_span
                 for row in rows
             ],
             "fill": {"ids": f"{_FILTER}/ids/values", "bm25_weight": f"{_SCRIPT}/bm25_weight"},
             "bm25_weight": convex.bm25,
         }
     else:
-        if len(search_bodies.batches(query.phrases.texts)) > 1:
+        if len(searches.batches(query.phrases.texts)) > 1:
             raise InputError(
-                f"phrases: together longer than {search_bodies.NAMED_CHARACTERS} characters, more "
+                f"phrases: together longer than {searches.NAMED_CHARACTERS} characters, more "
                 "than one query may name; export several queries"
             )
-        by_id = search_bodies.candidates([], query.phrases.texts)
-        by_id["size"] = search_bodies.SEARCHES * size * len(query.phrases.texts)
+        by_id = searches.fetch([], query.phrases.texts)
+        by_id["size"] = searches.SEARCHES * size * len(query.phrases.texts)
         exported["tokens"] = {"path": with_bm25, "body": by_id}
     if fuses:
         fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]
@@ -100,5 +100,5 @@ def export_query(
 
 def _shown(body: Body) -> Body:
     """The search with what an application shows, in place of ids from doc values."""
-    rest = {key: value for key, value in body.items() if key not in search_bodies.PLACES}
-    return rest | {"_source": search_bodies.SHOWN}
+    rest = {key: value for key, value in body.items() if key not in searches.PLACES}
+    return rest | {"_source": searches.SHOWN}

@@ -1,4 +1,4 @@
-"""Searching and mining with scores from the server, as flows; see `exchange`.
+"""Searching and mining with scores from the server, as flows.
 
 A search is two requests: one for candidates, and one that scores them, fuses, and returns a page
 with every passage's best span. In an index small enough the second one scores every passage.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,16 +18,16 @@ from slice_os.query.fusion import Linear
 from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
-from slice_os.stores.opensearch.search import (
-    hybrid,
-    responses,
-    search_bodies,
-    server_bodies,
-    server_responses,
-)
+from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import Flow, ListPlugins, Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows
 from slice_os.stores.opensearch.search.proposals import Proposals, margin
+from slice_os.stores.opensearch.search.scripted import (
+    IndexSize,
+    RankedHit,
+    ScriptsRefusedError,
+    ServerScores,
+)
 from slice_os.stores.opensearch.search.scripting import (
     NATIVE,
     PAINLESS,
@@ -35,13 +35,7 @@ from slice_os.stores.opensearch.search.scripting import (
     Weights,
     best_engine,
 )
-from slice_os.stores.opensearch.search.search_bodies import Answer, Body
-from slice_os.stores.opensearch.search.server_responses import (
-    IndexSize,
-    RankedHit,
-    ScriptsRefusedError,
-    ServerScores,
-)
+from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.search.server_scan import ServerScan
 
 # Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
@@ -55,21 +49,20 @@ DEPTH_FOR_SHORT = 4_000
 logger = logging.getLogger("slice_os")
 
 
-class ServerFlows:
+@dataclass(eq=False)
+class ServerFlows(SearchFlows):
     """Flows over one index that let the server score.
 
     Whether it may, by which engine, and how large the index is, is found out on first use.
     """
 
-    def __init__(self, flows: SearchFlows) -> None:
-        self._flows = flows
-        self._known = False
-        self._engine: ScriptEngine | None = None
-        self._size = IndexSize(0, 0.0, 1)
+    _known: bool = field(default=False, init=False)
+    _engine: ScriptEngine | None = field(default=None, init=False)
+    _size: IndexSize = field(default=IndexSize(0, 0.0, 1), init=False)
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> Flow[BestPassages | None]:
         """The best passages; None if the server does not score."""
-        query = yield from self._flows.filtered(query)
+        query = yield from self.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
             try:
                 return (yield from self._best(query, wanted, engine))
@@ -81,7 +74,7 @@ class ServerFlows:
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
-        query = yield from self._flows.filtered(query)
+        query = yield from self.filtered(query)
         while (engine := (yield from self.find_engine(query))) is not None:
             if len(query.phrases.texts) > engine.scan_phrases:
                 break
@@ -92,10 +85,10 @@ class ServerFlows:
                     break
                 self._give_up(engine, refusal)
                 continue
-            scan = ServerScan(self._flows, query, threshold, engine, best)
+            scan = ServerScan(self, query, threshold, engine, best)
             yield from (scan.everything(passages) if exhaustive else scan.proposed())
             return
-        yield from self._flows.scan(query, threshold, exhaustive)
+        yield from super().scan(query, threshold, exhaustive)
 
     def find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
         """The engine that scores; None if the server does not."""
@@ -105,7 +98,7 @@ class ServerFlows:
             except StoreError:
                 # Not everybody may list them.
                 plugins = []
-            (answer,) = yield from self._flows.msearch([server_bodies.measure()], query)
+            (answer,) = yield from self.msearch([scripted.measure()], query)
             self._size = IndexSize.of(answer)
             self._engine = best_engine(plugins)
             self._known = True
@@ -118,7 +111,7 @@ class ServerFlows:
                 "%s: the server may not run scripts (%s), so that token vectors are fetched and "
                 "searches are slower; allow inline scripts in the context 'score' and 'field' "
                 "(script.allowed_types, script.allowed_contexts)",
-                self._flows.location,
+                self.location,
                 refusal,
             )
 
@@ -128,12 +121,15 @@ class ServerFlows:
         if wanted.fusion == SERVER:
             return (yield from self._best_fused_there(query, wanted, engine))
         fusion = load_fusion(wanted.fusion)
-        limit = None if isinstance(fusion, Linear) else server_bodies.LARGEST_ANSWER
+        limit = None if isinstance(fusion, Linear) else scripted.LARGEST_ANSWER
         proposals, best = yield from self._propose(query, wanted.num_candidates, engine, limit)
         if isinstance(fusion, Linear):
             hits = yield from self._best_hits(query, wanted, engine, proposals, fusion, best)
         else:
-            found = yield from self._scores(query, _all_ids(proposals), engine)
+            ids = None
+            if proposals is not None:
+                ids = list(dict.fromkeys(key for one in proposals for key in one.ids))
+            found = yield from self._scores(query, ids, engine)
             rows = zip(found.cosines, found.bm25, best.tolist(), strict=True)
             fused = np.stack([fusion(*row) for row in rows])
             hits = yield from self._fetch(query, wanted, engine, found, fused)
@@ -142,35 +138,26 @@ class ServerFlows:
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
     ) -> Flow[tuple[list[Proposals] | None, FloatArray]]:
-        """Find proposals for each phrase, or None if every passage is to be scored.
-
-        Returns:
-            Proposals and the highest BM25 of each phrase.
-        """
+        """Proposals, or None if every passage is scored, and the highest BM25, of each phrase."""
         nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
         depth = max(nearest, DEPTH_FOR_SHORT if nearest > num_candidates else DEPTH)
-        ranking = search_bodies.ranking(
-            query, self._flows.index.settings, num_candidates, nearest, depth
-        )
+        ranking = searches.ranking(query, self.index.settings, num_candidates, nearest, depth)
         small = _is_small(self._size, engine, limit)
-        bodies = search_bodies.best(query) if small else ranking
-        head, *found = yield from self._flows.msearch(
-            [server_bodies.count(query.where), *bodies], query
-        )
-        size = self._size.with_passages(server_responses.counted(head))
+        bodies = searches.best(query) if small else ranking
+        head, *found = yield from self.msearch([scripted.count(query.where), *bodies], query)
+        size = replace(self._size, passages=scripted.counted(head))
         if not query.where:
             self._size = size
         if _is_small(size, engine, limit):
-            best = responses.best_bm25(found) if small else responses.ranked_best(found)
-            return None, best
+            return None, searches.best_bm25(found) if small else searches.ranked_best(found)
         if small:
             # The index has grown.
-            found = yield from self._flows.msearch(ranking, query)
+            found = yield from self.msearch(ranking, query)
         by_phrase = [
             Proposals.of(answers, nearest, num_candidates)
-            for answers in search_bodies.pieces(found, search_bodies.SEARCHES)
+            for answers in searches.pieces(found, searches.SEARCHES)
         ]
-        return by_phrase, responses.ranked_best(found)
+        return by_phrase, searches.ranked_best(found)
 
     def _best_hits(
         self,
@@ -189,42 +176,41 @@ class ServerFlows:
         ]
         span = (wanted.offset, wanted.top_k) if len(rows) == 1 else (0, wanted.end)
         if proposals is None:
-            passages = [search_bodies.admitted(query.where)] * len(rows)
+            passages = [searches.admitted(query.where)] * len(rows)
         else:
-            policy = self._flows.index.settings.span_policy
+            policy = self.index.settings.span_policy
             margins = [margin(policy, text) for text in query.phrases.texts]
             passages = [
-                search_bodies.by_id(found.worth_scoring(weight, wanted, above))
+                searches.by_id(found.worth_scoring(weight, wanted, above))
                 for found, weight, above in zip(proposals, weights, margins, strict=True)
             ]
         bodies = [
-            server_bodies.best(query, row, passages[row], engine, weights[row], span)
-            for row in rows
+            scripted.best(query, row, passages[row], engine, weights[row], span) for row in rows
         ]
         if len(bodies) == 1:
-            bodies = [search_bodies.with_content(bodies[0])]
+            bodies = [searches.with_content(bodies[0])]
         answers = yield from self._scripted(bodies, query)
-        each = map(server_responses.ranked_hits, answers, rows, weights)
-        merged = server_responses.merged(list(each), wanted)
-        return merged if fusion.bm25 else (yield from self._with_bm25(query, merged))
+        each = map(scripted.ranked_hits, answers, rows, weights)
+        merged = scripted.merged(list(each), wanted)
+        return merged if fusion.bm25 else (yield from self._add_bm25(query, merged))
 
     def _best_fused_there(
         self, query: Query, wanted: SearchOptions, engine: ScriptEngine
     ) -> Flow[BestPassages]:
         """The best passages by the server's ``hybrid`` query."""
-        hybrid.require((yield ListPlugins()), self._flows.location)
-        bodies = hybrid.bodies(query, self._flows.index.settings, wanted.num_candidates)
-        answers = yield from self._flows.msearch(bodies, query)
-        ids = responses.ids_of(answers)
-        if wanted.threshold is not None:
-            found = yield from self._scores(query, ids, engine)
-            fused = hybrid.scores(answers, found.ids)
-            hits = yield from self._fetch(query, wanted, engine, found, fused)
+        hybrid.require((yield ListPlugins()), self.location)
+        bodies = hybrid.bodies(query, self.index.settings, wanted.num_candidates)
+        answers = yield from self.msearch(bodies, query)
+        ids = searches.ids_of(answers)
+        if wanted.threshold is None:
+            unscored = np.zeros((len(answers), len(ids)), dtype=np.float32)
+            found = ServerScores(ids, unscored, unscored)
         else:
-            fused = hybrid.scores(answers, ids)
-            found = ServerScores(ids, np.zeros_like(fused), np.zeros_like(fused))
-            unscored = yield from self._fetch(query, wanted, engine, found, fused)
-            hits = yield from self._with_bm25(query, unscored)
+            found = yield from self._scores(query, ids, engine)
+        fused = hybrid.scores(answers, found.ids)
+        hits = yield from self._fetch(query, wanted, engine, found, fused)
+        if wanted.threshold is None:
+            hits = yield from self._add_bm25(query, hits)
         return BestPassages((yield from self._load(query, hits)), exhaustive=False)
 
     def _scores(
@@ -232,28 +218,27 @@ class ServerFlows:
     ) -> Flow[ServerScores]:
         """Cosines and BM25 of passages, or of all of them."""
         if ids is None:
-            filters = [search_bodies.admitted(query.where)]
+            filters = [searches.admitted(query.where)]
         else:
-            some = search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER)
-            filters = [search_bodies.by_id(part) for part in some]
+            some = searches.pieces(ids, scripted.LARGEST_ANSWER)
+            filters = [searches.by_id(part) for part in some]
         rows = range(len(query.phrases.texts))
         each = [(row, passages) for row in rows for passages in filters]
-        bodies = [server_bodies.cosines(query, row, some, engine) for row, some in each]
-        bodies += [server_bodies.bm25(query, row, some) for row, some in each]
+        bodies = [scripted.cosines(query, row, some, engine) for row, some in each]
+        bodies += [scripted.bm25(query, row, some) for row, some in each]
         answers = yield from self._scripted(bodies, query)
-        by_row = list(search_bodies.pieces(answers, len(filters)))
-        return server_responses.scores(by_row[: len(rows)], by_row[len(rows) :])
+        by_row = list(searches.pieces(answers, len(filters)))
+        return scripted.scores(by_row[: len(rows)], by_row[len(rows) :])
 
-    def _with_bm25(
+    def _add_bm25(
         self, query: Query, found: Mapping[str, RankedHit]
     ) -> Flow[Mapping[str, RankedHit]]:
         """The same passages with their BM25; 0 without a term of the phrase."""
-        passages = search_bodies.by_id(list(found))
+        passages = searches.by_id(list(found))
         rows = range(len(query.phrases.texts))
-        bodies = [server_bodies.bm25(query, row, passages) for row in rows]
-        bm25 = list(
-            map(server_responses.scores_by_id, (yield from self._flows.msearch(bodies, query)))
-        )
+        bodies = [scripted.bm25(query, row, passages) for row in rows]
+        answers = yield from self.msearch(bodies, query)
+        bm25 = list(map(scripted.scores_by_id, answers))
         return {key: replace(one, bm25=bm25[one.row].get(key, 0.0)) for key, one in found.items()}
 
     def _fetch(
@@ -269,49 +254,38 @@ class ServerFlows:
         if not chosen:
             return {}
         rows = sorted({row for row, _ in chosen})
-        bodies = [
-            server_bodies.best(
-                query,
-                row,
-                search_bodies.by_id([found.ids[column] for at, column in chosen if at == row]),
-                engine,
-                Weights(),
-                (0, wanted.top_k),
-            )
-            for row in rows
-        ]
-        bodies = list(map(search_bodies.with_content, bodies))
+        bodies = []
+        for row in rows:
+            some = searches.by_id([found.ids[column] for at, column in chosen if at == row])
+            body = scripted.best(query, row, some, engine, Weights(), (0, wanted.top_k))
+            bodies.append(searches.with_content(body))
         answers = yield from self._scripted(bodies, query)
         hits = {
             key: hit
             for row, answer in zip(rows, answers, strict=True)
-            for key, hit in server_responses.ranked_hits(answer, row, Weights()).items()
+            for key, hit in scripted.ranked_hits(answer, row, Weights()).items()
         }
-        places = [(row, column, found.ids[column]) for row, column in chosen]
-        return {
-            key: replace(
-                hits[key],
-                bm25=float(found.bm25[row, column]),
-                score=float(fused[row, column]),
-            )
-            for row, column, key in places
-            if key in hits
-        }
+        best = {}
+        for row, column in chosen:
+            if (key := found.ids[column]) in hits:
+                bm25, score = float(found.bm25[row, column]), float(fused[row, column])
+                best[key] = replace(hits[key], bm25=bm25, score=score)
+        return best
 
     def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
         """The highest BM25 of each phrase, and the number of passages; tries the script."""
-        trial = server_bodies.scan(query, search_bodies.by_id(["none"]), engine, 0.0)
-        bodies = [server_bodies.count(query.where), trial, *search_bodies.best(query)]
+        trial = scripted.scan(query, searches.by_id(["none"]), engine, 0.0)
+        bodies = [scripted.count(query.where), trial, *searches.best(query)]
         head, _, *found = yield from self._scripted(bodies, query)
-        return responses.best_bm25(found), server_responses.counted(head)
+        return searches.best_bm25(found), scripted.counted(head)
 
     def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
         """The passages of hits, with the token vectors of those that came without."""
         without = [key for key, one in hits.items() if not one.has_tokens]
         loaded: dict[str, Answer] = {}
         if without:
-            body = {"size": len(without), "query": search_bodies.by_id(without)}
-            (answer,) = yield from self._flows.msearch([search_bodies.with_content(body)], query)
+            body = {"size": len(without), "query": searches.by_id(without)}
+            (answer,) = yield from self.msearch([searches.with_content(body)], query)
             loaded = {hit["_id"]: hit for hit in answer["hits"]["hits"]}
         # One that was deleted meanwhile is left out.
         return tuple(
@@ -321,20 +295,12 @@ class ServerFlows:
         )
 
     def _scripted(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
-        answers = yield from self._flows.answers(bodies, query)
-        server_responses.check_scripts(answers, self._flows.location)
+        answers = yield from self.answers(bodies, query)
+        scripted.check_scripts(answers, self.location)
         return answers
 
 
-def _all_ids(proposals: Sequence[Proposals] | None) -> list[str] | None:
-    """Ids of what is proposed for any of the phrases; None for every passage."""
-    if proposals is None:
-        return None
-    return list(dict.fromkeys(key for found in proposals for key in found.ids))
-
-
 def _is_small(size: IndexSize, engine: ScriptEngine, limit: int | None) -> bool:
-    """Whether every passage is to be scored."""
-    if limit is not None and size.passages > limit:
-        return False
-    return size.pieces_per_shard <= engine.exhaustive_pieces
+    """Whether every passage is scored."""
+    few = limit is None or size.passages <= limit
+    return few and size.pieces_per_shard <= engine.exhaustive_pieces

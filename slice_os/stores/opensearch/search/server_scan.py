@@ -1,4 +1,4 @@
-"""Mining with a threshold on the server, as flows; see `exchange`."""
+"""Mining with a threshold on the server, as flows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import partial
 from slice_os.arrays import FloatArray
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.opensearch.search import responses, search_bodies, server_bodies
+from slice_os.stores.opensearch.search import scripted, searches
 from slice_os.stores.opensearch.search.exchange import Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows, at_point, collect, walk
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
-from slice_os.stores.opensearch.search.search_bodies import Answer, Body
+from slice_os.stores.opensearch.search.searches import Answer, Body
 
 # What a script computes in single precision may be that far below the exact cosine.
 PRECISION = 3e-4
@@ -27,12 +27,7 @@ MAX_SLICES = 1_024
 class ServerScan:
     """A scan with a threshold on the server: only passages that have a hit are fetched.
 
-    Attributes:
-        flows: over the index.
-        query: what to look for.
-        threshold: least cosine of a hit.
-        engine: that runs the scripts.
-        best: the highest BM25 of each phrase.
+    ``best`` is the highest BM25 of each phrase.
     """
 
     flows: SearchFlows
@@ -48,11 +43,11 @@ class ServerScan:
             hits: list[Answer] = []
             pairs = passages * len(self.query.phrases.texts)
             slices = min(max(1, pairs // SLICE_PASSAGES), MAX_SLICES)
-            body = self._body(search_bodies.admitted(self.query.where))
+            body = self._body(searches.admitted(self.query.where))
             for number in range(slices):
                 part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
                 yield from walk(point, body | part, partial(collect, hits))
-            yield from self._fetch(responses.in_stored_order(hits), point)
+            yield from self._fetch(searches.in_stored_order(hits), point)
 
         yield from at_point(self.flows.index.name, scan)
 
@@ -60,16 +55,16 @@ class ServerScan:
         """The passages that the index proposes."""
         ids = yield from self.flows.near(self.query, self.threshold)
         hits: list[Answer] = []
-        for some in search_bodies.pieces(ids, server_bodies.LARGEST_ANSWER):
-            body = self._body(search_bodies.by_id(some))
+        for some in searches.pieces(ids, scripted.LARGEST_ANSWER):
+            body = self._body(searches.by_id(some))
             (answer,) = yield from self.flows.msearch([body], self.query)
             hits += answer["hits"]["hits"]
-        yield from self._fetch(responses.in_stored_order(hits), None)
+        yield from self._fetch(searches.in_stored_order(hits), None)
 
     def _body(self, passages: Body) -> Body:
-        return server_bodies.scan(self.query, passages, self.engine, self.threshold - PRECISION)
+        return scripted.scan(self.query, passages, self.engine, self.threshold - PRECISION)
 
     def _fetch(self, ids: Sequence[str], point: str | None) -> Stream[ScoredCandidates]:
-        for some in search_bodies.pieces(ids, search_bodies.WALK_PASSAGES):
+        for some in searches.pieces(ids, searches.WALK_PASSAGES):
             found = yield from self.flows.candidates(self.query, some, self.best, point)
             yield from self.flows.emit_above(found, self.query, self.threshold, point)

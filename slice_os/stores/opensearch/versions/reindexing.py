@@ -16,7 +16,7 @@ from slice_os.stores.opensearch.schema.indices import Index, create, finish
 from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search.lookup import find_index, pages
-from slice_os.stores.opensearch.search.search_bodies import (
+from slice_os.stores.opensearch.search.searches import (
     STORED_ORDER,
     WALK_PASSAGES,
     Answer,

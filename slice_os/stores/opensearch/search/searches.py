@@ -1,16 +1,23 @@
-"""Request bodies for OpenSearch, as pure functions; nothing here talks to a server."""
+"""Bodies of searches, and reading the answers to them, as pure functions."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
+
+import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
+from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.opensearch.schema.codec import index_vectors
+from slice_os.stores.opensearch.schema.records import named_scores, passage_key, stored_passage
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search.clauses import clause
+from slice_os.threads import one_blas_thread
 
 SHOWN = ["doc_id", "start", "end", "text", "metadata"]
 PHRASE_SLOP = 2
@@ -39,7 +46,7 @@ Answer = dict[str, Any]
 
 
 def conditions(where: Where) -> list[Body]:
-    """Filter clauses for conditions on metadata, as `metadata.resolve_where` returns them."""
+    """Filter clauses for conditions that `metadata.resolve_where` returns."""
     return [clause(condition) for condition in where]
 
 
@@ -58,14 +65,9 @@ def dense(
 ) -> Body:
     """The passages with the span nearest to a phrase; places and scores only.
 
-    Args:
-        vector: of the phrase.
-        settings: of the index.
-        where: filter on passages.
-        size: number of passages.
-        depth: how many passages the graph is explored for, if more. If many spans are alike, as in
-            dialogues, exploring for `size` passages only misses many of the best ones; see
-            docs/notebook/2026-11-opensearch-search.md.
+    The graph is explored for ``depth`` passages, if these are more. If many spans are alike, as in
+    dialogues, exploring for ``size`` passages only misses many of the best ones; see
+    docs/notebook/2026-11-opensearch-search.md.
     """
     clause: Body = {"vector": _vector(vector, settings), "k": max(size, depth)}
     return PLACES | {"size": size, "query": _nested(clause, where)}
@@ -99,18 +101,21 @@ def proposal_score(threshold: float) -> float:
 
 def bm25(phrase: str, where: Where, size: int) -> Body:
     """The passages with the highest BM25; ids and scores only."""
-    query = {"bool": {"must": [terms(phrase)], "filter": conditions(where)}}
-    return PLACES | {"size": size, "query": query}
+    return _matching(terms(phrase), where, size)
 
 
 def verbatim(phrase: str, where: Where, size: int) -> Body:
     """The passages with the terms close together, in roughly this order; ids only."""
     close = {"match_phrase": {"text": {"query": phrase, "slop": PHRASE_SLOP}}}
-    query = {"bool": {"must": [close], "filter": conditions(where)}}
+    return _matching(close, where, size)
+
+
+def _matching(clause: Body, where: Where, size: int) -> Body:
+    query = {"bool": {"must": [clause], "filter": conditions(where)}}
     return PLACES | {"size": size, "query": query}
 
 
-def candidates(ids: Sequence[str], phrases: Sequence[str]) -> Body:
+def fetch(ids: Sequence[str], phrases: Sequence[str]) -> Body:
     """Passages by id, with their token vectors and the BM25 of the first `batches` by name."""
     return with_content({"size": len(ids), "query": scored(by_id(ids), phrases)})
 
@@ -140,14 +145,10 @@ def pieces(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def walk(query: Query) -> Body:
-    """A page of all passages in stored order, with vectors, and BM25 as in `candidates`."""
-    body: Body = {
-        "size": WALK_PASSAGES,
-        "query": scored(admitted(query.where), query.phrases.texts),
-        "sort": STORED_ORDER,
-        "track_scores": True,
-    }
-    return with_content(body)
+    """A page of all passages in stored order, with vectors, and BM25 as in `fetch`."""
+    passages = scored(admitted(query.where), query.phrases.texts)
+    page = {"size": WALK_PASSAGES, "query": passages, "sort": STORED_ORDER, "track_scores": True}
+    return with_content(page)
 
 
 def ranking(
@@ -159,12 +160,7 @@ def ranking(
 ) -> list[Body]:
     """`SEARCHES` per phrase: the ``num_candidates`` best by vector, by BM25, and as phrase.
 
-    Args:
-        query: what to look for.
-        settings: of the index.
-        num_candidates: passages that each search returns.
-        nearest: passages by vector, if those are to be more.
-        depth: how many passages the graph is explored for; see `dense`.
+    ``nearest`` are the passages by vector, if more; for ``depth`` see `dense`.
     """
     size = max(num_candidates, nearest)
     return [
@@ -185,11 +181,8 @@ def best(query: Query) -> list[Body]:
 
 def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
     """The server's ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
-    queries = [
-        dense(vector, settings, where, k, GRAPH_WIDTH)["query"],
-        bm25(phrase, where, k)["query"],
-    ]
-    return PLACES | {"size": k, "query": {"hybrid": {"queries": queries}}}
+    both = dense(vector, settings, where, k, GRAPH_WIDTH), bm25(phrase, where, k)
+    return PLACES | {"size": k, "query": {"hybrid": {"queries": [one["query"] for one in both]}}}
 
 
 def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
@@ -233,14 +226,72 @@ def _nested(clause: Body, where: Where) -> Body:
     # Inside the clause the filter applies during graph search, so k passages are found.
     if where:
         clause["filter"] = {"bool": {"filter": conditions(where)}}
-    return {
-        "nested": {"path": "spans", "score_mode": "max", "query": {"knn": {"spans.vec": clause}}}
-    }
+    knn = {"knn": {"spans.vec": clause}}
+    return {"nested": {"path": "spans", "score_mode": "max", "query": knn}}
 
 
 def with_content(body: Body) -> Body:
     """The search with the text, metadata and token vectors of what it finds."""
-    return body | {
-        "_source": SHOWN,
-        "docvalue_fields": ["tokens"],
+    return body | {"_source": SHOWN, "docvalue_fields": ["tokens"]}
+
+
+def id_of(hit: Answer) -> str:
+    """The id of a passage, from the fields `PLACES`."""
+    fields = hit["fields"]
+    return passage_key(fields["doc_id"][0], fields["ordinal"][0])
+
+
+def ids_of(answers: Sequence[Answer]) -> list[str]:
+    """Ids of the passages that several searches found, without duplicates."""
+    return list(dict.fromkeys(id_of(hit) for answer in answers for hit in answer["hits"]["hits"]))
+
+
+def in_stored_order(hits: Iterable[Answer]) -> list[str]:
+    """Ids of hits of searches sorted by `STORED_ORDER`, without duplicates."""
+    return [passage_key(*place) for place in sorted({tuple(hit["sort"]) for hit in hits})]
+
+
+def ranked_best(answers: Sequence[Answer]) -> FloatArray:
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `ranking`."""
+    return best_bm25(answers[1::SEARCHES])
+
+
+def best_bm25(answers: Sequence[Answer]) -> FloatArray:
+    """``(n_phrases,)``, the best BM25 of each phrase, from answers to `best`."""
+    return np.array([answer["hits"]["max_score"] or 0.0 for answer in answers], dtype=np.float32)
+
+
+@one_blas_thread()
+def candidates(hits: Sequence[Answer], query: Query, best: FloatArray) -> ScoredCandidates:
+    """Score the hits of `fetch` or `walk`, in stored order."""
+    found = sorted(
+        ((hit["_id"], stored_passage(hit), named_scores(hit)) for hit in hits),
+        key=lambda item: (item[1].doc_id, item[1].encoded.start),
+    )
+    keys = [key for key, _, _ in found]
+    scorers = [PassageScorer(passage.encoded, query) for _, passage, _ in found]
+    rows = range(len(query.phrases.texts))
+    cosines = [scorer.best_cosines() for scorer in scorers]
+    bm25 = [[scores.get(row, 0.0) for row in rows] for _, _, scores in found]
+    shape = (len(found), len(rows))
+    passages: dict[PassageKey, StoredPassage] = {
+        key: replace(passage, norms=scorer.norms)
+        for (key, passage, _), scorer in zip(found, scorers, strict=True)
     }
+    return ScoredCandidates(
+        keys=keys,
+        cosines=np.array(cosines, dtype=np.float32).reshape(shape).T,
+        bm25=np.array(bm25, dtype=np.float32).reshape(shape).T,
+        bm25_best=best,
+        load=lambda some: {key: passages[key] for key in some},
+    )
+
+
+def with_evidence(found: ScoredCandidates, hits: Sequence[Answer]) -> ScoredCandidates:
+    """The same candidates with the BM25 of further phrases, from `evidence`."""
+    columns = {key: column for column, key in enumerate(found.keys)}
+    bm25 = found.bm25.copy()
+    for hit in hits:
+        for row, score in named_scores(hit).items():
+            bm25[row, columns[hit["_id"]]] = score
+    return replace(found, bm25=bm25)

@@ -1,23 +1,29 @@
-"""Reading OpenSearch's answers to the requests in `server_bodies`, as pure functions."""
+"""Searches that the server's scripts score, and their answers, as pure functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.options import SearchOptions
+from slice_os.query.query import Query, Where
 from slice_os.stores.candidates import ScoredPassage
 from slice_os.stores.opensearch.schema.records import passage_key, stored_passage
-from slice_os.stores.opensearch.search.scripting import Weights
-from slice_os.stores.opensearch.search.search_bodies import Answer
-from slice_os.stores.opensearch.search.server_bodies import SPAN
+from slice_os.stores.opensearch.search import searches
+from slice_os.stores.opensearch.search.scripting import Script, ScriptEngine, Weights
+from slice_os.stores.opensearch.search.searches import STORED_ORDER, Answer, Body
 from slice_os.stores.opensearch.server.answers import reason_of
 
+# OpenSearch's index.max_result_window.
+LARGEST_ANSWER = 10_000
+# Passages without a hit score 0.
+LEAST_SCORE = 1e-6
+SCAN_WEIGHT = 0.5
+SPAN = "span"
 TOO_MANY_REQUESTS = 429
 # Of `script.allowed_types`, `script.allowed_contexts`, `search.allow_expensive_queries`, and of
 # servers without the language or the query.
@@ -28,6 +34,75 @@ _REFUSALS = (
     "script_lang",
     "scripts are disabled",
 )
+
+
+def count(where: Where) -> Body:
+    """Count the passages that a query admits."""
+    return {"size": 0, "track_total_hits": True, "query": searches.admitted(where)}
+
+
+def measure() -> Body:
+    """Count all passages, and their token vectors on average."""
+    return count(()) | {"aggs": {"pieces": {"avg": {"field": "n_pieces"}}}}
+
+
+def best(
+    query: Query,
+    row: int,
+    passages: Body,
+    engine: ScriptEngine,
+    weights: Weights,
+    span: tuple[int, int],
+) -> Body:
+    """The best passages for one phrase, each with its text and its best span.
+
+    Args:
+        query: what to look for.
+        row: the phrase's row in the query.
+        passages: the filter for those to score.
+        engine: that runs the scripts.
+        weights: of cosine and BM25.
+        span: hits to skip, and hits to return.
+    """
+    vector = query.phrases.vectors[row]
+    scored = searches.scored(passages, [query.phrases.texts[row]])
+    body = _by_script(scored, engine.best_span(vector[None], query, weights)) | {
+        "from": span[0],
+        "size": span[1],
+        "sort": [{"_score": "desc"}, *STORED_ORDER],
+        "_source": searches.SHOWN,
+        "script_fields": {SPAN: {"script": engine.place_span(vector, query)}},
+    }
+    return body | ({"min_score": LEAST_SCORE} if weights.threshold > -1 else {})
+
+
+def cosines(query: Query, row: int, passages: Body, engine: ScriptEngine) -> Body:
+    """The best cosine of each passage for one phrase, as its score less 1."""
+    script = engine.best_span(query.phrases.vectors[row : row + 1], query, Weights())
+    return _by_script(passages, script) | _places() | {"track_scores": True}
+
+
+def bm25(query: Query, row: int, passages: Body) -> Body:
+    """The BM25 of the passages that have a term of a phrase."""
+    terms = searches.terms(query.phrases.texts[row])
+    found = {"bool": {"must": [terms], "filter": [passages]}}
+    return {"query": found, "track_scores": True} | _places()
+
+
+def scan(query: Query, passages: Body, engine: ScriptEngine, threshold: float) -> Body:
+    """Passages with a span at or above the threshold for any of the phrases."""
+    weights = Weights(cosine=SCAN_WEIGHT, threshold=threshold)
+    script = engine.best_span(query.phrases.vectors, query, weights)
+    return _by_script(passages, script) | _places() | {"min_score": LEAST_SCORE}
+
+
+def _by_script(passages: Body, script: Script) -> Body:
+    return {"query": {"script_score": {"query": passages, "script": script}}}
+
+
+def _places() -> Body:
+    """As many passages as an answer may have, by place alone."""
+    return {"size": LARGEST_ANSWER, "stored_fields": "_none_", "sort": STORED_ORDER}
 
 
 class ScriptsRefusedError(StoreError):
@@ -44,13 +119,7 @@ class ScriptsRefusedError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class IndexSize:
-    """The size of an index.
-
-    Attributes:
-        passages: number of passages.
-        mean_pieces: token vectors of a passage, on average.
-        shards: primary shards.
-    """
+    """Passages and primary shards of an index, and the mean number of a passage's token vectors."""
 
     passages: int
     mean_pieces: float
@@ -58,13 +127,9 @@ class IndexSize:
 
     @classmethod
     def of(cls, answer: Answer) -> IndexSize:
-        """The size, from an answer to `server_bodies.measure`."""
+        """The size, from an answer to `measure`."""
         mean = answer["aggregations"]["pieces"]["value"] or 0.0
         return cls(counted(answer), mean, answer["_shards"]["total"])
-
-    def with_passages(self, passages: int) -> IndexSize:
-        """The size with another number of passages."""
-        return replace(self, passages=passages)
 
     def affordable(self, pieces: int, most: int) -> int:
         """The number of passages that have so many token vectors, up to a limit."""
@@ -77,7 +142,7 @@ class IndexSize:
 
 
 def counted(answer: Answer) -> int:
-    """The number of passages in an answer to `server_bodies.count`."""
+    """The number of passages in an answer to `count`."""
     total: int = answer["hits"]["total"]["value"]
     return total
 
@@ -96,20 +161,16 @@ def check_scripts(answers: Sequence[Answer], location: str) -> None:
         reason = reason_of(error)
         if answer["status"] == TOO_MANY_REQUESTS and "compilation" in reason:
             raise ScriptsRefusedError(reason, passing=True)
-        if _is_refusal(error, reason):
+        cause = (error.get("root_cause") or [error])[0]
+        told = f"{cause.get('reason')} {reason}"
+        if cause.get("type") != "script_exception" and any(word in told for word in _REFUSALS):
             raise ScriptsRefusedError(reason, passing=False)
         raise StoreError(f"{location}: OpenSearch says {reason}")
 
 
-def _is_refusal(error: Mapping[str, Any], reason: str) -> bool:
-    cause = (error.get("root_cause") or [error])[0]
-    told = f"{cause.get('reason')} {reason}"
-    return cause.get("type") != "script_exception" and any(word in told for word in _REFUSALS)
-
-
 @dataclass(frozen=True, slots=True)
 class RankedHit:
-    """A hit of `server_bodies.best`.
+    """A hit of `best`.
 
     Attributes:
         row: the phrase's row in the query.
@@ -136,7 +197,7 @@ class RankedHit:
 
 
 def ranked_hits(answer: Answer, row: int, weights: Weights) -> dict[str, RankedHit]:
-    """The hits of `server_bodies.best` by passage id; passages without a span are left out.
+    """The hits of `best` by passage id; passages without a span are left out.
 
     Their BM25 is what the score has beyond the cosine, or 0 if it has no weight.
     """
@@ -176,13 +237,7 @@ def merged(found: Sequence[Mapping[str, RankedHit]], wanted: SearchOptions) -> d
 
 @dataclass(frozen=True, slots=True)
 class ServerScores:
-    """Scores of passages, without the passages.
-
-    Attributes:
-        ids: of the passages, in stored order.
-        cosines: ``(n_phrases, n_passages)``.
-        bm25: ``(n_phrases, n_passages)``.
-    """
+    """Scores of passages in stored order, each ``(n_phrases, n_passages)``."""
 
     ids: Sequence[str]
     cosines: FloatArray
@@ -190,7 +245,7 @@ class ServerScores:
 
 
 def scores(cosines: Sequence[Sequence[Answer]], bm25: Sequence[Sequence[Answer]]) -> ServerScores:
-    """The scores in answers to `server_bodies.cosines` and `server_bodies.bm25`."""
+    """The scores in answers to `cosines` and `bm25`."""
     found = [_by_place(answers) for answers in cosines]
     # Passages that were deleted between two answers are missing from one of them.
     places = sorted(set(found[0]).intersection(*found[1:]))
