@@ -25,7 +25,7 @@ from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.opensearch.versions import first_index
+from slice_os.stores.opensearch.versions import making
 from slice_os.stores.work_share import WorkShare
 
 from .support import (
@@ -326,7 +326,7 @@ class TestCreating:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(first_index, "finish", killed)
+            patched.setattr(making, "finish", killed)
             with pytest.raises(KeyboardInterrupt):
                 OpenSearchStore.create(opensearch, index_name, encoder)
         assert meta(opensearch, f"{index_name}-000001")["unfinished"]

@@ -8,7 +8,7 @@ from slice_os.stores.opensearch.search.lookup import find_index
 from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.opensearch.versions.first_index import create_first
+from slice_os.stores.opensearch.versions.making import create_first
 from slice_os.stores.protocol import Store
 
 

@@ -26,7 +26,7 @@ from slice_os.stores.opensearch.search.scripting import ScriptEngine
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
-from slice_os.stores.opensearch.versions.first_index import create_first
+from slice_os.stores.opensearch.versions.making import create_first
 from slice_os.stores.protocol import (
     DocumentEntry,
     FieldValue,

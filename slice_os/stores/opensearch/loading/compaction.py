@@ -52,30 +52,24 @@ class Footprint:
     def of(cls, handle: IndexHandle) -> Footprint:
         """Measure it."""
         primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
-        files = [_file_sizes(shard) for shard in primaries]
+        # The sizes of the store as a whole are up to ten seconds old.
+        files = [shard["segments"]["file_sizes"] for shard in primaries]
+        sizes = [sum(file["size_in_bytes"] for file in kinds.values()) for kinds in files]
         return cls(
-            size_bytes=sum(sum(kinds.values()) for kinds in files),
-            stored_bytes=sum(kinds.get("fdt", 0) for kinds in files),
-            largest_shard=max((sum(kinds.values()) for kinds in files), default=0),
+            size_bytes=sum(sizes),
+            stored_bytes=sum(kinds["fdt"]["size_in_bytes"] for kinds in files if "fdt" in kinds),
+            largest_shard=max(sizes, default=0),
             writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
         )
 
     def is_worth_merging(self, load_share: float) -> bool:
-        """Whether merging frees much for what it rewrites.
-
-        Args:
-            load_share: how much of the index the last load wrote.
-        """
+        """Whether merging frees much, after a load that wrote a share of the index."""
         copies = MANY_COPIES if load_share < LARGE_LOAD else SOME_COPIES
-        return self.size_bytes >= SMALLEST_BYTES and (self.stored_bytes >= copies * self.size_bytes)
+        return self.size_bytes >= SMALLEST_BYTES and self.stored_bytes >= copies * self.size_bytes
 
 
 def count_writes(handle: IndexHandle) -> int:
-    """The number of writes to an index so far, for `drop_copies`.
-
-    Raises:
-        StoreError: if the server does not answer.
-    """
+    """The number of writes to an index so far, for `drop_copies`."""
     with handle.errors_explained():
         return Footprint.of(handle).writes
 
@@ -86,9 +80,7 @@ def drop_copies(handle: IndexHandle, writes_before: int) -> None:
     After a load that adds little to a large index nothing is merged. Whatever prevents a merge
     costs only space, so that it is a line in the log.
 
-    Args:
-        handle: of a concrete index.
-        writes_before: what `count_writes` returned before the load.
+    ``writes_before`` is what `count_writes` returned before the load.
     """
     try:
         with handle.errors_explained():
@@ -122,23 +114,15 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
 def released(handle: IndexHandle) -> bool:
     """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
     deadline = time.monotonic() + WAIT_SECONDS
-    while not all(map(_is_released, _shards(handle))):
+    while not all(
+        lease["retaining_seq_no"] > shard["seq_no"]["max_seq_no"]
+        for shard in _shards(handle)
+        for lease in shard["retention_leases"]["leases"]
+    ):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.25)
     return True
-
-
-def _is_released(shard: dict[str, Any]) -> bool:
-    leases = shard["retention_leases"]["leases"]
-    last = shard["seq_no"]["max_seq_no"]
-    return all(lease["retaining_seq_no"] > last for lease in leases)
-
-
-def _file_sizes(shard: dict[str, Any]) -> dict[str, int]:
-    """Bytes by kind of file; those of the store as a whole are up to ten seconds old."""
-    kinds: dict[str, dict[str, int]] = shard["segments"]["file_sizes"]
-    return {kind: file["size_in_bytes"] for kind, file in kinds.items()}
 
 
 def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:

@@ -30,14 +30,7 @@ DocumentVersion: TypeAlias = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A lease as read from the index.
-
-    Attributes:
-        key: id of its record.
-        version: of the record; changes whenever the holder rewrites it.
-        holder: the process, in words.
-        signature: of the holder.
-    """
+    """A lease as read from the index; its version changes whenever the holder rewrites it."""
 
     key: str
     version: DocumentVersion
@@ -84,11 +77,7 @@ class Lease:
         self._thread = Thread(target=self._beat, name="lease", daemon=True)
 
     def take(self, expired: Held | None = None) -> bool:
-        """Take the lease; False if another process was faster.
-
-        Args:
-            expired: the lease of a process that has ended, to take over.
-        """
+        """Take the lease, or take over an expired one; False if another process was faster."""
         with self._handle.errors_explained():
             version = self._put(expired.version if expired else {"op_type": "create"})
         if version is None:
@@ -133,18 +122,16 @@ class Lease:
 
     def _put(self, condition: dict[str, Any]) -> DocumentVersion | None:
         """Write the record; None if another process did so first."""
+        handle, params = self._handle, {**condition, "request_timeout": REQUEST_SECONDS}
         try:
             return _version(
-                self._handle.client.index(
-                    index=self._handle.name,
-                    id=self._key,
-                    body=self._record,
-                    params={**condition, "request_timeout": REQUEST_SECONDS},
+                handle.client.index(
+                    index=handle.name, id=self._key, body=self._record, params=params
                 )
             )
         except exceptions.ConflictError:
             # It may be ours: written, with only the answer lost.
-            for held in read_leases(self._handle, [self._key]):
+            for held in read_leases(handle, [self._key]):
                 if held.signature == self._record["signature"]:
                     return held.version
             return None
@@ -153,11 +140,6 @@ class Lease:
 def lease_key(part: WorkShare) -> str:
     """Id of the record of a part's lease."""
     return f"{GATE_KEY}-{part.number}-of-{part.total}"
-
-
-def part_of(key: str) -> str:
-    """The part that a lease is for, in words."""
-    return "part " + key.removeprefix(f"{GATE_KEY}-").replace("-of-", "/")
 
 
 def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
@@ -184,11 +166,9 @@ def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
         time.sleep(BEAT_SECONDS / 8)
         before, held = held, read_leases(handle, keys)
         changed = [lease for lease in held if lease not in before]
-        if live := tuple(
-            lease
-            for lease in changed
-            if lease.signature in rewritten or lease.signature not in holders
-        ):
+        # Those of new holders, and those rewritten before.
+        unknown = holders - rewritten
+        if live := tuple(lease for lease in changed if lease.signature not in unknown):
             return Watched(live, ())
         if changed:
             rewritten.update(lease.signature for lease in changed)
@@ -198,9 +178,9 @@ def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
 
 def remove(handle: IndexHandle, expired: Iterable[Held]) -> None:
     """Remove leases of processes that were killed; one that has changed since stays."""
-    gone = (exceptions.ConflictError, exceptions.NotFoundError)
     for lease in expired:
-        with handle.errors_explained(), suppress(*gone):
+        gone = suppress(exceptions.ConflictError, exceptions.NotFoundError)
+        with handle.errors_explained(), gone:
             _delete(handle, lease.key, lease.version)
 
 

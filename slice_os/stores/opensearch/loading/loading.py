@@ -7,7 +7,7 @@ it or after it. If the last one is killed, the note stays, and the next load doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -15,11 +15,10 @@ from typing import Any, TypeAlias
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.loading.compaction import count_writes, drop_copies
 from slice_os.stores.opensearch.loading.lease import (
-    Held,
+    GATE_KEY,
     Lease,
     gate,
     lease_key,
-    part_of,
     read_leases,
     remove,
     watch,
@@ -53,9 +52,6 @@ class LoadNote:
     interrupted: bool
 
 
-Begin: TypeAlias = Callable[[IndexHandle, WorkShare, LoadNote | None, bool], None]
-
-
 @contextmanager
 def leased(handle: IndexHandle) -> Iterator[Lease]:
     """Hold the exclusive right to write to an index, without preparing it for a load.
@@ -63,7 +59,7 @@ def leased(handle: IndexHandle) -> Iterator[Lease]:
     Raises:
         StoreError: if another process is writing.
     """
-    lease = _admitted(handle, WHOLE, lambda *_: None)
+    lease = _admitted(handle, WHOLE, prepares=False)
     try:
         yield lease
     finally:
@@ -82,7 +78,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
         StoreError: if another process is writing the same part, or a part of another division; at
             the end, if the index was deleted meanwhile.
     """
-    lease = _admitted(handle, part, _begin)
+    lease = _admitted(handle, part)
     try:
         made = _identity(handle)
         writes = count_writes(handle)
@@ -109,14 +105,20 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
 
 
 @retrying
-def _admitted(handle: IndexHandle, part: WorkShare, begin: Begin) -> Lease:
-    """A lease on a part, after `begin` has prepared the index."""
+def _admitted(handle: IndexHandle, part: WorkShare, prepares: bool = True) -> Lease:
+    """A lease on a part; prepares the index for a load, unless told otherwise."""
     while True:
-        rivals = watch(handle, _rivals(part, read_note(handle)))
+        rivals = watch(handle, _rivals(part, _read_note(handle)))
         if rivals.live:
-            raise StoreError(_refusal(handle, rivals.live[0]))
+            rival = rivals.live[0]
+            number = rival.key.removeprefix(f"{GATE_KEY}-").replace("-of-", "/")
+            what = "to it" if rival.key == lease_key(WHOLE) else f"part {number} of it"
+            raise StoreError(
+                f"{handle.location}: another process is writing {what} ({rival.holder}); wait "
+                "until it ends"
+            )
         with gate(handle):
-            note = read_note(handle)
+            note = _read_note(handle)
             held = read_leases(handle, _rivals(part, note))
             if any(lease not in rivals.expired for lease in held):
                 continue  # another process came meanwhile
@@ -126,7 +128,8 @@ def _admitted(handle: IndexHandle, part: WorkShare, begin: Begin) -> Lease:
                 continue
             try:
                 remove(handle, (one for one in held if one.key != lease_key(part)))
-                begin(handle, part, note, bool(held) or not beside)
+                if prepares:
+                    _begin(handle, part, note, bool(held) or not beside)
             except BaseException:
                 lease.release()
                 raise
@@ -135,28 +138,28 @@ def _admitted(handle: IndexHandle, part: WorkShare, begin: Begin) -> Lease:
 
 def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_over: bool) -> None:
     """Prepare the index, unless another process of the same load has done so."""
+    if note is not None and not (takes_over or note.interrupted):
+        return
+    restore = (note and note.restore) or _current(handle)
+    _write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
+    handle.refresh()
     with handle.errors_explained():
-        if note is not None and not (takes_over or note.interrupted):
-            return
-        restore = (note and note.restore) or _current(handle)
-        write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
-        handle.refresh()
-        handle.client.indices.put_settings(index=handle.name, body={"index": _fast(handle)})
+        found = handle.client.count(index=handle.name, body=PASSAGES)
+        empty = found["count"] == 0 and not found["_shards"]["failed"]
+        fast = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
+        handle.client.indices.put_settings(index=handle.name, body={"index": fast})
 
 
 def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
-    """Restore the settings, unless other processes of the same load are running.
+    """Restore the settings, unless others run the same load; returns whether this ended it.
 
     If this process failed, the next load repairs the index.
-
-    Returns:
-        Whether this ended the load.
     """
     others = watch(handle, _keys(part))
     if others.live:
         return False
     with gate(handle) as alone:
-        note = read_note(handle)
+        note = _read_note(handle)
         came = [one for one in read_leases(handle, _keys(part)) if one not in others.expired]
         if came or note is None or note.parts != part.total:
             return False  # another process does it, or has done it
@@ -166,16 +169,16 @@ def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
         with handle.errors_explained():
             handle.client.indices.put_settings(index=handle.name, body={"index": note.restore})
         handle.refresh()
-        write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
+        _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, others.expired)
     return True
 
 
 def _note_interruption(handle: IndexHandle) -> None:
     with gate(handle):
-        note = read_note(handle)
+        note = _read_note(handle)
         if note is not None:
-            write_note(handle, replace(note, interrupted=True))
+            _write_note(handle, replace(note, interrupted=True))
 
 
 def _keys(part: WorkShare) -> list[str]:
@@ -191,60 +194,44 @@ def _rivals(part: WorkShare, note: LoadNote | None) -> list[str]:
     return sorted(rivals)
 
 
-def _refusal(handle: IndexHandle, rival: Held) -> str:
-    what = "to it" if rival.key == lease_key(WHOLE) else f"{part_of(rival.key)} of it"
-    return (
-        f"{handle.location}: another process is writing {what} ({rival.holder}); wait until it ends"
-    )
-
-
 @retrying
 def _identity(handle: IndexHandle) -> str:
     """The id of an index, which another one of its name does not have."""
-    with handle.errors_explained():
-        found = handle.client.indices.get_settings(index=handle.name)
-    return str(found[handle.name]["settings"]["index"]["uuid"])
-
-
-def _fast(handle: IndexHandle) -> SavedSettings:
-    found = handle.client.count(index=handle.name, body=PASSAGES)
-    empty = found["count"] == 0 and not found["_shards"]["failed"]
-    return {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
+    return str(_settings(handle)["uuid"])
 
 
 def _current(handle: IndexHandle) -> SavedSettings:
-    found = handle.client.indices.get_settings(index=handle.name)
-    settings = found[handle.name]["settings"]["index"]
+    settings = _settings(handle)
     return {
         "refresh_interval": settings.get("refresh_interval"),
         "number_of_replicas": settings["number_of_replicas"],
     }
 
 
-def read_note(handle: IndexHandle) -> LoadNote | None:
+def _settings(handle: IndexHandle) -> SavedSettings:
+    with handle.errors_explained():
+        found = handle.client.indices.get_settings(index=handle.name)
+    settings: SavedSettings = found[handle.name]["settings"]["index"]
+    return settings
+
+
+def _read_note(handle: IndexHandle) -> LoadNote | None:
     """The note; None if no load is in progress or was interrupted."""
-    ours = _meta(handle).get(META, {})
+    ours = handle.mapping().get("_meta", {}).get(META, {})
     if RESTORE not in ours:
         return None
     return LoadNote(ours[RESTORE], **ours[LOAD])
 
 
-def write_note(handle: IndexHandle, note: LoadNote | None) -> None:
+def _write_note(handle: IndexHandle, note: LoadNote | None) -> None:
     """Replace the note, or remove it. Only a process that holds the gate may do that."""
-    meta = _meta(handle)
-    ours = {
-        name: value for name, value in meta.get(META, {}).items() if name not in (RESTORE, LOAD)
-    }
+    meta = handle.mapping().get("_meta", {})
+    ours = dict(meta.get(META, {}))
+    ours.pop(RESTORE, None)
+    ours.pop(LOAD, None)
     if note is not None:
         ours[RESTORE] = note.restore
         ours[LOAD] = {"parts": note.parts, "interrupted": note.interrupted}
     with handle.errors_explained():
         body = {"_meta": {**meta, META: ours}}
         handle.client.indices.put_mapping(index=handle.name, body=body)
-
-
-def _meta(handle: IndexHandle) -> dict[str, Any]:
-    with handle.errors_explained():
-        found = handle.client.indices.get_mapping(index=handle.name)
-    meta: dict[str, Any] = found[handle.name]["mappings"].get("_meta", {})
-    return meta

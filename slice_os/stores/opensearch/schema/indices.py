@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -74,7 +74,8 @@ def create(
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
-    return make_version(handle, next_name(handle.name, version_names(handle)), options, settings)
+    name = next_name(handle.name, find_versions(handle))
+    return make_version(handle, name, options, settings)
 
 
 def make_version(
@@ -95,21 +96,19 @@ def make_version(
 @retrying
 def write_projection(handle: IndexHandle, projection: FloatArray | None) -> None:
     """Store the projection of an index, if it has one."""
-    if projection is None:
-        return
-    packed = b64encode(projection.astype("<f2").tobytes()).decode()
-    record = {"kind": "axes", "axes": packed}
-    with handle.errors_explained():
-        handle.client.index(index=handle.name, id=PROJECTION_KEY, body=record)
+    if projection is not None:
+        packed = b64encode(projection.astype("<f2").tobytes()).decode()
+        record = {"kind": "axes", "axes": packed}
+        with handle.errors_explained():
+            handle.client.index(index=handle.name, id=PROJECTION_KEY, body=record)
 
 
 def finish(handle: IndexHandle) -> None:
     """Mark an index as complete, so that an alias may stand for it."""
     with handle.errors_explained():
-        indices = handle.client.indices
-        mapping = indices.get_mapping(index=handle.name)[handle.name]["mappings"]
-        meta = {key: value for key, value in mapping["_meta"][META].items() if key != UNFINISHED}
-        indices.put_mapping(index=handle.name, body={"_meta": {META: meta}})
+        ours = handle.mapping()["_meta"][META]
+        meta = {key: value for key, value in ours.items() if key != UNFINISHED}
+        handle.client.indices.put_mapping(index=handle.name, body={"_meta": {META: meta}})
 
 
 def template_name(alias: str) -> str:
@@ -125,22 +124,16 @@ def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
     return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
 
 
-def version_names(handle: IndexHandle) -> list[str]:
-    """The versioned indices of an alias, oldest first."""
-    return sorted(find_versions(handle))
-
-
 def move_alias(handle: IndexHandle, index: str) -> list[str]:
     """Let the alias stand for one index, in one step; returns those it stood for before."""
     alias, indices = handle.name, handle.client.indices
     with handle.errors_explained():
-        before = sorted(indices.get_alias(name=alias)) if indices.exists_alias(name=alias) else []
-        actions: list[dict[str, Any]] = [
-            {"remove": {"index": name, "alias": alias}} for name in before if name != index
-        ]
+        there = sorted(indices.get_alias(name=alias)) if indices.exists_alias(name=alias) else []
+        before = [name for name in there if name != index]
+        actions = [{"remove": {"index": name, "alias": alias}} for name in before]
         actions.append({"add": {"index": index, "alias": alias}})
         indices.update_aliases(body={"actions": actions})
-    return [name for name in before if name != index]
+    return before
 
 
 def force_merge(handle: IndexHandle) -> None:
@@ -151,7 +144,7 @@ def force_merge(handle: IndexHandle) -> None:
         )
 
 
-def next_name(alias: str, names: Sequence[str]) -> str:
-    """The name of an alias's next version, given its versions, oldest first."""
-    last = int(names[-1].removeprefix(f"{alias}-")) if names else 0
+def next_name(alias: str, names: Iterable[str]) -> str:
+    """The name of an alias's next version, given its versions."""
+    last = max((int(name.removeprefix(f"{alias}-")) for name in names), default=0)
     return f"{alias}-{last + 1:06d}"

@@ -47,7 +47,7 @@ def _matching(condition: Condition) -> dict[str, Any]:
         limit = INTEGERS[condition.kind]
         values = [int(n) for n in values if n == floor(n) and -limit <= n < limit]
     if condition.kind == "boolean":
-        values = [text for value in values if (text := value.lower()) in ("true", "false")]
+        values = [text for text in map(str.lower, values) if text in ("true", "false")]
     return {"terms": {path(condition): values}}
 
 

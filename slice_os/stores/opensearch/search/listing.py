@@ -9,19 +9,20 @@ from typing import Any
 from slice_os.query.filters import Condition, unknown_field
 from slice_os.stores.opensearch.search.clauses import NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import pages
-from slice_os.stores.opensearch.search.metadata import mapped_fields
-from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES
+from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of
+from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Body
 from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
-from slice_os.text.documents import field_text
 
 PAGE = 1_000
+# Up to this many documents are counted exactly; OpenSearch counts no more.
+_EXACT = 40_000
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of what an index holds, and the disk space of its primary shards."""
+    """Contents of an index, and the disk space of its primary shards."""
 
     documents: int
     passages: int
@@ -34,10 +35,9 @@ def count(handle: IndexHandle) -> Counts:
     """Count what a concrete index holds."""
     sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
     body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
+    answer = _aggregations(handle, body)
     with handle.errors_explained():
-        found = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
         stats = handle.client.indices.stats(index=handle.name, metric="store")
-    answer = complete(found, handle.location, "hits")["aggregations"]
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
     return Counts(
         documents=kinds.get("document", 0),
@@ -52,7 +52,7 @@ def list_documents(
     handle: IndexHandle, sources: Sequence[str] | None = None, after: str = ""
 ) -> Iterator[DocumentEntry]:
     """The documents from some sources, or all of them, by id, after an id."""
-    wanted: list[dict[str, Any]] = [{"term": {"kind": "document"}}]
+    wanted: list[Body] = [{"term": {"kind": "document"}}]
     if sources is not None:
         wanted.append({"terms": {"source": list(sources)}})
     if after:
@@ -71,28 +71,17 @@ def list_documents(
 
 def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:
     """All sources that have documents, by name."""
-    composite: dict[str, Any] = {
-        "size": PAGE,
-        "sources": [{"name": {"terms": {"field": "source"}}}],
-    }
-    body = {
-        "size": 0,
-        "query": {"term": {"kind": "document"}},
-        "aggs": {"sources": {"composite": composite}},
-    }
+    names = [{"name": {"terms": {"field": "source"}}}]
+    composite: dict[str, Any] = {"size": PAGE, "sources": names}
+    documents = {"term": {"kind": "document"}}
+    body = {"size": 0, "query": documents, "aggs": {"sources": {"composite": composite}}}
     while True:
-        with handle.errors_explained():
-            answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
-        found = complete(answer, handle.location, "hits")["aggregations"]["sources"]
+        found = _aggregations(handle, body)["sources"]
         for bucket in found["buckets"]:
             yield SourceEntry(bucket["key"]["name"], bucket["doc_count"])
         if "after_key" not in found:
             return
         composite["after"] = found["after_key"]
-
-
-# Up to this many documents are counted exactly; OpenSearch counts no more.
-_EXACT = 40_000
 
 
 def field_kinds(handle: IndexHandle) -> dict[str, str]:
@@ -114,18 +103,17 @@ def values_of(handle: IndexHandle, field: str, limit: int) -> list[FieldValue]:
     counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
     terms = {"terms": {"field": path(condition), "size": limit}, "aggs": {"documents": counts}}
     body = {"size": 0, "query": {"bool": {"filter": [PASSAGES]}}, "aggs": {"values": terms}}
-    with handle.errors_explained():
-        answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
-    found = complete(answer, handle.location, "hits")["aggregations"]["values"]["buckets"]
-    values = [FieldValue(_text(bucket), bucket["documents"]["value"]) for bucket in found]
+    buckets = _aggregations(handle, body)["values"]["buckets"]
+    values = [FieldValue(value_of(one), one["documents"]["value"]) for one in buckets]
     return sorted(values, key=lambda one: (-one.documents, one.value))
 
 
 def _mapped(handle: IndexHandle) -> dict[str, Any]:
+    return mapped_fields(handle.mapping()["properties"])
+
+
+def _aggregations(handle: IndexHandle, body: Body) -> dict[str, Any]:
     with handle.errors_explained():
-        mapping = handle.client.indices.get_mapping(index=handle.name)
-    return mapped_fields(mapping[handle.name]["mappings"]["properties"])
-
-
-def _text(bucket: dict[str, Any]) -> str:
-    return str(bucket.get("key_as_string") or field_text(bucket["key"]))
+        answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
+    found: dict[str, Any] = complete(answer, handle.location, "hits")["aggregations"]
+    return found

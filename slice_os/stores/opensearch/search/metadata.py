@@ -1,4 +1,4 @@
-"""Metadata fields of an index: which ones it has, and how it compares their values.
+"""Metadata fields of an index, and conditions as it compares their values.
 
 Values that an index keeps as text are looked up first, and a filter then names them exactly as
 they are. So an index admits the same passages as a local store, whatever the case of a value, and
@@ -72,9 +72,8 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
 
 def mapped_fields(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """The metadata fields of an index, with what its mapping says of each."""
-    fields = dict(_fields(mapping["metadata"].get("properties", {})))
-    fields.pop(LAYOUT, None)
-    return fields
+    fields = _fields(mapping["metadata"].get("properties", {}))
+    return {name: field for name, field in fields if name != LAYOUT}
 
 
 def _fields(properties: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -116,10 +115,11 @@ def _spelled(typed: Condition, condition: Condition, location: str, ask: Ask) ->
         return typed
     narrowed: list[list[Body]] = [[]]
     if typed.by_text:
-        narrowed = [
-            [{"bool": {"should": [_in_any_case(path(typed), text) for text in some]}}]
-            for some in pieces(typed.spellings, MOST_SPELLINGS)
+        in_any_case = [
+            {"term": {path(typed): {"value": text, "case_insensitive": True}}}
+            for text in typed.spellings
         ]
+        narrowed = [[{"bool": {"should": some}}] for some in pieces(in_any_case, MOST_SPELLINGS)]
     answers = yield from ask([_values(typed, clauses, MOST_VALUES) for clauses in narrowed])
     if any(answer["aggregations"]["values"]["sum_other_doc_count"] for answer in answers):
         raise InputError(
@@ -164,10 +164,10 @@ def _values(condition: Condition, clauses: Sequence[Body], most: int) -> Body:
     }
 
 
-def _in_any_case(field: str, text: str) -> Body:
-    return {"term": {field: {"value": text, "case_insensitive": True}}}
-
-
 def _texts(answer: Answer) -> list[str]:
-    buckets = answer["aggregations"]["values"]["buckets"]
-    return [bucket.get("key_as_string") or field_text(bucket["key"]) for bucket in buckets]
+    return list(map(value_of, answer["aggregations"]["values"]["buckets"]))
+
+
+def value_of(bucket: Mapping[str, Any]) -> str:
+    """The value of a field that a bucket counts, as text."""
+    return str(bucket.get("key_as_string") or field_text(bucket["key"]))

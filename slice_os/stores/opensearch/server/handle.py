@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from opensearchpy import OpenSearch, exceptions
 
@@ -15,13 +16,7 @@ from slice_os.stores.opensearch.server.connection import parse_location
 
 @dataclass(frozen=True, slots=True)
 class IndexHandle:
-    """An index on a server.
-
-    Attributes:
-        client: of the server.
-        name: index or alias.
-        location: how messages call the store; never with a secret.
-    """
+    """An index or alias on a server; messages call it by its location, which has no secret."""
 
     client: OpenSearch
     name: str
@@ -29,12 +24,7 @@ class IndexHandle:
 
     @classmethod
     def at(cls, location: str) -> IndexHandle:
-        """The handle for ``http(s)://[user@]host[:port]/index``; see `parse_location`.
-
-        Raises:
-            StoreError: on a location of another form, or with a password in it.
-            InputError: on a name that no index can have.
-        """
+        """The handle for ``http(s)://[user@]host[:port]/index``; see `parse_location`."""
         connection = parse_location(location)
         return cls(connection.client(), connection.index, connection.location)
 
@@ -42,11 +32,16 @@ class IndexHandle:
         """Another index on the same server; messages call the store as before."""
         return replace(self, name=name)
 
-    @contextmanager
-    def errors_explained(self) -> Iterator[None]:
+    def errors_explained(self) -> AbstractContextManager[None]:
         """Turn the client's exceptions into one-line `StoreError`s."""
-        with errors_explained(self.location):
-            yield
+        return errors_explained(self.location)
+
+    def mapping(self) -> dict[str, Any]:
+        """The mapping of a concrete index."""
+        with self.errors_explained():
+            found = self.client.indices.get_mapping(index=self.name)
+        mapping: dict[str, Any] = found[self.name]["mappings"]
+        return mapping
 
     def refresh(self) -> None:
         """Make everything written so far searchable.

@@ -75,7 +75,7 @@ def versions(handle: IndexHandle) -> list[IndexVersion]:
         StoreError: if there is none, or if the name is that of one version.
     """
     alias, client = handle.name, handle.client
-    names = indices.version_names(handle)
+    names = sorted(indices.find_versions(handle))
     with handle.errors_explained():
         if not names:
             if client.indices.exists(index=alias) and not client.indices.exists_alias(name=alias):

@@ -1,4 +1,4 @@
-"""Making the next version of an index from the stored vectors, without encoding again."""
+"""Making versions of an index: the first one, and the next ones from the stored vectors."""
 
 from __future__ import annotations
 
@@ -7,14 +7,27 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from slice_os.arrays import FloatArray
+from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
+from slice_os.stores.opensearch.loading.lease import gate
 from slice_os.stores.opensearch.loading.loading import leased, loading
 from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
-from slice_os.stores.opensearch.schema.indices import Index, create, finish
+from slice_os.stores.opensearch.schema.indices import (
+    UNFINISHED,
+    Index,
+    create,
+    find_versions,
+    finish,
+    make_version,
+    next_name,
+    write_projection,
+)
 from slice_os.stores.opensearch.schema.records import span_entries
-from slice_os.stores.opensearch.schema.settings import IndexSettings
+from slice_os.stores.opensearch.schema.settings import META, IndexOptions, IndexSettings, choose
 from slice_os.stores.opensearch.search.lookup import find_index, pages
 from slice_os.stores.opensearch.search.searches import (
     STORED_ORDER,
@@ -22,10 +35,74 @@ from slice_os.stores.opensearch.search.searches import (
     Answer,
     Body,
 )
+from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.retry import retrying
 from slice_os.stores.opensearch.versions.manage import drop, versions
 
 RECORDS = 1_000
+
+
+@retrying
+def create_first(
+    handle: IndexHandle,
+    options: IndexOptions,
+    card: ModelCard,
+    max_pieces: int,
+    projection: FloatArray | None = None,
+) -> Index:
+    """Make an index and let the alias stand for it; if another process does, wait for that.
+
+    What a process that was killed has left unfinished is completed.
+
+    Raises:
+        InputError: on options that do not fit the encoder.
+        StoreError: if the alias stands for an index with other settings.
+    """
+    check_name(handle.name)
+    settings = choose(options, card, max_pieces, projection)
+    there = find_versions(handle)
+    if not there:
+        try:
+            make_version(handle, next_name(handle.name, ()), options, settings)
+        except StoreError:
+            # Of several processes, the server lets one make it.
+            if not find_versions(handle):
+                raise
+        there = find_versions(handle)
+    newest = max(there)
+    # Only one process at a time goes on, and the others find its index.
+    with gate(handle.named(newest)):
+        there = find_versions(handle)
+        for name, version in there.items():
+            if handle.name in version["aliases"]:
+                if _has(version, settings):
+                    return Index(name, settings)
+                raise StoreError(
+                    f"{handle.location}: {name} is there already, made with another encoder or "
+                    "other options; use the same ones, or choose another name"
+                )
+        unfinished = UNFINISHED in _meta(there[max(there)])
+        if newest == max(there) and unfinished and _has(there[newest], settings):
+            write_projection(handle.named(newest), settings.projection)
+        else:
+            newest = next_name(handle.name, there)
+            make_version(handle, newest, options, settings)
+        # An alias never stands for an index without its projection.
+        finish(handle.named(newest))
+        with handle.errors_explained():
+            handle.client.indices.put_alias(index=newest, name=handle.name)
+    return Index(newest, settings)
+
+
+def _has(version: dict[str, Any], settings: IndexSettings) -> bool:
+    meta = _meta(version)
+    return bool(meta | orjson.loads(orjson.dumps(settings.to_meta())) == meta)
+
+
+def _meta(version: dict[str, Any]) -> dict[str, Any]:
+    meta: dict[str, Any] = version.get("mappings", {}).get("_meta", {}).get(META, {})
+    return meta
 
 
 def reindex(
@@ -42,8 +119,7 @@ def reindex(
 
     Args:
         handle: of the alias.
-        changes: `IndexOptions` by name; others stay unchanged. ``fields`` are added to the
-            existing ones.
+        changes: `IndexOptions` by name; ``fields`` are added to the existing ones.
         projection: of the encoder, if the old version has none.
         on_passage: called with how many passages are done, and how many there are.
 
@@ -60,15 +136,11 @@ def reindex(
     fields = {**version.options.fields, **changes.get("fields", {})}
     options = replace(version.options, **{**changes, "fields": fields})
     made_with = source.settings
+    if made_with.projection is not None:
+        projection = made_with.projection
     with leased(handle.named(source.name)) as lease:
         drop(handle, [old.index for old in there if old.unfinished])
-        target = create(
-            handle,
-            options,
-            made_with.encoder,
-            made_with.max_pieces,
-            projection if made_with.projection is None else made_with.projection,
-        )
+        target = create(handle, options, made_with.encoder, made_with.max_pieces, projection)
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()
         finish(handle.named(target.name))
