@@ -28,12 +28,7 @@ _NOT_ABOUT_THE_ITEM = ("index_closed_exception",)
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One item of a bulk request.
-
-    Attributes:
-        owner: number of the document that it belongs to.
-        lines: the item as newline-delimited JSON.
-    """
+    """One item of a bulk request as newline-delimited JSON; the owner is a document's number."""
 
     owner: int
     lines: bytes
@@ -102,8 +97,7 @@ class BulkSender:
         """The outcomes of actions since the last call.
 
         Args:
-            wait: send everything that is queued, also what is added meanwhile, and wait until
-                all of it is answered.
+            wait: send all that is queued, also meanwhile, and wait until it is answered.
 
         Raises:
             StoreError: if a chunk could not be sent at all.
@@ -123,7 +117,7 @@ class BulkSender:
         """
         starts = range(0, len(actions), CHUNK_ACTIONS)
         chunks = (actions[start : start + CHUNK_ACTIONS] for start in starts)
-        return [outcome for chunk in chunks for outcome in self._deliver(list(chunk))]
+        return [outcome for chunk in chunks for outcome in self._deliver(chunk)]
 
     def close(self) -> None:
         """Discard what is not sent yet."""
@@ -139,7 +133,7 @@ class BulkSender:
         self._under_way.append(future)
         self._chunk, self._bytes = [], 0
 
-    def _deliver(self, chunk: list[Action]) -> list[Outcome]:
+    def _deliver(self, chunk: Sequence[Action]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         waits = pauses(self._limit)
         while True:
@@ -156,20 +150,16 @@ class BulkSender:
             chunk = left
 
     def _attempt(
-        self, chunk: list[Action], outcomes: list[Outcome]
-    ) -> tuple[list[Action], UnavailableError]:
+        self, chunk: Sequence[Action], outcomes: list[Outcome]
+    ) -> tuple[Sequence[Action], UnavailableError]:
         """Send a chunk once; returns what to send again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
-            answer = self._handle.client.bulk(body=body, index=self._handle.name)
+            with self._handle.errors_explained():
+                answer = self._handle.client.bulk(body=body, index=self._handle.name)
             items = complete(answer, self._handle.location, "items")["items"]
         except UnavailableError as error:
             return chunk, error
-        except exceptions.OpenSearchException as error:
-            explained = explain(error, self._handle.location)
-            if isinstance(explained, UnavailableError):
-                return chunk, explained
-            raise explained from None
         again: list[Action] = []
         trouble = UnavailableError(self._handle.location)
         for action, item in zip(chunk, items, strict=True):

@@ -25,7 +25,6 @@ from slice_os.stores.opensearch.schema.records import (
     passage_key,
     passage_source,
     source_key,
-    source_record,
 )
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search.lookup import find_records
@@ -60,10 +59,7 @@ def writing_in_load(
 ) -> Iterator[OpenSearchWriter]:
     """A writer in a load that has begun, here or in another process.
 
-    Args:
-        handle: of a concrete index.
-        settings: of the index.
-        check: raises an error if the load must not go on.
+    ``check`` raises an error if the load must not go on.
     """
     with closing(BulkSender(handle)) as sender:
         writer = OpenSearchWriter(handle, settings, sender, check)
@@ -76,7 +72,6 @@ class _Open:
     """A document in progress.
 
     Attributes:
-        document: the document.
         former: number of passages of an earlier version.
         reason: why the index rejects it; empty if it does not.
         passages: number of passages queued so far.
@@ -161,41 +156,25 @@ class OpenSearchWriter:
 
     def delete(self, doc_ids: Iterable[str]) -> int:
         """Delete documents with all their passages; returns how many were found."""
-        self._check()
         deleted = 0
-        remaining = iter(doc_ids)
-        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
-            self._settle_ids(batch)
+        for batch in self._settled(doc_ids):
             former = self._withdraw(batch)
-            self._sender.deliver(
-                [
-                    delete_action(NOBODY, passage_key(doc_id, ordinal))
-                    for doc_id, passages in former.items()
-                    for ordinal in range(passages)
-                ]
-            )
+            places = [(doc_id, ordinal) for doc_id in former for ordinal in range(former[doc_id])]
+            self._sender.deliver([delete_action(NOBODY, passage_key(*place)) for place in places])
             deleted += len(former)
         return deleted
 
     def assign(self, doc_ids: Iterable[str], source: str) -> None:
         """Note that documents come from another source; see `Writer.assign`."""
-        self._check()
-        remaining = iter(doc_ids)
-        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
-            self._settle_ids(batch)
-            self._sender.deliver(
-                [
-                    update_action(NOBODY, document_key(doc_id), {"source": source})
-                    for doc_id in batch
-                ]
-            )
+        fields = {"source": source}
+        for batch in self._settled(doc_ids):
+            keys = map(document_key, batch)
+            self._sender.deliver([update_action(NOBODY, key, fields) for key in keys])
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read; see `Writer.finish_source`."""
         self._queue_parts()
-        waiting = {
-            number for number, state in self._open.items() if state.document.source == source
-        }
+        waiting = {n for n, state in self._open.items() if state.document.source == source}
         self._finished.append(_Finished(source, signature, waiting))
         self._finish_sources()
 
@@ -203,6 +182,14 @@ class OpenSearchWriter:
         """Delete what an earlier writer noted about a source; see `Writer.forget_source`."""
         self._check()
         self._sender.deliver([delete_action(NOBODY, source_key(source))])
+
+    def _settled(self, doc_ids: Iterable[str]) -> Iterator[Sequence[str]]:
+        """Ids in batches, none of a document in progress."""
+        self._check()
+        remaining = iter(doc_ids)
+        while batch := list(islice(remaining, LOOKUP_DOCUMENTS)):
+            self._settle_ids(batch)
+            yield batch
 
     def _settle_ids(self, doc_ids: Sequence[str]) -> None:
         """Wait for documents in progress, so that no request overtakes another with the same id."""
@@ -267,26 +254,23 @@ class OpenSearchWriter:
         if state.unanswered or not state.whole:
             return
         if state.reason:
-            self._take_back(number, state)
+            # What is stored of a document that the index rejects is deleted.
+            self._delete(number, range(max(state.passages, state.former)))
+            state.passages = state.former = 0
         elif not state.recorded:
-            self._record(number, state)
+            state.recorded = True
+            tail = state.document.text[state.position :]
+            record = document_source(state.document, state.passages, tail)
+            self._add(number, index_action(number, document_key(state.document.id), record))
+            # Passages that only the earlier version had.
+            self._delete(number, range(state.passages, state.former))
         if not state.unanswered:
             self._close(number, state)
 
-    def _record(self, number: int, state: _Open) -> None:
-        """Queue the record, and delete passages that only the earlier version had."""
-        state.recorded = True
-        doc_id, tail = state.document.id, state.document.text[state.position :]
-        record = document_source(state.document, state.passages, tail)
-        self._add(number, index_action(number, document_key(doc_id), record))
-        for ordinal in range(state.passages, state.former):
+    def _delete(self, number: int, ordinals: Iterable[int]) -> None:
+        doc_id = self._open[number].document.id
+        for ordinal in ordinals:
             self._add(number, delete_action(number, passage_key(doc_id, ordinal)))
-
-    def _take_back(self, number: int, state: _Open) -> None:
-        """Delete what is stored of a document that the index rejects."""
-        for ordinal in range(max(state.passages, state.former)):
-            self._add(number, delete_action(number, passage_key(state.document.id, ordinal)))
-        state.passages = state.former = 0
 
     def _close(self, number: int, state: _Open) -> None:
         del self._open[number]
@@ -301,14 +285,14 @@ class OpenSearchWriter:
     def _finish_sources(self) -> None:
         for finished in self._finished:
             if not finished.waiting_for and finished.source not in self._failed_sources:
-                record = source_record(finished.source, finished.signature)
-                self._sender.add(index_action(NOBODY, source_key(finished.source), record))
+                source, signature = finished.source, finished.signature
+                record = {"kind": "source", "source": source, "signature": signature}
+                self._sender.add(index_action(NOBODY, source_key(source), record))
         self._finished = [finished for finished in self._finished if finished.waiting_for]
 
     def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
         """Delete the records of documents; returns the number of passages of each one found."""
-        keys = [document_key(doc_id) for doc_id in doc_ids]
-        records = find_records(self._handle, keys)
+        records = find_records(self._handle, list(map(document_key, doc_ids)))
         former = {record["doc_id"]: record["passages"] for record in records}
         self._sender.deliver([delete_action(NOBODY, document_key(doc_id)) for doc_id in former])
         return former

@@ -35,21 +35,13 @@ _NORM_STEPS = 65_535
 
 
 def stored_form(passage: EncodedPassage) -> EncodedPassage:
-    """The passage as `unpack` returns it: joined and quantised.
-
-    A passage in this form stays as it is.
-    """
+    """The passage as `unpack` returns it: joined and quantised; idempotent."""
     one = joined(passage)
     return replace(one, vectors=dequantise(*quantise(one.vectors)))
 
 
 def pack(passage: EncodedPassage, max_words: int) -> str:
-    """A passage's words, span norms and quantised vectors as base64.
-
-    Args:
-        passage: the passage in its `stored_form`.
-        max_words: words in the longest span.
-    """
+    """Words, span norms and quantised vectors of a passage in its `stored_form`, as base64."""
     vectors, scales = quantise(passage.vectors)
     words = passage.words - np.array([passage.start, passage.start, 0, 0])
     table = words.astype("<u2" if words.max(initial=0) < 1 << 16 else "<u4")
@@ -71,11 +63,7 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
 
     Norms are left to the scripts: computed from the vectors, they are as exact as a local store's.
 
-    Args:
-        encoded: the result of `pack`, as OpenSearch returns it.
-        start: first code point of the passage in its document.
-        end: one past the last.
-        metadata: of the passage.
+    ``start`` and ``end`` are code points of the document.
 
     Raises:
         StoreError: if another version wrote the bytes.
@@ -120,9 +108,6 @@ def index_vectors(vectors: FloatArray, settings: IndexSettings) -> npt.NDArray[A
     Returns:
         ``(n, settings.dimensions)`` int8 or float32.
     """
-    short = (
-        vectors
-        if settings.projection is None
-        else vectors @ settings.projection[: settings.dimensions].T
-    )
-    return quantise(short)[0] if settings.vectors == "byte" else short
+    if settings.projection is not None:
+        vectors = vectors @ settings.projection[: settings.dimensions].T
+    return quantise(vectors)[0] if settings.vectors == "byte" else vectors

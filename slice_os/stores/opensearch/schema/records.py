@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from slice_os.spans.passages import EncodedPassage
 from slice_os.stores.candidates import StoredPassage
-from slice_os.stores.opensearch.schema.codec import (
-    index_vectors,
-    pack,
-    stored_form,
-    unpack,
-)
+from slice_os.stores.opensearch.schema.codec import index_vectors, pack, stored_form, unpack
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.schema.span_policy import span_vectors
 from slice_os.text.documents import Document
 
 # A keyword has at most 32,766 bytes, a code point up to four; see "ignore_above" in the mapping.
 LONGEST_ID = 8_191
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FetchedPassage:
-    """A passage read from the index.
-
-    Attributes:
-        key: its id in the index.
-        passage: the passage.
-        bm25: by row of the phrase; phrases without a match are missing.
-    """
-
-    key: str
-    passage: StoredPassage
-    bm25: dict[int, float]
 
 
 def document_key(doc_id: str) -> str:
@@ -61,8 +40,7 @@ def passage_source(
         document: that it belongs to.
         ordinal: its number in the document, from 0.
         passage: the passage.
-        gap: what is between the previous passage and this one; with it, the text of the
-            document can be restored.
+        gap: the text between the previous passage and this one, to restore the document's.
         settings: of the index.
     """
     stored = stored_form(passage)
@@ -83,12 +61,7 @@ def passage_source(
 
 
 def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[str, Any]]:
-    """The indexed spans of a passage.
-
-    Args:
-        passage: in its `stored_form`, so that a passage read from an index has the same spans.
-        settings: of the index.
-    """
+    """The indexed spans of a passage in its `stored_form`, as one read from an index has it."""
     layout = passage.layout
     spans = settings.span_policy.select(passage.vectors, layout, settings.encoder.max_words)
     vectors = index_vectors(span_vectors(passage.vectors, layout, spans), settings)
@@ -107,10 +80,7 @@ def span_entries(passage: EncodedPassage, settings: IndexSettings) -> list[dict[
 def document_source(document: Document, passages: int, tail: str) -> dict[str, Any]:
     """The record of a document, written once all its passages are stored.
 
-    Args:
-        document: the document.
-        passages: number of its passages.
-        tail: white space after the last one; the whole text if there is no passage.
+    ``tail`` is the white space after the last one, or the whole text if there is no passage.
     """
     return {
         "kind": "document",
@@ -120,16 +90,6 @@ def document_source(document: Document, passages: int, tail: str) -> dict[str, A
         "passages": passages,
         "gap": tail,
     }
-
-
-def source_record(source: str, signature: str) -> dict[str, Any]:
-    """The record of a source that was read to its end in the state that the signature names."""
-    return {"kind": "source", "source": source, "signature": signature}
-
-
-def fetched(hit: dict[str, Any]) -> FetchedPassage:
-    """Read a passage from a hit of `searches.candidates` or `searches.walk`."""
-    return FetchedPassage(key=hit["_id"], passage=stored_passage(hit), bm25=named_scores(hit))
 
 
 def stored_passage(hit: dict[str, Any]) -> StoredPassage:

@@ -122,8 +122,7 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     damaged = StoreError(f"{location}: its settings are damaged; ingest again into a new index")
     if not isinstance(meta, dict) or not meta.keys() >= {"schema_version", "encoder", *_IN_META}:
         raise damaged
-    schema = meta["schema_version"]
-    if schema != SCHEMA_VERSION:
+    if (schema := meta["schema_version"]) != SCHEMA_VERSION:
         raise StoreError(
             f"{location}: index has schema version {schema}, this slice-os reads "
             f"{SCHEMA_VERSION}; upgrade slice-os, or ingest again into a new index"
@@ -139,18 +138,13 @@ def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> di
     """The composable index template for indices whose names match a pattern."""
     body = load_template(SCHEMA_VERSION)
     body["index_patterns"] = [pattern]
-    inner = body["template"]
-    inner["settings"]["index"] |= {
-        "number_of_shards": options.shards,
-        "number_of_replicas": options.replicas,
-    }
-    mappings = inner["mappings"]
+    index, mappings = body["template"]["settings"]["index"], body["template"]["mappings"]
+    index |= {"number_of_shards": options.shards, "number_of_replicas": options.replicas}
     mappings["_meta"] = {META: settings.to_meta()}
     properties = mappings["properties"]
     properties["text"]["analyzer"] = options.analyzer
-    properties["metadata"]["properties"] = {
-        name: {"type": kind} for name, kind in options.fields.items()
-    }
+    fields = {name: {"type": kind} for name, kind in options.fields.items()}
+    properties["metadata"]["properties"] = fields
     vector = properties["spans"]["properties"]["vec"]
     vector |= {"dimension": settings.dimensions, "data_type": settings.vectors}
     return body

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+import opensearchpy
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import MissingExtraError, StoreError
+from slice_os.errors import InputError, MissingExtraError, StoreError
 from slice_os.stores.opensearch.server.answers import one_line
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
-from slice_os.errors import InputError
 
 TIMEOUT_SECONDS = 120
 CONNECTIONS = 8
@@ -211,13 +211,6 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
         import boto3
     except ImportError:
         raise MissingExtraError("Signing requests for AWS", "aws") from None
-    from opensearchpy import (
-        AsyncHttpConnection,
-        AWSV4SignerAsyncAuth,
-        RequestsAWSV4SignerAuth,
-        RequestsHttpConnection,
-    )
-
     credentials = boto3.Session().get_credentials()
     if credentials is None:
         raise StoreError(
@@ -225,14 +218,12 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
             "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
         )
     if asynchronous:
-        return {
-            "http_auth": AWSV4SignerAsyncAuth(credentials, region, service),
-            "connection_class": AsyncHttpConnection,
-        }
-    return {
-        "http_auth": RequestsAWSV4SignerAuth(credentials, region, service),
-        "connection_class": RequestsHttpConnection,
-    }
+        signer: Any = opensearchpy.AWSV4SignerAsyncAuth
+        connection: Any = opensearchpy.AsyncHttpConnection
+    else:
+        signer = opensearchpy.RequestsAWSV4SignerAuth
+        connection = opensearchpy.RequestsHttpConnection
+    return {"http_auth": signer(credentials, region, service), "connection_class": connection}
 
 
 def check_name(name: str) -> None:
