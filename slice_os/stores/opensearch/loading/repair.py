@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from operator import itemgetter
 
 from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.search.lookup import pages
+from slice_os.stores.opensearch.search.searches import Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
 PAGE = 1_000
@@ -21,7 +22,7 @@ class Fault:
     """A document whose passages do not match its record.
 
     Attributes:
-        doc_id: the document.
+        doc_id: of the document.
         expected: number of passages in its record; 0 if it has none.
         ordinals: of the passages that exist.
     """
@@ -43,8 +44,16 @@ class Fault:
 
 def find_faults(handle: IndexHandle) -> Iterator[Fault]:
     """Compare every document's record with its passages, in one state of the index."""
-    entries = _entries(handle)
-    for doc_id, group in groupby(entries, key=lambda entry: entry["doc_id"]):
+    body: Body = {
+        "size": PAGE,
+        "query": {"terms": {"kind": ["document", "passage"]}},
+        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
+        "_source": ["doc_id", "kind", "ordinal", "passages"],
+    }
+    handle.refresh()
+    # Complete answers only: with partial ones, good passages could seem to have no record.
+    entries = (hit["_source"] for page in pages(handle, body) for hit in page)
+    for doc_id, group in groupby(entries, key=itemgetter("doc_id")):
         expected, ordinals = 0, []
         for entry in group:
             if entry["kind"] == "document":
@@ -66,16 +75,3 @@ def repair(handle: IndexHandle) -> int:
     with closing(BulkSender(handle)) as sender:
         sender.deliver(surplus)
     return len(surplus)
-
-
-def _entries(handle: IndexHandle) -> Iterator[dict[str, Any]]:
-    body: dict[str, Any] = {
-        "size": PAGE,
-        "query": {"terms": {"kind": ["document", "passage"]}},
-        "sort": [{"doc_id": "asc"}, {"kind": "asc"}, {"ordinal": "asc"}],
-        "_source": ["doc_id", "kind", "ordinal", "passages"],
-    }
-    handle.refresh()
-    # Complete answers only: with partial ones, good passages could seem to have no record.
-    for page in pages(handle, body):
-        yield from (hit["_source"] for hit in page)

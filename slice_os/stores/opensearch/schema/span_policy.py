@@ -84,9 +84,6 @@ def span_vectors(vectors: FloatArray, layout: SpanLayout, spans: IntArray) -> Fl
         vectors: ``(n_pieces, dimension)`` token vectors.
         layout: the words over these pieces.
         spans: ``(n_spans, 2)`` rows of first word and one past the last.
-
-    Returns:
-        ``(n_spans, dimension)``.
     """
     sums = np.zeros((len(vectors) + 1, vectors.shape[1]), dtype=np.float64)
     np.cumsum(vectors, axis=0, out=sums[1:])

@@ -42,21 +42,14 @@ def pipeline() -> dict[str, Any]:
     Bounds keep the scale of the cosine, from 0 to 1. Without them, the best hit of every phrase
     would score 1, however poor it is.
     """
+    bounds = {
+        "lower_bounds": [{"mode": "apply", "min_score": least} for least in (0.5, 0.0)],
+        "upper_bounds": [{"mode": "apply", "max_score": 1.0}, {"mode": "ignore"}],
+    }
+    weights = {"weights": [1 - BM25_WEIGHT, BM25_WEIGHT]}
     processor = {
-        "normalization": {
-            "technique": "min_max",
-            "parameters": {
-                "lower_bounds": [
-                    {"mode": "apply", "min_score": 0.5},
-                    {"mode": "apply", "min_score": 0.0},
-                ],
-                "upper_bounds": [{"mode": "apply", "max_score": 1.0}, {"mode": "ignore"}],
-            },
-        },
-        "combination": {
-            "technique": "arithmetic_mean",
-            "parameters": {"weights": [1 - BM25_WEIGHT, BM25_WEIGHT]},
-        },
+        "normalization": {"technique": "min_max", "parameters": bounds},
+        "combination": {"technique": "arithmetic_mean", "parameters": weights},
     }
     return {"phase_results_processors": [{"normalization-processor": processor}]}
 

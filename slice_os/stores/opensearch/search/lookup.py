@@ -26,12 +26,7 @@ def find_index(handle: IndexHandle) -> Index | None:
 
 
 def require_index(handle: IndexHandle) -> Index:
-    """As `find_index`.
-
-    Raises:
-        StoreError: if there is no such index, if the alias stands for several, or if slice-os did
-            not make it.
-    """
+    """As `find_index`, but a `StoreError` if there is none."""
     index = find_index(handle)
     if index is None:
         raise handle.no_index()
@@ -63,14 +58,9 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
 
 
 def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
-    """The hits of a sorted search, page by page.
+    """The hits of a search in a concrete index, page by page; see `flows.pages`."""
 
-    Args:
-        handle: of a concrete index.
-        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
-    """
-    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, _emit))
+    def emit(hits: list[Answer]) -> Stream[list[Answer]]:
+        yield Emit(hits)
 
-
-def _emit(hits: list[Answer]) -> Stream[list[Answer]]:
-    yield Emit(hits)
+    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, emit))

@@ -52,12 +52,9 @@ class Proposals:
 
     @classmethod
     def of(cls, answers: Sequence[Answer], nearest: int, num_candidates: int) -> Proposals:
-        """The proposals in the answers to `searches.ranking` for one phrase.
+        """The proposals in answers to `searches.ranking` for one phrase.
 
-        Args:
-            answers: to its searches.
-            nearest: passages requested by vector.
-            num_candidates: passages requested by BM25.
+        It requested ``nearest`` passages by vector and ``num_candidates`` by BM25.
         """
         dense, bm25, verbatim = (answer["hits"]["hits"] for answer in answers)
         # Lucene scores a cosine as (1 + cosine) / 2.

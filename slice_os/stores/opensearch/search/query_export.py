@@ -54,22 +54,19 @@ def export_query(
     path = f"/{index}/_search"
     with_bm25 = f"{path}?{urlencode(searches.NAMED_SCORES | searches.steady(query))}"
     ranking = searches.ranking(query, settings, size)
+    rows = range(len(query.phrases.texts))
     exported = {
         "phrases": list(query.phrases.texts),
         "vectors": query.phrases.vectors,
         "words": {"min": query.min_words, "max": query.max_words},
         "encoder_id": settings.encoder.encoder_id,
-        "candidates": {
-            "path": "/_msearch",
-            "lines": searches.msearch(index, ranking, query),
-        },
+        "candidates": {"path": "/_msearch", "lines": searches.msearch(index, ranking, query)},
         "scored": None,
         "tokens": None,
         "hybrid": None,
     }
     if engine is not None:
         weights = Weights(convex.cosine)
-        rows = range(len(query.phrases.texts))
         nothing = searches.by_id([])
         has_span = {"min_score": scripted.LEAST_SCORE}
         exported["scored"] = {
@@ -88,7 +85,7 @@ def export_query(
                 "than one query may name; export several queries"
             )
         by_id = searches.fetch([], query.phrases.texts)
-        by_id["size"] = searches.SEARCHES * size * len(query.phrases.texts)
+        by_id["size"] = searches.SEARCHES * size * len(rows)
         exported["tokens"] = {"path": with_bm25, "body": by_id}
     if fuses:
         fused = [_shown(body) for body in hybrid.bodies(query, settings, size)]

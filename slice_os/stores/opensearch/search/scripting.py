@@ -22,13 +22,7 @@ Script = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the parts of a score.
-
-    Attributes:
-        cosine: weight of the best cosine.
-        bm25: weight of BM25.
-        threshold: least cosine; passages below score 0.
-    """
+    """Weights of the best cosine and BM25 in a score; passages below the threshold score 0."""
 
     cosine: float = 1.0
     bm25: float = 0.0
@@ -55,19 +49,20 @@ class ScriptEngine:
 
         The score is 1 + the weighted sum, or 0 if no span reaches the threshold.
         """
-        params = {
-            "threshold": weights.threshold,
-            "cosine_weight": weights.cosine,
-            "bm25_weight": weights.bm25,
-        }
-        return self._script("best_span", _params(vectors, query) | params)
+        parts = {"cosine_weight": weights.cosine, "bm25_weight": weights.bm25}
+        params = {"threshold": weights.threshold, **parts}
+        return self._script("best_span", vectors, query, params)
 
     def place_span(self, vector: FloatArray, query: Query) -> Script:
         """The script that returns the best span's cosine, start, end and number of words."""
-        return self._script("place_span", _params(vector[None], query))
+        return self._script("place_span", vector[None], query, {})
 
-    def _script(self, name: str, params: dict[str, Any]) -> Script:
+    def _script(
+        self, name: str, vectors: FloatArray, query: Query, more: Mapping[str, float]
+    ) -> Script:
         source = _painless(name) if self.lang == "painless" else name
+        words = {"min_words": query.min_words, "max_words": query.max_words}
+        params = {"vectors": vectors.tolist(), **words, **more}
         return {"lang": self.lang, "source": source, "params": params}
 
 
@@ -78,21 +73,9 @@ NATIVE = ScriptEngine("slice_os", exhaustive_pieces=250_000, scan_phrases=200)
 
 def best_engine(plugins: Iterable[Mapping[str, Any]]) -> ScriptEngine:
     """The fastest engine that all nodes have, by the answer of ``_cat/plugins?format=json``."""
-    nodes: set[str] = set()
-    native: set[str] = set()
-    for plugin in plugins:
-        nodes.add(plugin["name"])
-        if PLUGIN in plugin["component"]:
-            native.add(plugin["name"])
-    return NATIVE if native and native == nodes else PAINLESS
-
-
-def _params(vectors: FloatArray, query: Query) -> dict[str, Any]:
-    return {
-        "vectors": vectors.tolist(),
-        "min_words": query.min_words,
-        "max_words": query.max_words,
-    }
+    there = [(plugin["name"], PLUGIN in plugin["component"]) for plugin in plugins]
+    native = {name for name, is_native in there if is_native}
+    return NATIVE if native and native == {name for name, _ in there} else PAINLESS
 
 
 @cache

@@ -21,10 +21,7 @@ class NotFoundError(StoreError):
 def complete(answer: Any, location: str, *needed: str) -> Any:
     """The answer, if it is whole; of a multi-search, also each part that did not fail by itself.
 
-    Args:
-        answer: of the server.
-        location: how messages call the store.
-        needed: names that the answer must have.
+    ``needed`` are names that the answer must have.
 
     Raises:
         UnavailableError: if shards failed, if the server ran out of time, or if something else
@@ -42,18 +39,14 @@ def complete(answer: Any, location: str, *needed: str) -> Any:
         if part.get("timed_out"):
             problem = "the server stopped at its own time limit"
         elif failed := part.get("_shards", {}).get("failed"):
-            problem = _failed(failed, part["_shards"])
+            shards = part["_shards"]
+            problem = f"{failed} of {shards.get('total')} shards failed"
+            if failures := shards.get("failures"):
+                problem += f" ({reason_of(failures[0].get('reason', {}))})"
         else:
             continue
         raise UnavailableError(f"{location}: the answer is incomplete, {problem}; try again")
     return answer
-
-
-def _failed(failed: int, shards: Mapping[str, Any]) -> str:
-    told = f"{failed} of {shards.get('total')} shards failed"
-    for failure in shards.get("failures", ()):
-        return f"{told} ({reason_of(failure.get('reason', {}))})"
-    return told
 
 
 def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:

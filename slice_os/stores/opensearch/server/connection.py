@@ -76,12 +76,7 @@ class Connection:
             return OpenSearch(**self._options(asynchronous=False))
 
     def async_client(self) -> AsyncOpenSearch:
-        """An asyncio client for this connection.
-
-        Raises:
-            StoreError: if a certificate cannot be read, or there are no AWS credentials.
-            MissingExtraError: if aiohttp is not installed.
-        """
+        """An asyncio client, as `client`; it needs aiohttp."""
         try:
             from opensearchpy import AsyncOpenSearch
         except ImportError:
