@@ -12,9 +12,9 @@ import pytest
 
 import slice_os
 from slice_os import AsyncCorpus, Corpus, Document, InputError, SpanEncoder, scan
-from slice_os.cli.mine import mine as mine_command
-from slice_os.cli.search import scan as scan_command
-from slice_os.cli.search import search as search_command
+from slice_os.cli.find import mine as mine_command
+from slice_os.cli.find import scan as scan_command
+from slice_os.cli.find import search as search_command
 from slice_os.client.async_client import AsyncClient
 from slice_os.client.client import Client
 from slice_os.query import options
@@ -41,7 +41,7 @@ PLACES = {
         "search/run.py",
         "search/refinement.py",
         "async_corpus.py",  # whether all hits must be there before the first one is returned
-        "cli/mine.py",  # near misses join the hits first
+        "cli/find.py",  # near misses join the hits first
         "integrations/mcp_tools.py",  # what it tells a language model
         "service/resources/hits.py",  # a request that is given up ends, whatever needs all hits
     },

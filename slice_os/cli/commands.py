@@ -24,11 +24,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Find": {
         "search": (
-            "slice_os.cli.search:search",
+            "slice_os.cli.find:search",
             "Rank passages that say a phrase, with their best spans.",
         ),
-        "mine": ("slice_os.cli.mine:mine", "Find every span in a store that says a phrase."),
-        "scan": ("slice_os.cli.search:scan", "Find every such span in files, without a store."),
+        "mine": ("slice_os.cli.find:mine", "Find every span in a store that says a phrase."),
+        "scan": ("slice_os.cli.find:scan", "Find every such span in files, without a store."),
     },
     "Decide": {
         "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),

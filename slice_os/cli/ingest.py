@@ -133,7 +133,10 @@ def ingest(
             enrich=_tagger(topic_paths, corpus),
         )
     if force_merge:
-        _force_merge(store)
+        from slice_os.stores.opensearch.schema.indices import force_merge as merge_segments
+
+        click.echo("merging …", err=True)
+        merge_segments(connect(store))
     if sys.stdout.isatty():
         click.echo(summary_line(summary))
     else:
@@ -182,10 +185,3 @@ def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> Ind
 
     check_options(connect(store), wanted)
     return IndexOptions(**wanted)
-
-
-def _force_merge(store: str) -> None:
-    from slice_os.stores.opensearch.schema.indices import force_merge
-
-    click.echo("merging …", err=True)
-    force_merge(connect(store))

@@ -29,7 +29,7 @@ def render(hit: Hit, number: int) -> str:
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = [
-        f"{number:>3}  {styled(_place(hit), bold=True)}",
+        f"{number:>3}  {styled(f'{printable(hit.doc_id)}:{hit.start}-{hit.end}', bold=True)}",
         f"cosine {hit.cosine:.3f}",
         *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),
@@ -48,10 +48,6 @@ def styled(text: str, **style: Any) -> str:
 def _has_colours() -> bool:
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not plain
-
-
-def _place(hit: Hit) -> str:
-    return f"{printable(hit.doc_id)}:{hit.start}-{hit.end}"
 
 
 def _filled(parts: Sequence[str], width: int | None) -> list[str]:
@@ -125,10 +121,7 @@ def echo_json(raw: bytes) -> None:
     text = raw.decode().rstrip("\n")
     if sys.stdout.isatty():
         text = "".join(
-            character
-            if character.isprintable() or character == "\n"
-            else json.dumps(character)[1:-1]
-            for character in text
+            each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
         )
     click.echo(text)
 
@@ -149,11 +142,5 @@ def _near(path: str) -> str:
 
 def printable(text: str) -> str:
     """Text on one line; control characters are replaced, so that a terminal cannot obey them."""
-    return "".join(
-        " "
-        if character.isspace()
-        else character
-        if character.isprintable()
-        else "\N{REPLACEMENT CHARACTER}"
-        for character in text
-    )
+    blanked = "".join(" " if character.isspace() else character for character in text)
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in blanked)

@@ -88,15 +88,8 @@ def serve(
         topics, labels = topics or home / "topics", labels or home / "labels.jsonl"
     if not served:
         raise click.UsageError("give a STORE, or --demo")
-    settings = ServiceSettings(
-        served,
-        topics or Path("topics"),
-        labels or Path("labels.jsonl"),
-        host,
-        port,
-        keys,
-        reached_at,
-    )
+    topics, labels = topics or Path("topics"), labels or Path("labels.jsonl")
+    settings = ServiceSettings(served, topics, labels, host, port, keys, reached_at)
 
     def started(address: str) -> None:
         click.echo(f"serving {', '.join(served)} at {address}", err=True)
@@ -164,15 +157,7 @@ def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
 
 
 def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:
-    """The locations by name.
-
-    Args:
-        stores: locations, which are called as their folder or index.
-        named: names and locations, as in ``calls=data/calls.slice``.
-
-    Raises:
-        click.UsageError: if a name is missing, or given twice.
-    """
+    """The locations by name; a location without one is called as its folder or index."""
     pairs = [(store.rstrip("/").rpartition("/")[2], store) for store in stores]
     for text in named:
         name, separator, store = text.partition("=")

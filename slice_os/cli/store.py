@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -113,12 +114,9 @@ def compact(store: str) -> None:
             "compact is for a store in a folder; OpenSearch removes deleted documents when it "
             "merges segments (POST /INDEX/_forcemerge?only_expunge_deletes=true)"
         )
-    opened = LocalStore.open(folder)
-    try:
+    with closing(LocalStore.open(folder)) as opened:
         before = opened.info().size_bytes
         opened.compact()
-    finally:
-        opened.close()
     after = folder_size(folder)
     click.echo(f"{store}: {before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after", err=True)
 
@@ -153,11 +151,8 @@ def _folder(store: str) -> Path | None:
 def _check_folder(store: str, folder: Path, repair: bool) -> int:
     from slice_os.stores.local import LocalStore
 
-    opened = LocalStore.open(folder)
-    try:
+    with closing(LocalStore.open(folder)) as opened:
         faults = opened.verify(repair=repair)
-    finally:
-        opened.close()
     _show_faults(faults)
     if not faults:
         click.echo(f"{store}: everything is as it was written", err=True)

@@ -131,16 +131,10 @@ def suggest(
     for suggestion in suggestions:
         examples = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
         if wants_json(as_json):
-            told = {
-                "topic": suggestion.topic,
-                "text": suggestion.text,
-                "spans": suggestion.spans,
-                "documents": suggestion.documents,
-                "phrase": suggestion.phrase,
-                "cosine": round(suggestion.cosine, 6),
-                "examples": examples,
-            }
-            echo_json(orjson.dumps(told))
+            names = ("topic", "text", "spans", "documents", "phrase")
+            told = {name: getattr(suggestion, name) for name in names}
+            cosine = round(suggestion.cosine, 6)
+            echo_json(orjson.dumps({**told, "cosine": cosine, "examples": examples}))
             continue
         click.echo(
             f"{styled(printable(suggestion.topic), bold=True)}  "
