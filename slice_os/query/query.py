@@ -28,8 +28,7 @@ class Query:
     Attributes:
         phrases: the origin phrases.
         where: conditions on metadata fields; all of them must hold.
-        min_words: least number of words of a span.
-        max_words: most words of a span.
+        min_words: of a span, as is ``max_words``.
         calibration: computes the probability of hits; None if the model has none.
         unit: width of hits; one of `slice_os.query.options.UNITS`.
         word_vectors: whether hits carry the vectors of their words, for a verifier.
@@ -50,9 +49,7 @@ class Query:
 def nearer_counter(phrases: FloatArray, counters: FloatArray) -> int | None:
     """The counter-phrase that words are nearest to; None if a phrase is at least as near.
 
-    Args:
-        phrases: ``(n,)`` products of the words' vector with those of the phrases.
-        counters: ``(m,)`` products with those of the counter-phrases.
+    Both arguments are products of the words' vector with those of the phrases.
     """
     nearest = int(counters.argmax())
     return nearest if counters[nearest] > phrases.max() else None

@@ -49,7 +49,7 @@ class HitBuilder:
         sentence or turn, if hits are as wide as these, the best is one.
 
         Args:
-            row: the phrase's row in the query.
+            row: of the phrase in the query.
             bm25: of the passage for the phrase; None if there is no corpus to count terms in.
             score: of the passage for the phrase; None for the cosine of each span.
             cosine_weight: of the cosine in that score, so that a hit after the best one is scored
@@ -76,7 +76,6 @@ class HitBuilder:
         return sorted(chosen, key=lambda hit: hit.start)
 
     def _hit(self, row: int, span: ScoredSpan, bm25: float | None, score: float) -> Hit:
-        """The hit of a span, no wider than it."""
         passage = self._passage.encoded
         start, end = span_offsets(passage, span)
         hit = Hit(
@@ -90,7 +89,7 @@ class HitBuilder:
             score=score,
             metadata=self._layout.own_metadata(passage.metadata, start, end),
             context=self._context,
-            probability=_probability(self._query, row, span.cosine, span.words),
+            probability=self._probability(row, span),
             clause=self._clause(span),
             sentence=own_extent(self._layout.sentences, start, end),
             turn=own_extent(self._layout.turns, start, end),
@@ -119,7 +118,6 @@ class HitBuilder:
         return Borders(border_scores().borders(text, words, start), sentence + hidden)
 
     def _countered(self, span: ScoredSpan) -> bool:
-        """Whether a counter-phrase is nearer to a span than every phrase."""
         if self._query.counters is None:
             return False
         words = self._passage.encoded.words[span.word : span.word + span.words]
@@ -128,7 +126,6 @@ class HitBuilder:
         return nearer_counter(near, self._query.counters @ vector) is not None
 
     def _clause(self, span: ScoredSpan) -> Extent:
-        """From the last border of a clause before the span to the first one after it."""
         edges, words = self._clause_edges, self._passage.encoded.words
         first = edges[np.searchsorted(edges, span.word, side="right") - 1]
         end = edges[np.searchsorted(edges, span.word + span.words)]
@@ -141,10 +138,8 @@ class HitBuilder:
         is_border[1:-1] |= np.diff(self._borders.sentence) != 0
         return np.flatnonzero(is_border)
 
-
-def _probability(query: Query, row: int, cosine: float, words: int) -> float | None:
-    """The probability that a span says the phrase; None if the model has no calibration."""
-    if query.calibration is None:
-        return None
-    phrase_words = len(find_words(query.phrases.texts[row]))
-    return float(query.calibration.probabilities(cosine, phrase_words, words))
+    def _probability(self, row: int, span: ScoredSpan) -> float | None:
+        if self._query.calibration is None:
+            return None
+        phrase_words = len(find_words(self._query.phrases.texts[row]))
+        return float(self._query.calibration.probabilities(span.cosine, phrase_words, span.words))

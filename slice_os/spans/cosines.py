@@ -57,15 +57,9 @@ def span_norms(vectors: FloatArray, layout: SpanLayout, max_words: int) -> Float
 
     Memory grows with the square of the number of words.
 
-    Args:
-        vectors: ``(n_pieces, dimension)``.
-        layout: the words over these pieces.
-        max_words: words in the longest span.
-
-    Returns:
-        ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i: above 0,
-        0 if the passage ends before the span does, infinite if it goes from one turn to another,
-        so that its cosine is never the best.
+    Returns ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i: above
+    0, 0 if the passage ends before the span does, infinite if it goes from one turn to another,
+    so that its cosine is never the best.
     """
     # ‖C_j - C_i‖² is a block of the Gram matrix, whose two-dimensional prefix sums give every
     # span at once: far fewer operations than summing vectors span by span.
@@ -94,8 +88,7 @@ def span_cosines(products: FloatArray, layout: SpanLayout, norms: FloatArray) ->
         norms: the results of `span_norms` for the passages, one after the other.
 
     Returns:
-        ``(n_words, max_words)``; row i, column k is the span of k + 1 words from word i, ``-inf``
-        if the passage or the turn ends before the span does.
+        Like ``norms``; ``-inf`` if the passage or the turn ends before the span does.
     """
     sums = np.zeros(len(products) + 1, dtype=np.float64)
     np.cumsum(products, out=sums[1:])

@@ -17,15 +17,10 @@ from slice_os.threads import one_blas_thread
 class PassageScorer:
     """Scores one passage for every phrase of a query.
 
-    The span norms depend on the passage alone, so all phrases share them.
-
-    Args:
-        passage: the passage.
-        query: the phrases, and the span lengths that count.
-        norms: ``(n_words, max_words)`` of the passage, if a store keeps them; see `span_norms`.
+    The span norms depend on the passage alone, so all phrases share them. A store may keep them.
 
     Attributes:
-        norms: ``(n_words, query.max_words)`` lengths of the summed span vectors.
+        norms: ``(n_words, query.max_words)`` lengths of the summed span vectors; see `span_norms`.
     """
 
     @one_blas_thread()

@@ -56,14 +56,9 @@ def joined(passage: EncodedPassage) -> EncodedPassage:
 
 
 def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
-    """Unit vectors of words.
+    """``(n_words, dimension)`` unit vectors of words, from those of pieces or of `joined`.
 
-    Args:
-        vectors: ``(n_pieces, dimension)`` of pieces, or of stretches as `joined` returns them.
-        words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
-
-    Returns:
-        ``(n_words, dimension)`` float32.
+    Words are ``(n_words, 2)`` rows: the first of their vectors, and one past the last.
     """
     sums = np.array([vectors[first:last].sum(axis=0) for first, last in words.tolist()])
     sums = sums.reshape(len(words), vectors.shape[1])
@@ -88,14 +83,10 @@ class DocumentPart:
 
 
 def quantise(vectors: FloatArray) -> tuple[Int8Array, FloatArray]:
-    """Quantise rows to symmetric int8, each with its own scale.
+    """``(n, dimension)`` vectors as symmetric int8, and their ``(n,)`` scales.
 
-    Args:
-        vectors: ``(n, dimension)``.
-
-    Returns:
-        ``(n, dimension)`` int8 and ``(n,)`` scales. Their product differs from the vector by at
-        most half a step, of which its largest component has 127.
+    Their product differs from the vector by at most half a step, of which its largest component
+    has 127.
     """
     scales = np.maximum(np.abs(vectors).max(axis=1, initial=0.0), 1e-12) / _STEPS
     return np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32)

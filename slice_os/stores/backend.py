@@ -17,8 +17,8 @@ class NewStore:
 
     Attributes:
         card: of the encoder whose vectors it will hold.
-        max_pieces: word pieces that a passage holds at most.
-        projection: ``(dimension, dimension)`` of the encoder, or None if it has none.
+        max_pieces: most word pieces of a passage.
+        projection: ``(dimension, dimension)`` of the encoder; None if it has none.
         options: choices of one kind of store, such as `IndexOptions`; others ignore them.
     """
 

@@ -72,14 +72,7 @@ class ScoredCandidates:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPassage:
-    """A passage that a store scored for a phrase.
-
-    Attributes:
-        row: the phrase's row in the query.
-        passage: with its token vectors, so that hits can be placed in it.
-        bm25: of the passage for the phrase.
-        score: BM25 and the best cosine, fused.
-    """
+    """A passage that a store scored for the phrase in a row of the query."""
 
     row: int
     passage: StoredPassage
@@ -89,11 +82,9 @@ class ScoredPassage:
 
 @dataclass(frozen=True, slots=True)
 class BestPassages:
-    """The passages with the best scores, as many as a search requests.
+    """The passages with the best scores, as many as a search requests, by falling score.
 
-    Attributes:
-        passages: by falling score.
-        exhaustive: whether every passage was scored, not only those that an index proposed.
+    They are ``exhaustive`` if every passage was scored, not only those that an index proposed.
     """
 
     passages: tuple[ScoredPassage, ...]

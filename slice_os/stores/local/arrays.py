@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,15 +19,10 @@ DATABASE = "store.sqlite"
 
 
 class ArrayFile:
-    """Rows of one type, in a file that only grows.
+    """Rows of one type, in a file that only grows; made when the first rows are appended.
 
     Once a row has been read, the file stays open, so that it can be read even after it has been
-    deleted.
-
-    Args:
-        path: the file; created when the first rows are appended.
-        dtype: type of the numbers.
-        columns: numbers per row, or 0 for a one-dimensional array.
+    deleted. Without columns, the array has one dimension.
     """
 
     def __init__(self, path: Path, dtype: npt.DTypeLike, columns: int = 0) -> None:
@@ -102,12 +98,8 @@ class Arrays:
     """The vector files: token vectors, their scales, words and span norms.
 
     A word is a row of start and end code point in the document, first piece in the passage and
-    one past the last. Its norms are those of the spans that begin with it.
-
-    Args:
-        folder: the store's.
-        encoder: card of the encoder that makes the vectors.
-        generation: how often the files have been written from scratch.
+    one past the last. Its norms are those of the spans that begin with it. The generation is how
+    often the files have been written from scratch.
     """
 
     def __init__(self, folder: Path, encoder: ModelCard, generation: int) -> None:
@@ -137,10 +129,8 @@ class Arrays:
 
     def truncate(self, words: int, pieces: int) -> None:
         """Remove the rows that no passage refers to, left by an interrupted writer."""
-        for file in self.by_piece:
-            file.truncate(pieces)
-        for file in self.by_word:
-            file.truncate(words)
+        for file, rows in self._sizes(words, pieces):
+            file.truncate(rows)
 
     def open(self, words: int, pieces: int) -> None:
         """Map that many rows, so that they can be read even after the files were deleted.
@@ -148,10 +138,8 @@ class Arrays:
         Raises:
             StoreError: if a file is missing or shorter than that.
         """
-        for file in self.by_piece:
-            file.view(pieces)
-        for file in self.by_word:
-            file.view(words)
+        for file, rows in self._sizes(words, pieces):
+            file.view(rows)
 
     def sync(self) -> None:
         """Flush everything appended to the disk."""
@@ -162,6 +150,9 @@ class Arrays:
         """Close the files for appending."""
         for file in self.files:
             file.close()
+
+    def _sizes(self, words: int, pieces: int) -> Iterable[tuple[ArrayFile, int]]:
+        return zip(self.files, (pieces, pieces, words, words), strict=True)
 
     def delete_others(self) -> None:
         """Delete the files of other generations; processes that have them open can go on."""

@@ -113,7 +113,6 @@ def _count_faults(
 def _array_faults(
     connection: sqlite3.Connection, state: StoreState, table: PassageTable, settings: StoreSettings
 ) -> Iterator[Fault]:
-    """Files that are too short, and passages whose rows are missing or changed."""
     arrays = Arrays(state.folder, settings.encoder, state.generation)
     rows = {"words": state.words, "pieces": state.pieces}
     for name, files in (("words", arrays.by_word), ("pieces", arrays.by_piece)):
@@ -137,7 +136,6 @@ def _array_faults(
 
 
 def _document_faults(connection: sqlite3.Connection, row: int) -> Iterator[Fault]:
-    """Faults of a document's text, passages and labels."""
     document = checked_row(connection, "documents", row)
     found = connection.execute("SELECT doc_id FROM documents WHERE id = ?", (row,)).fetchone()
     doc_id = found[0] if found else None
@@ -167,7 +165,7 @@ def repair(
     settings: StoreSettings,
     faults: Iterable[Fault],
 ) -> None:
-    """Delete the documents that faults name, and rebuild counts, indexes, terms and labels.
+    """Delete the documents that faults name; rebuild counts, indexes, terms and labels.
 
     The next ingest reads every source again, and stores the deleted documents. The connection is
     a writer's, not in a transaction.
@@ -197,7 +195,6 @@ def repair(
 
 
 def _restore_counts(connection: sqlite3.Connection, folder: Path) -> StoreState:
-    """Set the counts to those of the rows; returns the state that results."""
     for name, count in (
         ("documents", "SELECT count(*) FROM documents"),
         ("passages", "SELECT count(*) FROM passages"),
@@ -212,7 +209,6 @@ def _restore_counts(connection: sqlite3.Connection, folder: Path) -> StoreState:
 
 
 def _derive(connection: sqlite3.Connection, state: StoreState, arrays: Arrays) -> None:
-    """Store terms and labels from scratch, by the texts and metadata."""
     for statement in (
         "DROP TABLE passage_terms",
         PASSAGE_TERMS,

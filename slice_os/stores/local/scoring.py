@@ -80,9 +80,6 @@ class PhraseProducts:
     rounding left of them in steps finer by ``ratio``. Two integer products, added, then differ
     from the product of floats by about a millionth of the vector's length.
 
-    Args:
-        phrases: ``(n_phrases, dimension)``.
-
     Attributes:
         units: ``(n_phrases,)`` value of one unit of each phrase's integer products.
     """

@@ -130,8 +130,7 @@ class Snapshot:
     def _passage(
         self, document: tuple[Any, ...], passage: tuple[Any, ...], table: PassageTable
     ) -> StoredPassage:
-        """A passage, from its row in the database and its row of the table."""
-        _, doc_id, _, _, text, document_metadata = document
+        _, doc_id, _, _, text, fields = document
         _, _, start, end, _, metadata, *_ = passage
         vectors, scales, words, norms = stored_rows(table, self.arrays, 0)
         return StoredPassage(
@@ -142,7 +141,7 @@ class Snapshot:
                 end=end,
                 words=words.astype(np.int64),
                 vectors=dequantise(vectors, scales),
-                metadata=orjson.loads(document_metadata) | orjson.loads(metadata),
+                metadata=orjson.loads(fields) | orjson.loads(metadata),
             ),
             norms=norms.copy(),
         )

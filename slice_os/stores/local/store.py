@@ -128,8 +128,7 @@ class LocalStore:
     def writer(self, part: WorkShare = WHOLE) -> Iterator[LocalWriter]:
         """The writer; only one process at a time has it, whatever its part.
 
-        When it ends and a quarter of the token vectors are those of deleted documents, the store
-        is compacted.
+        When it ends, a store is compacted of whose token vectors a quarter are deleted.
 
         Raises:
             StoreError: if another process is writing.
@@ -192,7 +191,7 @@ class LocalStore:
         return dict(self._select_each(statement, sources))
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
-        """The documents whose ids come after one, by id, read some at a time."""
+        """The documents whose ids come after one, by id; see `Store.list_documents`."""
         statement = (
             "SELECT doc_id, source, (SELECT count(*) FROM passages WHERE document = documents.id) "
             "FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"

@@ -70,15 +70,10 @@ def prepare(connection: sqlite3.Connection) -> None:
 def occurrences(
     connection: sqlite3.Connection, phrase: str
 ) -> Iterator[tuple[str, int, IntArray, IntArray]]:
-    """The passages that have the terms of a phrase.
+    """Each stemmed term of a phrase that occurs, how often the phrase has it, and its passages.
 
-    Args:
-        connection: after `prepare`, in a transaction.
-        phrase: any text.
-
-    Yields:
-        Each stemmed term that occurs, how often the phrase has it, the ids of its passages,
-        ascending, and how often each of them has it.
+    These are their ids, ascending, and how often each of them has it. The connection has to be
+    in a transaction, after `prepare`.
     """
     text = " ".join(terms(phrase))
     connection.execute("REPLACE INTO temp.phrase (rowid, text) VALUES (1, ?)", (text,))
