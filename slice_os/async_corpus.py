@@ -28,14 +28,7 @@ from slice_os.query.options import (
 )
 from slice_os.query.query import Query
 from slice_os.search.refinement import Refinement, arranged, prepare
-from slice_os.search.run import (
-    FoundHits,
-    all_hits,
-    best_hits,
-    fused,
-    hits_in,
-    passage_requests,
-)
+from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, passage_requests
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.server.connection import parse_location

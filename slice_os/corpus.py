@@ -44,13 +44,7 @@ from slice_os.stores.protocol import (
     Store,
     StoreInfo,
 )
-from slice_os.stores.registry import (
-    Location,
-    create_store,
-    find_backend,
-    open_store,
-    store_exists,
-)
+from slice_os.stores.registry import Location, create_store, find_backend, open_store, store_exists
 from slice_os.stores.work_share import WorkShare
 from slice_os.text.documents import Document, Metadata, checked_documents
 from slice_os.threads import one_blas_thread

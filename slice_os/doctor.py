@@ -58,9 +58,7 @@ class Check:
 
 
 def machine_checks(
-    model: str | None = None,
-    providers: Sequence[str] | None = None,
-    threads: int | None = None,
+    model: str | None = None, providers: Sequence[str] | None = None, threads: int | None = None
 ) -> Iterator[Check]:
     """Check the CPU and onnxruntime, and time an encoder; see `SpanEncoder` for the arguments."""
     yield _cpu()

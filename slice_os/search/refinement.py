@@ -106,9 +106,7 @@ def prepare(
 
 
 def refinement(
-    encoder: SpanEncoder,
-    options: HitOptions = DEFAULT_SCAN,
-    verifier: Verifier | str | None = None,
+    encoder: SpanEncoder, options: HitOptions = DEFAULT_SCAN, verifier: Verifier | str | None = None
 ) -> Refinement:
     """The refinement of an encoder's hits, by the options' verifier, the given or the bundled one.
 

@@ -59,10 +59,7 @@ class _Spans:
 
 
 def select_spans(
-    cosines: FloatArray,
-    threshold: float = -1.0,
-    min_words: int = 1,
-    borders: Borders | None = None,
+    cosines: FloatArray, threshold: float = -1.0, min_words: int = 1, borders: Borders | None = None
 ) -> Iterator[ScoredSpan]:
     """The best spans that do not overlap (greedy non-maximum suppression).
 

@@ -71,8 +71,7 @@ class DocumentContract(StoreTests):
         assert info.words == sum(len(passage.words) for passage in passages)
 
     def test_a_document_replaces_an_earlier_one(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, numbered(5))
+        store = self.filled(location, numbered(5))
         fill(store, [Document("doc 2", "something else")])
         assert store.info().documents == 5
         assert store.document_text("doc 2") == "something else"
@@ -80,8 +79,7 @@ class DocumentContract(StoreTests):
         assert texts == ["something else"]
 
     def test_deleted_documents_are_gone(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, numbered(5))
+        store = self.filled(location, numbered(5))
         with store.writer() as writer:
             assert writer.delete(["doc 1", "nothing", "doc 3", "doc 1"]) == 2
         assert store.info().documents == 3
@@ -145,8 +143,7 @@ class DocumentContract(StoreTests):
         assert list(store.list_documents(after="z")) == []
 
     def test_a_store_is_opened_again(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, numbered(4))
+        store = self.filled(location, numbered(4))
         before = [(one.doc_id, one.text) for one in everything(store)]
         store.close()
         create_store(location, NewStore(CARD, MAX_PIECES, options=self.options))

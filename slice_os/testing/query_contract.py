@@ -83,8 +83,7 @@ class QueryContract(StoreTests):
             assert np.allclose(ranked.cosines[:, column], of_given, atol=QUANTISED)
 
     def test_spans_have_the_words_of_the_query(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, [Document("a", "one"), Document("b", "one two three")])
+        store = self.filled(location, [Document("a", "one"), Document("b", "one two three")])
         asked = replace(random_query("one"), min_words=2)
         ranked = store.rank(asked, 10)
         found = ranked.load(ranked.keys)
@@ -95,8 +94,7 @@ class QueryContract(StoreTests):
         assert finite == {"a": False, "b": True}
 
     def test_a_scan_finds_everything_above_a_threshold(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, numbered(20))
+        store = self.filled(location, numbered(20))
         asked = random_query("number", "zero")
         ranked = store.rank(asked, 1_000)
         best = dict(zip(ranked.keys, ranked.cosines.max(axis=0).tolist(), strict=True))
@@ -138,8 +136,7 @@ class QueryContract(StoreTests):
         assert np.allclose(ranked.bm25_best, ranked.bm25.max(axis=1))
 
     def test_filters_admit(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, FILTERED)
+        store = self.filled(location, FILTERED)
         for where, ids in FILTERS:
             ranked = store.rank(random_query("one", where=where), 100)
             found = {one.doc_id for one in ranked.load(ranked.keys).values()}
@@ -168,8 +165,7 @@ class QueryContract(StoreTests):
             assert [one.text for one in ranked.load(ranked.keys).values()] == texts
 
     def test_fields_and_their_values_are_listed(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, [*FILTERED, Document("e", "one", {"lang": "de"})])
+        store = self.filled(location, [*FILTERED, Document("e", "one", {"lang": "de"})])
         kinds = store.fields()
         assert (kinds["lang"], kinds["n"]) == ("text", "number")
         assert kinds.keys() == {"lang", "n", "ok", "day"}
@@ -180,8 +176,7 @@ class QueryContract(StoreTests):
             store.field_values("unknown", 10)
 
     def test_pages_make_the_whole(self, location: str) -> None:
-        store = self.made(location)
-        fill(store, numbered(15))
+        store = self.filled(location, numbered(15))
         asked = random_query("number", "here zero")
         whole = list(search(store, asked, SearchOptions(top_k=12)))
         assert len(whole) == 12

@@ -84,6 +84,12 @@ class StoreTests:
         create_store(location, NewStore(CARD, MAX_PIECES, options=self.options))
         return open_store(location, CARD)
 
+    def filled(self, location: str, documents: Iterable[Document]) -> Store:
+        """A new store with documents that have random vectors."""
+        store = self.made(location)
+        fill(store, documents)
+        return store
+
 
 @contextmanager
 def refused(kind: type[Exception]) -> Iterator[None]:

@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.files import (
-    StoreSettings,
-    errors_explained,
-    read_state,
-    transaction,
-)
+from slice_os.stores.local.files import StoreSettings, errors_explained, read_state, transaction
 from slice_os.stores.local.table import PassageTable, read_table, rows_of
 
 # Share of deleted token vectors beyond which a writer compacts the store when it ends: copying

@@ -160,10 +160,7 @@ def _document_faults(connection: sqlite3.Connection, row: int) -> Iterator[Fault
 
 
 def repair(
-    connection: sqlite3.Connection,
-    folder: Path,
-    settings: StoreSettings,
-    faults: Iterable[Fault],
+    connection: sqlite3.Connection, folder: Path, settings: StoreSettings, faults: Iterable[Fault]
 ) -> None:
     """Delete the documents that faults name; rebuild counts, indexes, terms and labels.
 

@@ -112,17 +112,8 @@ class LocalStore:
                 "SELECT (SELECT count(*) FROM documents), count(*), "
                 "ifnull(sum(n_words), 0), ifnull(sum(n_pieces), 0) FROM passages"
             ).fetchone()
-        return StoreInfo(
-            location=str(self.folder),
-            schema_version=SCHEMA_VERSION,
-            encoder=self.settings.encoder,
-            max_pieces=self.settings.max_pieces,
-            documents=documents,
-            passages=passages,
-            words=words,
-            pieces=pieces,
-            size_bytes=folder_size(self.folder),
-        )
+        made = str(self.folder), SCHEMA_VERSION, self.settings.encoder, self.settings.max_pieces
+        return StoreInfo(*made, documents, passages, words, pieces, folder_size(self.folder))
 
     @contextmanager
     def writer(self, part: WorkShare = WHOLE) -> Iterator[LocalWriter]:
