@@ -30,7 +30,7 @@ class DeadLetters:
     that the file already has is not written again.
 
     Attributes:
-        path: the file; a new one is for its owner alone.
+        path: a new file is for its owner alone.
         count: records given so far.
     """
 
@@ -42,11 +42,7 @@ class DeadLetters:
         self._close = ExitStack()
 
     def write(self, record: BadRecord) -> None:
-        """Append a record, unless the file has it.
-
-        Raises:
-            InputError: if the file cannot be written, or is a link.
-        """
+        """Append a record, unless the file has it; an InputError if that is impossible."""
         texts: dict[str, Any] = {
             name: _shortened(getattr(record, name)) for name in ("source", "reason", "record")
         }

@@ -33,13 +33,9 @@ class SkipSource:
 
 @dataclass(frozen=True, slots=True)
 class BeginSource:
-    """Begin a source; the decisions about it follow.
+    """Begin a source of so many bytes, 0 if it is no file; the decisions about it follow.
 
-    Attributes:
-        size: in bytes, 0 if it is no file.
-        source: its name.
-        former: its name until now, if it has another.
-        documents: stored documents to assign to it, if so.
+    If it had another name until now, its stored documents are assigned to it.
     """
 
     size: int
@@ -59,13 +55,7 @@ class KeepDocument:
 
 @dataclass(frozen=True, slots=True)
 class FinishSource:
-    """End a source.
-
-    Attributes:
-        source: its name.
-        signature: of the state that it was in; None if it is no file.
-        stale: stored documents to delete, because the source no longer has them.
-    """
+    """End a source in a state, None if it is no file; delete documents that it no longer has."""
 
     source: str
     signature: str | None

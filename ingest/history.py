@@ -22,11 +22,9 @@ class SourceState:
     """State of a file when it was read; stored with the source as its signature.
 
     Attributes:
-        size: in bytes.
         modified: time of the last change, in nanoseconds since 1970.
         read_as: format and options.
         ids: beginning of the ids of its documents.
-        sha256: of the content.
         complete: whether all its records were stored.
     """
 

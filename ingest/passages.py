@@ -132,10 +132,7 @@ def _speaker_names(document: Document, words: IntArray) -> BoolArray:
 
 
 def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
-    """Number the turns of words, in order; consecutive segments of one speaker share a number.
-
-    The name of a speaker before a turn is a turn of its own.
-    """
+    """Number the turns of words; a speaker's consecutive segments are one, a name is another."""
     segments = document.segments
     changes = [True, *(a.speaker != b.speaker for a, b in itertools.pairwise(segments))]
     numbers = np.concatenate([[0], np.cumsum(changes)])
@@ -152,12 +149,9 @@ def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int)
         if stop >= end:
             break
         earliest = start + max(1, 2 * (stop - start) // 3)
-        for cut in range(stop, earliest, -1):
-            if CLAUSE_MARKS.intersection(text[words[cut - 1, 1] : words[cut, 0]]):
-                stop = cut
-                break
-        cuts.append(stop)
-        start = stop
+        gaps = ((cut, text[words[cut - 1, 1] : words[cut, 0]]) for cut in range(stop, earliest, -1))
+        start = next((cut for cut, gap in gaps if CLAUSE_MARKS.intersection(gap)), stop)
+        cuts.append(start)
     return cuts
 
 

@@ -65,9 +65,9 @@ def ingest_sources(
 
     Args:
         store: receives the documents.
-        encoder: the encoder that the store was made with.
+        encoder: made the store.
         sources: read once.
-        options: which fields of a record are its id, text and metadata.
+        options: of the readers.
         dead_letters: file for records that cannot be used; created for the first one.
         part: the share of all sources that these are. Other processes may write other shares of
             the same division into an index in OpenSearch at the same time.
@@ -142,7 +142,6 @@ class _Sink:
     _written: int = 0
 
     def summary(self) -> IngestSummary:
-        """The state so far."""
         counts = Counter(self._counts)
         counts["bytes"] += min(self._bytes, self._size)
         counts["bytes_unchanged"] += min(self._bytes_unchanged, self._size)

@@ -120,24 +120,20 @@ def _read(
             yield found
             continue
         try:
+            if depth == _MOST_DEEP:
+                raise InputError("an archive within an archive within another; unpack it first")
+            head, whole = _peeked(found.stream)
             alone = unpacked if found.source == source else None
-            yield from _read_packed(found, source, options, alone, depth + 1)
+            if known := found.format or format_by(found.path, head) or alone:
+                yield from _read(found.source, known, whole, options, alone, depth + 1)
+            else:
+                why, extension = (
+                    "no reader has such files",
+                    PurePosixPath(found.path).suffix.lower(),
+                )
+                yield SkippedFile(found.source, None, why, "", extension, archive=source)
         except (InputError, *DAMAGED) as error:
             yield damaged(found.source, error)
-
-
-def _read_packed(
-    found: PackedFile, archive: str, options: ReadOptions, unpacked: str | None, depth: int
-) -> DocumentStream:
-    if depth > _MOST_DEEP:
-        raise InputError("an archive within an archive within another; unpack it first")
-    head, whole = _peeked(found.stream)
-    known = found.format or format_by(found.path, head) or unpacked
-    if known is None:
-        extension = PurePosixPath(found.path).suffix.lower()
-        yield SkippedFile(found.source, None, "no reader has such files", "", extension, archive)
-        return
-    yield from _read(found.source, known, whole, options, unpacked, depth)
 
 
 def _peeked(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:

@@ -154,14 +154,18 @@ def find_sources(
         store_folder: not searched.
 
     Raises:
-        InputError: if a path does not exist or has nothing to read, no reader has the format, a
-            named file has an unknown extension and ``read_as`` is None, standard input cannot be
-            divided into parts, or the name cannot be one.
+        InputError: on a path with nothing to read, an unknown format or extension, a part of
+            standard input, or a name that cannot be one.
     """
     if read_as is not None:
         reader_named(read_as)
     if name is not None:
-        _check_name(name)
+        check_text(name, "--source")
+        unusable = name in ("", ".", PIPED, STDIN) or name.startswith("/")
+        if unusable or name != os.path.normpath(name):
+            raise InputError(
+                f"no source can have the name {name!r}; choose one such as calls or crm/2026"
+            )
     check_text(id_prefix, "--id-prefix")
     arguments = list(dict.fromkeys(map(str, paths)))
     if STDIN in arguments and part != WHOLE:
@@ -189,14 +193,6 @@ def real_path(path: Path) -> str:
     if not real.exists():
         real = Path(os.path.realpath(path.parent)) / path.name
     return _utf8(real)
-
-
-def _check_name(name: str) -> None:
-    check_text(name, "--source")
-    if name in ("", ".", PIPED, STDIN) or name.startswith("/") or name != os.path.normpath(name):
-        raise InputError(
-            f"no source can have the name {name!r}; choose one such as calls or crm/2026"
-        )
 
 
 def _check_readable(argument: str, read_as: str | None) -> None:

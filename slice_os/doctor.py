@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -32,15 +33,11 @@ TEXT = (
     "not paid when due bears interest at a rate of four percent per year until it is paid in full."
 )
 # It is compiled on every shard and computes nothing.
+SCRIPT = {"lang": "painless", "source": "1.0"}
 HARMLESS = {
     "size": 0,
     "terminate_after": 1,
-    "query": {
-        "script_score": {
-            "query": {"match_all": {}},
-            "script": {"lang": "painless", "source": "1.0"},
-        }
-    },
+    "query": {"script_score": {"query": {"match_all": {}}, "script": SCRIPT}},
 }
 
 
@@ -129,8 +126,7 @@ def tokens_per_second(encoder: SpanEncoder) -> int:
     times = []
     for _ in range(ROUNDS + 1):  # the first one warms up
         began = time.perf_counter()
-        for _vectors in encoder.encode_ranges(ranges):
-            pass
+        deque(encoder.encode_ranges(ranges), maxlen=0)
         times.append(time.perf_counter() - began)
     total = sum(piece_range.end for piece_range in ranges)
     return round(total / min(times[1:]))
@@ -160,8 +156,7 @@ def _server(handle: IndexHandle) -> Iterator[Check]:
     with handle.errors_explained():
         about = handle.client.info()["version"]
     product, number = about.get("distribution", "elasticsearch"), about.get("number", "unknown")
-    facts = {"product": product, "version": number}
-    yield Check("server", f"{product} {number}", facts=facts)
+    yield Check("server", f"{product} {number}", facts={"product": product, "version": number})
     yield from _nodes(handle)
     yield _scripts(handle)
 
@@ -184,12 +179,6 @@ def _nodes(handle: IndexHandle) -> Iterator[Check]:
     )
     components = sorted({plugin["component"] for plugin in plugins})
     yield Check("plugins", ", ".join(components) or "none", facts={"plugins": components})
-    yield _native_engine(nodes, plugins)
-
-
-def _native_engine(
-    nodes: Sequence[Mapping[str, Any]], plugins: Sequence[Mapping[str, Any]]
-) -> Check:
     having = {p["name"] for p in plugins if PLUGIN in p["component"]}
     lacking = sorted({node["name"] for node in nodes} - having)
     if not having:
@@ -198,7 +187,7 @@ def _native_engine(
         finding = f"missing on {', '.join(lacking)}; install it on every node"
     else:
         finding = "on every node"
-    return Check(PLUGIN, finding, facts={"installed": bool(having) and not lacking})
+    yield Check(PLUGIN, finding, facts={"installed": bool(having) and not lacking})
 
 
 def _scripts(handle: IndexHandle) -> Check:

@@ -47,7 +47,11 @@ def extracted(
     try:
         raw = read_whole(stream)
         _check(raw)
-        text, segments = join_turns(map(_valid, sections(io.BytesIO(raw))))
+        # Damaged files have lone surrogates.
+        text, segments = join_turns(
+            replace(turn, text=turn.text.encode("utf-8", "replace").decode())
+            for turn in sections(io.BytesIO(raw))
+        )
         if text:
             yield Document(source, text, metadata or {}, segments, source)
         elif empty():
@@ -59,11 +63,6 @@ def extracted(
     except Exception as error:  # libraries raise what they like on a damaged file
         why = " ".join(str(error).split()) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
-
-
-def _valid(turn: Turn) -> Turn:
-    """A section without lone surrogates, which damaged files have."""
-    return replace(turn, text=turn.text.encode("utf-8", "replace").decode())
 
 
 def _check(raw: bytes) -> None:

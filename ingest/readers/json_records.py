@@ -41,14 +41,16 @@ def read_json(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     except (InputError, UnicodeEncodeError) as error:
         yield bad_record(source, None, str(error), text)
         return
-    yield from documents_of(source, map(_item, range(1, len(value) + 1), value), options)
+    records = (
+        Record(number, _object(item, "an object", f"item {number} is "), str(item))
+        for number, item in enumerate(value, 1)
+    )
+    yield from documents_of(source, records, options)
 
 
 def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
     with open_text(stream, options.encoding, newline="\n") as (text, encoding):
-        number = 0
-        while line := read_line(text):
-            number += 1
+        for number, line in enumerate(iter(lambda: read_line(text), ""), 1):
             if line.isspace():
                 continue
             try:
@@ -58,17 +60,10 @@ def _lines(stream: BinaryIO, options: ReadOptions) -> Iterator[Record]:
                 yield Record(number, error, line.strip().encode(UTF8, "surrogateescape"))
 
 
-def _item(number: int, value: object) -> Record:
-    try:
-        return Record(number, _object(value, "an object", f"item {number} is "), str(value))
-    except InputError as error:
-        return Record(number, error, str(value))
-
-
-def _object(value: object, wanted: str, where: str = "") -> Mapping[str, object]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{where}a JSON {type(value).__name__}; give {wanted}")
-    return value
+def _object(value: object, wanted: str, where: str = "") -> Mapping[str, object] | InputError:
+    if isinstance(value, Mapping):
+        return value
+    return InputError(f"{where}a JSON {type(value).__name__}; give {wanted}")
 
 
 def _json_value(raw: bytes | str) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
@@ -70,7 +70,10 @@ def _read(
     def sections(content: BinaryIO) -> Iterator[Turn]:
         letter = parse(content)
         attached.extend(_named(letter.attached))
-        metadata.update(_described(letter.headers, attached))
+        said = {name: " ".join(value.split()) for name, value in letter.headers.items() if value}
+        metadata.update(said)
+        if attached:
+            metadata["attachments"] = ", ".join(name for name, _ in attached)
         yield Turn(letter.headers.get("subject", ""))
         yield from letter.body
 
@@ -126,15 +129,6 @@ def _headers(message: Message) -> dict[str, str]:
                 raise InputError(f"a header of more than {_LONGEST_HEADER:,} characters")
     raw = {name.lower(): str(value)[:_LONGEST_HEADER] for name, value in message.raw_items()}
     return {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
-
-
-def _described(headers: dict[str, str], attached: Sequence[Attachment]) -> dict[str, Scalar]:
-    described: dict[str, Scalar] = {
-        name: " ".join(value.split()) for name, value in headers.items() if value
-    }
-    if attached:
-        described["attachments"] = ", ".join(name for name, _ in attached)
-    return described
 
 
 def _attachment(part: Message) -> Attachment:

@@ -54,13 +54,9 @@ class ReadOptions:
             _check_encoding(self.encoding)
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(f"delimiter {self.delimiter!r}: give one character")
-        needless = [
-            name
-            for name in ("speaker_field", "time_field", "order_by")
-            if getattr(self, name) is not None and self.group_by is None
-        ]
-        if needless:
-            raise InputError(f"{needless[0]}: only with group_by, the field that turns share")
+        for name in ("speaker_field", "time_field", "order_by"):
+            if getattr(self, name) is not None and self.group_by is None:
+                raise InputError(f"{name}: only with group_by, the field that turns share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +79,7 @@ class BadRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile(BadRecord):
-    """A file in an archive that no reader knows.
-
-    Attributes:
-        extension: in lower case with the dot.
-        archive: name of the archive.
-    """
+    """A file in an archive that no reader knows, and its extension in lower case with the dot."""
 
     extension: str = ""
     archive: str = ""

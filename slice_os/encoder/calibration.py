@@ -55,15 +55,12 @@ class Calibration:
     def probabilities(
         self, cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike
     ) -> Float64Array:
-        """The probability that each hit is right.
+        """The ``(n,)`` probabilities that hits are right.
 
         Args:
             cosines: ``(n,)``, each of a phrase and a span.
             phrase_words: ``(n,)`` or one number, 1 or more.
             span_words: ``(n,)`` or one number, 1 or more.
-
-        Returns:
-            ``(n,)``, between 0 and 1.
         """
         weights = [self.intercept, self.closeness, self.phrase_words, self.word_ratio]
         odds = _features(cosines, phrase_words, span_words) @ np.array(weights)
@@ -117,9 +114,6 @@ def softened(right: npt.ArrayLike) -> Float64Array:
     """Targets near 1 and 0 for labels, as in Platt (1999, section 2.2).
 
     Hits that can be separated without error then do not lead to infinite weights.
-
-    Args:
-        right: ``(n,)``, whether each hit is right.
 
     Raises:
         InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.

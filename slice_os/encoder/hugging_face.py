@@ -109,8 +109,7 @@ def load_encoder(model: str) -> LoadedModel:
 def find_folder(model: str) -> Path:
     """The folder of that name if there is one, else a model downloaded from Hugging Face.
 
-    A model that was downloaded before is found without a network. Without either, this fails
-    without a retry.
+    A model that was downloaded before is found without a network.
 
     Raises:
         ModelError: if there is no such model, or Hugging Face cannot be reached.

@@ -94,7 +94,11 @@ class Document:
 
     def __post_init__(self) -> None:
         for part in ("id", "text", "source"):
-            _check_string(part, getattr(self, part))
+            if not isinstance(value := getattr(self, part), str):
+                raise InputError(
+                    f"the {part} of a document is a string, not {reprlib.repr(value)}; "
+                    'give Document("an id", "the text")'
+                )
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
@@ -161,14 +165,6 @@ def _checked(document: Document) -> Document:
             f'a {type(document).__name__} is not a document; give Document("an id", "the text")'
         )
     return document
-
-
-def _check_string(part: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise InputError(
-            f"the {part} of a document is a string, not {reprlib.repr(value)}; "
-            'give Document("an id", "the text")'
-        )
 
 
 def field_text(value: Scalar) -> str:

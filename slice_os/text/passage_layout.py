@@ -87,11 +87,8 @@ def layout_fields(
 ) -> dict[str, Scalar]:
     """Metadata of a passage: speaker, times, fields of its first segment, and its layout.
 
-    Args:
-        segments: those in the passage, in order, of one speaker.
-        start: first code point of the passage.
-        sentences: starts and ends of the sentences that are in it, whole or in part.
-        turns: starts and ends of the turns.
+    The segments are of one speaker, in order; sentences and turns are starts and ends of those in
+    the passage, whole or in part.
     """
     found: dict[str, Scalar] = dict(segments[0].fields) if segments else {}
     if segments and segments[0].speaker is not None:

@@ -20,16 +20,13 @@ _NEWLINE = re.compile(r"\n\s*")
 
 
 def sentence_ends(text: str, language: str = ENGLISH) -> list[int]:
-    """The ends of the sentences of a text.
+    """The ends of the sentences of a text without lone surrogates.
 
     A newline also ends a sentence, unless the sentence visibly continues: the line is long and
     the next one starts in lower case, as in wrapped prose. White space after an end belongs to
     the sentence before it.
 
-    Args:
-        text: any text without lone surrogates.
-        language: its ISO 639 code, such as ``de``. sentencex knows some 300 languages, and has
-            common rules for all others.
+    The language is an ISO 639 code; sentencex knows some 300, and has common rules for others.
 
     Returns:
         Strictly increasing code points that cut the text into parts; the last is its length.
@@ -71,12 +68,9 @@ def _ends_in(block: str, language: str) -> list[int]:
         if len(found) == 1 and size < _LONGEST_WINDOW:
             size *= 2
             continue
-        if len(found) == 1:
-            start, size = start + size, _WINDOW
-            continue
         # The window may cut its last sentence, so the next window starts there.
         ends.extend(start + end for end in found[:-1])
-        start, size = start + found[-2], _WINDOW
+        start, size = start + (found[-2] if len(found) > 1 else size), _WINDOW
     ends.extend(start + end for end in _window_ends(block[start:], language))
     return ends
 
