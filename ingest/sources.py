@@ -53,10 +53,7 @@ class Source:
 
 
 class _Entry(NamedTuple):
-    """A file that was found, and the folder that the ids of its documents are relative to.
-
-    Its format is None if it is skipped; its kind counts it then.
-    """
+    """A file, the folder that ids are relative to, its format, or a kind to count skipped ones."""
 
     path: Path
     below: Path

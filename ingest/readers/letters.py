@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
 from email.message import EmailMessage, Message
 from functools import partial
 from mimetypes import guess_extension
 from pathlib import PurePosixPath
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
@@ -34,8 +33,7 @@ Attachment: TypeAlias = tuple[str, bytes]
 """Name and content."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Letter:
+class _Letter(NamedTuple):
     """The parts of a message; its text is extracted when it is needed."""
 
     headers: dict[str, str]
@@ -116,12 +114,9 @@ def _msg(content: BinaryIO) -> _Letter:
 
 
 def _headers(message: Message) -> dict[str, str]:
-    """The headers to keep, decoded.
+    """The headers to keep, decoded, or an InputError on one that is too long.
 
     The standard library's own parser of headers takes time quadratic in their length.
-
-    Raises:
-        InputError: if a header that describes a part is too long.
     """
     for part in message.walk():
         for name, value in part.raw_items():

@@ -8,9 +8,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import note, read_text_file
@@ -39,8 +38,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z]\w{1,30});", r
 _IGNORED = re.compile(r"(?:NOTE|STYLE|REGION)(?=\s|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(NamedTuple):
     """Consecutive lines that are not blank, and the number of the first."""
 
     line: int

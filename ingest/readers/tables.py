@@ -6,9 +6,8 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NamedTuple, TextIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import LONGEST_LINE, check_line, note, open_text, read_line
@@ -21,8 +20,7 @@ DELIMITERS = ",;\t|"
 _NAMED_DELIMITER = re.compile(r"\ufeff?sep=(.)\r?\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A row, the line it starts at and its text; an InputError if it is not valid CSV."""
 
     line: int

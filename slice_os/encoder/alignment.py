@@ -82,10 +82,8 @@ class Aligner:
         """Align a whole text; nothing is truncated, padded or normalised away.
 
         Words that share a word piece are joined, so that no span ever needs half a vector. A word
-        that the tokenizer erases has no vector and is not in ``words``.
-
-        Raises:
-            InputError: if the text has a lone surrogate.
+        that the tokenizer erases has no vector and is not in ``words``. A lone surrogate is an
+        InputError.
         """
         check_text(text, where="text")
         ids, words = [_NO_IDS], [_NO_WORDS]
@@ -140,12 +138,7 @@ def plan_windows(
     very short windows) of context on either side, unless the text ends sooner. Windows meet at a
     word boundary if one is near.
 
-    Args:
-        start: first piece needed.
-        end: one past the last piece needed.
-        n_pieces: pieces in the text.
-        capacity: without special tokens.
-        boundaries: sorted piece indices at which a word begins.
+    The boundaries are sorted piece indices at which a word begins.
     """
     margin = min(MARGIN_PIECES, capacity // 4)
     edges = _window_edges(n_pieces, capacity, margin, boundaries)

@@ -156,10 +156,8 @@ def _transformer_folder(root: Path, model: str) -> Path:
 
 def _read_json(path: Path) -> Any:
     """The content of a JSON file, if there is one."""
-    if not path.is_file():
-        return None
     try:
-        return orjson.loads(path.read_bytes())
+        return orjson.loads(path.read_bytes()) if path.is_file() else None
     except orjson.JSONDecodeError as error:
         raise ModelError(f"{path}: not valid JSON ({error})") from None
 

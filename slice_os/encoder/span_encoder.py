@@ -116,10 +116,7 @@ class SpanEncoder:
         return aligned, vectors
 
     def encode(self, texts: str | Sequence[str]) -> FloatArray:
-        """Unit vectors of texts, as sentence-transformers returns them.
-
-        Args:
-            texts: one text, or several. Each is read as a phrase; see `encode_phrases`.
+        """Unit vectors of texts, each read as a phrase, as sentence-transformers returns them.
 
         Returns:
             ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
@@ -179,12 +176,11 @@ class SpanEncoder:
         for phrase in phrases:
             check_text(phrase, where=f"phrase {phrase!r}")
         aligned = [self.align(phrase) for phrase in phrases]
-        for phrase, text in zip(phrases, aligned, strict=True):
+        for text in aligned:
             if not len(text.words):
-                raise InputError(f"the phrase {phrase!r} has no word to search for")
+                raise InputError(f"the phrase {text.text!r} has no word to search for")
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
-        means = [vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)]
-        return self._units(means)
+        return self._units([vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)])
 
     def _units(self, means: Sequence[FloatArray]) -> FloatArray:
         """``(n, dimension)`` unit vectors."""

@@ -43,11 +43,8 @@ class TokenModel:
         """Run one forward pass over some windows of texts, with special tokens around each.
 
         Returns:
-            Token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is 1
-            for a piece or special token, 0 for padding.
-
-        Raises:
-            ModelError: if the vectors are not as long as the card says.
+            Token vectors ``(batch, length, dimension)`` and a mask ``(batch, length)`` that is 0
+            for padding.
         """
         prefix, suffix = self.aligner.prefix, self.aligner.suffix
         rows = [

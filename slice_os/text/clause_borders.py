@@ -31,26 +31,20 @@ LEAST = -6.0
 
 @dataclass(frozen=True, slots=True)
 class BorderScores:
-    """Log odds of punctuation beside a word in small letters.
-
-    Attributes:
-        first: of punctuation before the word.
-        last: of punctuation after the word.
-    """
+    """Log odds of punctuation before (``first``) and after (``last``) a word in small letters."""
 
     first: dict[str, float]
     last: dict[str, float]
 
     def borders(self, text: str, words: IntArray, offset: int) -> FloatArray:
-        """The score of a border before each word, and after the last.
+        """The ``(n + 1,)`` scores of borders before each word of a passage, and after the last.
+
+        They go from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
 
         Args:
-            text: of a passage.
+            text: of the passage.
             words: ``(n, ≥ 2)`` start and end of each word in the document.
             offset: first code point of the passage in the document.
-
-        Returns:
-            ``(n + 1,)`` from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
         """
         starts, ends = (words[:, :2] - offset).T
         places = zip(starts.tolist(), ends.tolist(), strict=True)
