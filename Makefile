@@ -107,7 +107,7 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	@echo "Adding to $(VENV) what tests and checks need, but for torch: a minute or two and 1.5 GB the first time"
+	@echo "Adding to $(VENV) what tests and checks need, but for torch: a minute or two and 1.9 GB the first time"
 	@$(INSTALL) --no-build-isolation --editable '.[async,aws,client,documents,eval,haystack,langchain,llama-index,mcp,pandas,polars,ray,report,serve,spacy,tables,tracing]' --group dev
 	@touch $@
 

@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+pytest.importorskip("torch", reason="training needs the extra `train`")
+
 from slice_os.errors import InputError
 from slice_os.training.contrasts.clauses import Clause, Party, clause, party
 from slice_os.training.contrasts.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
