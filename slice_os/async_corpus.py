@@ -29,7 +29,6 @@ from slice_os.query.options import (
 from slice_os.query.query import Query
 from slice_os.search.refinement import Refinement, arranged, prepare
 from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, passage_requests
-from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
 from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.registry import find_backend
@@ -143,7 +142,9 @@ class AsyncCorpus:
         gathered: list[Hit] = []
         async with aclosing(store.scan(query, least, options.exhaustive)) as pages:
             async for candidates in pages:
-                hits = await asyncio.to_thread(_hits, candidates, query, least, refine)
+                # Both are generators, so that the thread does all of the work.
+                found = refine.each(all_hits(candidates, query, least))
+                hits = await asyncio.to_thread(list, found)
                 if gathers:
                     gathered += hits
                     continue
@@ -213,9 +214,3 @@ async def _found(store: AsyncOpenSearchStore, query: Query, options: SearchOptio
         candidates = await store.rank(query, options.num_candidates)
         scores = fused(candidates, load_fusion(options.fusion))
     return await asyncio.to_thread(best_hits, candidates, scores, query, options)
-
-
-def _hits(
-    candidates: ScoredCandidates, query: Query, threshold: float, refine: Refinement
-) -> list[Hit]:
-    return list(refine.each(all_hits(candidates, query, threshold)))

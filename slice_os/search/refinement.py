@@ -79,7 +79,7 @@ class Refinement:
         return Hits(shown, hits.threshold, hits.exhaustive, options.min_probability)
 
     def each(self, hits: Iterable[Hit]) -> Iterator[Hit]:
-        """Hits one by one as they come, verified and cut."""
+        """The hits, verified and cut, one by one as they come."""
         least = self.options.min_probability
         for hit in hits if self.verifier is None else verified(hits, self.verifier):
             if least is None or _probability(hit) >= least:

@@ -97,11 +97,7 @@ def best_columns(
     """Row and column of the best score of each requested passage.
 
     A passage has the score of the phrase that is best in it; equal scores are ordered by column.
-
-    Args:
-        scores: ``(n_phrases, n_passages)``; ``-inf`` for passages to leave out.
-        cosines: ``(n_phrases, n_passages)``.
-        wanted: how many passages, from which on, and from which cosine.
+    Scores and cosines are ``(n_phrases, n_passages)``; passages of ``-inf`` are left out.
     """
     if wanted.threshold is not None:
         scores = np.where(cosines >= wanted.threshold, scores, -np.inf)

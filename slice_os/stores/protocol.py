@@ -111,10 +111,7 @@ class Writer(Protocol):
         """Note that stored documents come from another source than before."""
 
     def finish_source(self, source: str, signature: str) -> None:
-        """Note that a source has been read, as soon as everything written before is stored.
-
-        The signature names the state that the source was in.
-        """
+        """Note the state of a source that was read, once everything written before is stored."""
 
     def forget_source(self, source: str) -> None:
         """Delete what an earlier writer noted about a source; its documents stay."""
@@ -142,11 +139,9 @@ class Store(Protocol):
         """Counts and encoder."""
 
     def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[Writer]:
-        """A writer; one at a time.
+        """A writer of a part of the sources; one at a time.
 
-        Args:
-            part: which sources it is for. A store may admit writers with different parts of the
-                same division at the same time.
+        A store may admit writers with different parts of the same division at the same time.
         """
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
@@ -205,11 +200,9 @@ class FusingStore(Protocol):
     """A store that can also fuse cosine and BM25 by itself."""
 
     def rank_fused(self, query: Query, num_candidates: int) -> tuple[ScoredCandidates, FloatArray]:
-        """The ``num_candidates`` passages that its own fusion ranks first, and its scores.
+        """The ``num_candidates`` passages that its own fusion ranks first, and their scores.
 
-        Returns:
-            Candidates, and ``(n_phrases, n_passages)`` scores, ``-inf`` for passages that the
-            store did not rank for a phrase.
+        These are ``(n_phrases, n_passages)``, ``-inf`` where a phrase does not rank a passage.
         """
 
 

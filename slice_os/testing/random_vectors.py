@@ -71,11 +71,7 @@ def best_cosines(passage: EncodedPassage, phrases: FloatArray) -> FloatArray:
 
 
 class StoreTests:
-    """Tests of a store at the fixture ``location``, where there is none yet.
-
-    Attributes:
-        options: for new stores; see `NewStore`.
-    """
+    """Tests of a store at the fixture ``location``, where there is none yet."""
 
     options: object | None = None
 

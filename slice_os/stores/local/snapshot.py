@@ -87,10 +87,7 @@ class Snapshot:
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def rank(self, query: Query) -> ScoredCandidates:
-        """Score every passage that the query admits.
-
-        The candidates keep the snapshot until they are dropped.
-        """
+        """Score every passage that the query admits; the candidates keep the snapshot."""
         table = self.table
         with self._lock, errors_explained(self._state.folder):
             for condition in query.where:

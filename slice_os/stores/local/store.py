@@ -260,7 +260,6 @@ class LocalStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The connection for writing."""
         if not os.access(self.folder, os.W_OK):
             raise StoreError(f"{self.folder}: cannot be written; its user and disk allow reading")
         mode = (self.folder / DATABASE).stat().st_mode & 0o666

@@ -16,16 +16,9 @@ from slice_os.stores.local.files import StoreState, damage
 
 @dataclass(frozen=True, slots=True)
 class PassageTable:
-    """The rows of each passage in the array files; passages in stored order.
+    """The first row and number of rows of each passage in the files by word and by piece.
 
-    Attributes:
-        ids: passage ids.
-        first_word: first row in the files by word.
-        n_words: number of rows there.
-        first_piece: first row in the files by piece.
-        n_pieces: number of rows there.
-        n_terms: number of terms that BM25 counts.
-        checksum: see `data_checksum`.
+    Passages are in stored order. BM25 counts ``n_terms``; see `data_checksum` for the checksum.
     """
 
     ids: IntArray
