@@ -16,14 +16,13 @@ HASHES_FILE = "evaluation-sentence-hashes.txt.gz"
 SHIPPED_HASHES = Path(__file__).with_name(HASHES_FILE)
 HASHES = DataSource("sha1 hashes of evaluation sentences, one a line")
 
-_SPACE = re.compile(r"\s+")
 _OTHER = re.compile(r"[^a-z0-9 ]")
 _SHA1 = re.compile(r"[0-9a-f]{40}\Z")
 
 
 def normalised(sentence: str) -> str:
     """A sentence as it is hashed: lower case, single spaces, only [a-z0-9 ], stripped."""
-    return _OTHER.sub("", _SPACE.sub(" ", sentence.lower())).strip()
+    return _OTHER.sub("", re.sub(r"\s+", " ", sentence.lower())).strip()
 
 
 def sentence_hash(sentence: str) -> str:

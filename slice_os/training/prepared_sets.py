@@ -34,13 +34,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A data set, ready to be sampled.
-
-    Attributes:
-        records: those that were kept.
-        contexts: sentences to place second phrases in; empty to leave them alone.
-        counts: what was kept and what was dropped.
-    """
+    """A data set, ready to be sampled; second phrases are placed in its contexts, if any."""
 
     records: tuple[Record, ...]
     contexts: tuple[str, ...]
@@ -82,8 +76,7 @@ def load_datasets(
 ) -> dict[str, Loaded]:
     """Every data set of a recipe, without records of which a text does not fit the encoder.
 
-    Raises:
-        InputError: if a file is missing or malformed, or no record of a data set is left.
+    `InputError` if a file is missing or malformed, or no record of a data set is left.
     """
     hashes = read_hashes(folder / config.hashes) if config.hashes else Decontamination()
     raw = {

@@ -36,13 +36,9 @@ def train(
 ) -> run_files.TrainingSummary:
     """Carry out a recipe, or resume it where it stopped.
 
-    Args:
-        config: the recipe.
-        data: folder of the data files.
-        out: folder for the result, logs and checkpoints. If it holds an unfinished run of the
-            same recipe, that run is resumed; a finished one is left alone.
-        tensorboard: write TensorBoard events beside ``log.jsonl``.
-        progress: receives a `Tick` after each step, and before and after all steps.
+    The result, logs and checkpoints are in ``out``. If it holds an unfinished run of the same
+    recipe, that run is resumed; a finished one is left alone. TensorBoard events are written beside
+    ``log.jsonl``. Progress is a `Tick` after each step, and before and after all steps.
 
     Raises:
         MissingExtraError: without the extra ``train``.

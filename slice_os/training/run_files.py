@@ -58,9 +58,7 @@ class TrainingSummary:
     Attributes:
         folder: the Hugging Face folder that ``slice-os model export`` takes.
         seconds: from the last start of the run to its end.
-        before: dev metrics of the recipe's model; zeros without dev data.
-        after: those of the result.
-        datasets: numbers of records by name of the data set.
+        before, after: dev metrics of the recipe's model and of the result; zeros without dev data.
     """
 
     folder: Path

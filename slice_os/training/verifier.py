@@ -92,11 +92,7 @@ class VerifierRecipe:
 
 
 def read_recipe(path: Path) -> VerifierRecipe:
-    """Read and check a recipe.
-
-    Raises:
-        InputError: if the file is missing or not TOML, or a value cannot be.
-    """
+    """Read and check a recipe; `InputError` if it is missing, not TOML, or a value cannot be."""
     return from_table(VerifierRecipe, read_toml(path), str(path))
 
 
@@ -105,8 +101,7 @@ class ClaimBatch:
     """Rows for a forward pass.
 
     Attributes:
-        ids: ``(n, length)`` word-piece ids, padded with 0.
-        mask: ``(n, length)`` 1 for a piece, 0 for padding.
+        ids, mask: ``(n, length)`` word-piece ids, padded with 0, and 1 for a piece.
         types: ``(n, length)`` 1 for the words of the hit.
         says: ``(n,)`` 1 if the claim holds, else 0.
         phrases: ``(n,)`` equal numbers for claims of one phrase.

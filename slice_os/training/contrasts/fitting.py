@@ -81,7 +81,7 @@ def fit_alignment(
     second one. Penalties are of squared weights of the first and of the second map.
 
     Raises:
-        InputError: if a set has fewer than 10 claims that hold, or fewer that do not.
+        InputError: if a set has fewer than 10 claims that hold, or that do not.
         MissingExtraError: without SciPy.
     """
     try:

@@ -16,14 +16,10 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation of two parties.
+    """A relation of two parties out of the lists ``among``; one of the themes is put for T.
 
-    Attributes:
-        among: the lists of parties that it fits.
-        says: patterns that say the same.
-        opposed: patterns that say another thing of the same parties; may be empty.
-        themes: what it is about; one of them is put for T.
-        symmetric: whether the parties may change places.
+    ``says`` are patterns that say the same, ``opposed`` others that say another thing of the same
+    parties. If it is symmetric, the parties may change places.
     """
 
     among: tuple[str, ...]
@@ -35,14 +31,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state of one subject, and its opposite.
-
-    Attributes:
-        of: subjects.
-        says: predicates that say the same.
-        opposed: predicates that say the other thing.
-        exact: whether to deny one is to say the other.
-    """
+    """A state of a subject, and its opposite; to deny an exact one is to say the other."""
 
     of: tuple[str, ...]
     says: tuple[str, ...]

@@ -25,22 +25,19 @@ def mine_negatives(
 ) -> Iterator[Triple]:
     """Triples of a query, its passage, and the best passages of other queries.
 
-    Args:
-        pairs: a query as ``first`` and the text that answers it as its passage.
-        store: a folder for a store of all passages.
-        encoder: as for `Corpus`.
-        negatives: number for each triple; a query with fewer is left out.
-        skip: number of best results to skip, if answers may be missing from the data.
-        margin: from this share of the true passage's cosine on, a passage counts as an
-            unlabelled answer and not as a negative.
-        progress: called with the number of queries done.
+    The first text of a pair is a query, and its passage answers it; the store is a folder for all
+    passages. A query with fewer negatives is left out. If answers may be missing from the data,
+    skip some of the best results, or keep the margin below 1: from this share of the true passage's
+    cosine on, a passage counts as an unlabelled answer and not as a negative. Progress is the
+    number of queries done.
 
     Raises:
         InputError: if no query has a passage.
     """
     if not pairs:
         raise InputError("no pairs to mine negatives for")
-    ids = {pair.passage.text: _identity(pair.passage.text) for pair in pairs}
+    texts = dict.fromkeys(pair.passage.text for pair in pairs)
+    ids = {text: hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts}
     own: dict[str, set[str]] = {}
     for pair in pairs:
         own.setdefault(pair.first, set()).add(ids[pair.passage.text])
@@ -59,7 +56,3 @@ def mine_negatives(
             if len(others) == negatives:
                 yield Triple(pair.first, pair.passage.text, tuple(map(corpus.text, others)))
             progress(done)
-
-
-def _identity(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -28,7 +28,6 @@ class Contextual:
     """
 
     scale: float = 15.0
-
     records: ClassVar[tuple[type, ...]] = (Substitution,)
 
     def __post_init__(self) -> None:
@@ -64,7 +63,6 @@ class Senses:
 
     scale: float = 20.0
     others: int = 2
-
     records: ClassVar[tuple[type, ...]] = (Sense,)
 
     def __post_init__(self) -> None:

@@ -38,7 +38,6 @@ class SpanDistillation:
     matrix: float = 10.0
     isolated: int = 24
     isolated_weight: float = 0.5
-
     records: ClassVar[tuple[type, ...]] = (Passage, Pair)
 
     def __post_init__(self) -> None:
@@ -48,7 +47,7 @@ class SpanDistillation:
     def __call__(
         self, batch: Sequence[Passage | Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The weighted terms of a batch."""
+        """The loss of a batch."""
         passages = [record.passage if isinstance(record, Pair) else record for record in batch]
         spans = [
             (index, *span)

@@ -41,7 +41,6 @@ class GradedSpans:
     score_share: float = 0.0
     matrix: float = 0.0
     max_words: int = 20
-
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
@@ -52,7 +51,7 @@ class GradedSpans:
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The weighted terms of a batch."""
+        """The loss of a batch."""
         phrases = text_vectors(student.encode([pair.first for pair in batch]))
         passages = student.encode([pair.passage.text for pair in batch])
         first = teacher.vectors([pair.first for pair in batch])
@@ -80,7 +79,6 @@ class GradedPairs:
 
     scale: float = 20.0
     regression: float = 0.0
-
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
@@ -90,7 +88,7 @@ class GradedPairs:
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The weighted terms of a batch."""
+        """The loss of a batch."""
         first, second = _alone(batch, student)
         cosines = (first * second).sum(dim=1)
         scores = _scores(batch, cosines)
@@ -105,7 +103,6 @@ class Paraphrases:
     """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE)."""
 
     scale: float = 20.0
-
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
     def __post_init__(self) -> None:
@@ -114,7 +111,7 @@ class Paraphrases:
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The mean of both directions."""
+        """The loss of a batch."""
         first, second = _alone(batch, student)
         cosines = first @ second.T
         # The diagonal moves to the front of its row, and of its column.

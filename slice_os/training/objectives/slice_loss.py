@@ -32,7 +32,6 @@ class SliceLoss:
     scale: float = 30.0
     min_words: int = 1
     max_words: int = 10
-
     records: ClassVar[tuple[type, ...]] = (Triple,)
 
     def __post_init__(self) -> None:
@@ -42,7 +41,7 @@ class SliceLoss:
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The mean loss over a batch."""
+        """The loss of a batch."""
         queries = text_vectors(student.encode([triple.query for triple in batch]))
         passages = [triple.positive for triple in batch] + [t.negatives[0] for t in batch]
         cosines = best_cosines(
@@ -74,7 +73,7 @@ class InBatchLoss(SliceLoss):
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
-        """The mean loss over a batch."""
+        """The loss of a batch."""
         texts = [triple.query for triple in batch]
         queries = text_vectors(student.encode(texts))
         passages = [triple.positive for triple in batch]
