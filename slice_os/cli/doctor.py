@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 import orjson
 
@@ -14,9 +12,6 @@ from slice_os.cli.options import (
     report_option,
 )
 from slice_os.cli.render import echo_json, printable, styled, wants_json
-
-if TYPE_CHECKING:
-    from slice_os.doctor import Check
 
 
 @click.command()
@@ -36,23 +31,16 @@ def doctor(store: str | None, encoder: EncoderChoice, as_json: bool | None) -> i
         checks += store_checks(store, encoder.model)
     usable = all(check.usable for check in checks)
     if wants_json(as_json):
-        echo_json(orjson.dumps({"usable": usable, "checks": [as_fields(c) for c in checks]}))
+        rows = [
+            {"name": one.name, "usable": one.usable, "finding": one.finding, **one.facts}
+            for one in checks
+        ]
+        echo_json(orjson.dumps({"usable": usable, "checks": rows}))
     else:
         for check in checks:
-            click.echo(describe(check))
+            mark = "" if check.usable else styled("FAILS ", fg="red")
+            click.echo(f"{check.name:<20} {mark}{printable(check.finding)}")
     for check in checks:
         if not check.usable:
             click.echo(f"slice-os: {check.name}: {printable(check.finding)}", err=True)
     return 0 if usable else 1
-
-
-def as_fields(check: Check) -> dict[str, Any]:
-    """A check as plain values."""
-    head = {"name": check.name, "usable": check.usable, "finding": check.finding}
-    return {**head, **check.facts}
-
-
-def describe(check: Check) -> str:
-    """A check as a line of text."""
-    mark = "" if check.usable else styled("FAILS ", fg="red")
-    return f"{check.name:<20} {mark}{printable(check.finding)}"

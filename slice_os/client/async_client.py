@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.client import answers, records
 from slice_os.client.answers import MinedLines, Phrases, Progress
-from slice_os.client.exchange import Service, load_httpx, result
+from slice_os.client.exchange import Service, result
+from slice_os.errors import imported
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (
     DEFAULT_MINING,
@@ -71,7 +72,7 @@ class AsyncClient:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._service = Service(address, api_key, store, retries)
-        self._httpx = load_httpx()
+        self._httpx = imported("httpx", "The client", "client")
         self._owned = http is None
         self._http: httpx.AsyncClient = http or self._httpx.AsyncClient(timeout=timeout)
 

@@ -11,7 +11,6 @@ from urllib.parse import quote
 import orjson
 
 from slice_os.client.errors import ServiceError, ServiceUnavailableError, error_of
-from slice_os.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import httpx
@@ -94,19 +93,6 @@ class Service:
         return ServiceUnavailableError(
             f"{self.address}: no answer ({why}); is `slice-os serve` running there?"
         )
-
-
-def load_httpx() -> Any:
-    """The module httpx.
-
-    Raises:
-        MissingExtraError: if it is not installed.
-    """
-    try:
-        import httpx
-    except ModuleNotFoundError:
-        raise MissingExtraError("The client", "client") from None
-    return httpx
 
 
 def result(response: httpx.Response, read: Callable[[Any], T]) -> T:

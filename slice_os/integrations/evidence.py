@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.corpus import Corpus
-from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
 from slice_os.text.documents import Document
@@ -58,6 +57,6 @@ def document_of(doc_id: str, text: str, metadata: Mapping[str, Any]) -> Document
     return Document(doc_id, text, kept)
 
 
-def opened(corpus: Corpus | str | Path, encoder: SpanEncoder | str | None = None) -> Corpus:
+def opened(corpus: Corpus | str | Path) -> Corpus:
     """The given corpus, or the one at a location."""
-    return corpus if isinstance(corpus, Corpus) else Corpus(corpus, encoder)
+    return corpus if isinstance(corpus, Corpus) else Corpus(corpus)

@@ -162,11 +162,7 @@ class DocumentText:
 
 
 class Tools:
-    """The tools, each a method; their docstrings are what a language model reads.
-
-    Args:
-        corpora: by the name of the store.
-    """
+    """The tools, each a method, for stores by name; a language model reads their docstrings."""
 
     def __init__(self, corpora: Mapping[str, Corpus]) -> None:
         self._corpora = corpora

@@ -23,7 +23,6 @@ from slice_os.service.asgi.access import check_reach, host_guard, key_guard
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.request_frame import RequestFrame, WholeRequests
 from slice_os.service.resources import (
-    counts,
     documents,
     encoding,
     health,
@@ -49,7 +48,6 @@ RESOURCES = (
     documents,
     topics,
     topic_improvement,
-    counts,
     labels,
     tag,
 )

@@ -1,15 +1,18 @@
-"""The topics of the folder, with the keys of their files as JSON: read, added, changed, deleted."""
+"""The topics of the folder, with the keys of their files as JSON, and the number of their hits."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path
+from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, Field, create_model
 
 from slice_os.errors import InputError
+from slice_os.hits.hit import Hit
+from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -20,11 +23,13 @@ from slice_os.service.resources.bodies import (
     Unit,
     VerifierName,
 )
-from slice_os.service.services import Shared
+from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
 from slice_os.topics.folder import StoredTopic
+from slice_os.topics.run import mine_topics
 from slice_os.topics.table import read_table, topic_table
+from slice_os.topics.tallies import tally
 from slice_os.topics.topic import Learned, Topic
 
 router = APIRouter(tags=["topics"])
@@ -37,6 +42,10 @@ IfMatch = Annotated[
     str | None,
     Header(description="The topic's etag in quotation marks, or * for any version."),
 ]
+By = Annotated[
+    str, Query(min_length=1, description="day, document, or the name of a metadata field.")
+]
+DateField = Annotated[str, Query(description="Metadata field of the day.")]
 _Texts = list[Filled]
 _Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
@@ -108,6 +117,44 @@ class TopicList(BaseModel):
     problems: list[str]
 
 
+class CountAnswer(BaseModel):
+    """The hits of a topic on a day, in a document, or with a value of a field.
+
+    Attributes:
+        key: the day, the document or the value; ``-`` without one.
+        hits: number of hits.
+        documents: number of documents that have one.
+    """
+
+    key: str
+    hits: int
+    documents: int
+
+
+class CountsAnswer(BaseModel):
+    """The number of hits of a topic, in total and by day, document or field.
+
+    Attributes:
+        topic: its name.
+        total: number of hits.
+        documents: number of documents that have one.
+        by: ``day``, ``document`` or the name of the field.
+        counts: days in order, otherwise the most frequent first.
+    """
+
+    topic: str
+    total: int
+    documents: int
+    by: str
+    counts: list[CountAnswer]
+
+
+class AllCountsAnswer(BaseModel):
+    """The number of hits of every topic, by name; of topics without a hit, too."""
+
+    topics: list[CountsAnswer]
+
+
 @router.get("/topics", response_model=TopicList)
 async def topics(services: Shared) -> JsonAnswer:
     """All topics, by name, and the faults of files that cannot be used."""
@@ -146,6 +193,31 @@ async def delete(services: Shared, name: TopicName, if_match: IfMatch = None) ->
     await in_thread(services.topics.delete, name, etag)
 
 
+@router.get("/topics/{name}/counts", response_model=CountsAnswer)
+async def counts(
+    services: Shared,
+    name: TopicName,
+    store: str | None = None,
+    by: By = "day",
+    date_field: DateField = "date",
+) -> JsonAnswer:
+    """Count the hits of a topic in a store, by day, by document, or by the values of a field."""
+    topic = (await in_thread(services.topics.get, name)).topic
+    (found,) = await _counted(services, [topic], store, by, date_field)
+    return JsonAnswer(found)
+
+
+@router.get("/counts", response_model=AllCountsAnswer)
+async def all_counts(
+    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
+) -> JsonAnswer:
+    """Count the hits of every topic in a store, in one pass over it."""
+    stored, _ = await in_thread(services.topics.read)
+    topics = [each.topic for each in stored]
+    found = await _counted(services, topics, store, by, date_field) if topics else []
+    return JsonAnswer({"topics": found})
+
+
 def wanted_etag(header: str) -> str | None:
     """The etag in If-Match; None for any version.
 
@@ -180,3 +252,27 @@ def _topic(body: TopicChange, name: str) -> Topic:
 
 def _shown(stored: StoredTopic) -> dict[str, Any]:
     return {**topic_table(stored.topic), "etag": stored.etag}
+
+
+async def _counted(
+    services: Services, topics: Sequence[Topic], store: str | None, by: str, date_field: str
+) -> list[dict[str, Any]]:
+    def count() -> list[dict[str, Any]]:
+        hits: dict[str | None, list[Hit]] = {topic.name: [] for topic in topics}
+        for hit in until_stopped(mine_topics(services.stores.get(store), topics)):
+            hits[hit.topic].append(hit)
+        return [{"topic": name, **_tallied(found, by, date_field)} for name, found in hits.items()]
+
+    return await services.pool.run(count, services.settings.limits.mine_seconds)
+
+
+def _tallied(hits: Sequence[Hit], by: str, date_field: str) -> dict[str, Any]:
+    rows = tally(hits, by, date_field)
+    return {
+        "total": len(hits),
+        "documents": len({hit.doc_id for hit in hits}),
+        "by": by,
+        "counts": [
+            {"key": row.place, "hits": row.hits, "documents": row.documents} for row in rows
+        ],
+    }
