@@ -31,10 +31,7 @@ class AsyncOpenSearchStore:
     async def open(cls, client: AsyncOpenSearch, name: str, location: str) -> AsyncOpenSearchStore:
         """Open the index of that name, or the one behind an alias of that name.
 
-        Args:
-            client: your own, or one from `Connection.async_client`.
-            name: index or alias.
-            location: how messages call this store.
+        Messages call the store by its location.
 
         Raises:
             StoreError: if there is no such index, or slice-os did not make it.

@@ -23,6 +23,7 @@ from slice_os.stores.opensearch.search import hybrid, listing
 from slice_os.stores.opensearch.search.exchange import Driver
 from slice_os.stores.opensearch.search.lookup import find_records, pages, require_index
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
@@ -50,7 +51,7 @@ class OpenSearchStore:
     scripts, the token vectors are fetched and scored here.
 
     Args:
-        client: a client of your own, or one that `parse_location` makes.
+        client: your own, or one that `parse_location` makes.
         name: index or alias.
         location: how messages call this store; the name by default.
 
@@ -70,11 +71,7 @@ class OpenSearchStore:
         self._driver = Driver(client, alias.location)
 
     def check_encoder(self, card: ModelCard) -> None:
-        """Refuse another encoder than the index's.
-
-        Raises:
-            EncoderMismatchError: naming both.
-        """
+        """Raise an `EncoderMismatchError` on another encoder than the index's."""
         self.settings.encoder.check_made(self.handle.location, card)
 
     @classmethod
@@ -119,12 +116,8 @@ class OpenSearchStore:
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
         """Those of the documents that are stored, refreshed or not."""
-        keys = [document_key(doc_id) for doc_id in doc_ids]
-        records = find_records(self.handle, keys)
-        return {
-            record["doc_id"]: StoredDocument(record["source"], record["fingerprint"])
-            for record in records
-        }
+        records = find_records(self.handle, list(map(document_key, doc_ids)))
+        return {one["doc_id"]: StoredDocument(one["source"], one["fingerprint"]) for one in records}
 
     @retrying
     def document_ids(self, *sources: str) -> set[str]:
@@ -133,7 +126,7 @@ class OpenSearchStore:
 
     def source_signatures(self, sources: Iterable[str]) -> dict[str, str]:
         """The signatures under which sources were last read; those never read are missing."""
-        records = find_records(self.handle, [source_key(source) for source in sources])
+        records = find_records(self.handle, list(map(source_key, sources)))
         return {record["source"]: record["signature"] for record in records}
 
     def list_documents(self, after: str = "") -> Iterator[DocumentEntry]:
@@ -211,16 +204,13 @@ class OpenSearchStore:
 
     def _passages(self, doc_id: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Some of what the records of a document's passages have, in order."""
-        terms = [{"term": {"kind": "passage"}}, {"term": {"doc_id": doc_id}}]
         body = {
             "size": WALK_RECORDS,
-            "query": {"bool": {"filter": terms}},
+            "query": {"bool": {"filter": [PASSAGES, {"term": {"doc_id": doc_id}}]}},
             "sort": [{"ordinal": "asc"}],
             "_source": list(wanted),
         }
-        for page in pages(self.handle, body):
-            for hit in page:
-                yield hit["_source"]
+        return (hit["_source"] for page in pages(self.handle, body) for hit in page)
 
     def _record(self, key: str) -> dict[str, Any] | None:
         """A record by its id, refreshed or not; None if there is none."""

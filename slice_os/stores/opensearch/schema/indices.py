@@ -68,10 +68,7 @@ def create(
     max_pieces: int,
     projection: FloatArray | None = None,
 ) -> Index:
-    """Make the next versioned index of an alias, such as ``calls-000002``.
-
-    It is marked as unfinished until `finish` is called, and the alias does not stand for it.
-    """
+    """Make the next version of an alias, such as ``calls-000002``, unfinished until `finish`."""
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
     name = next_name(handle.name, find_versions(handle))

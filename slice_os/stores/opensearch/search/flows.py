@@ -44,10 +44,7 @@ class SearchFlows:
 
     def filtered(self, query: Query) -> Flow[Query]:
         """The query with its filter as the index compares its fields; see `resolve_where`."""
-
-        def ask(bodies: Sequence[Body]) -> Flow[list[Answer]]:
-            return self.msearch(bodies, query)
-
+        ask = partial(self.msearch, query=query)
         where = yield from resolve_where(self.index.name, self.location, query.where, ask)
         return replace(query, where=where)
 
@@ -208,12 +205,9 @@ def pages(
     body: Body,
     each: Callable[[list[Answer]], Generator[Y, Any, None]],
 ) -> Generator[Request | Y, Any, None]:
-    """All hits of a sorted search, page by page, in one state of an index.
+    """Run a flow on each page of the hits of a search, in one state of a concrete index.
 
-    Args:
-        index: a concrete index.
-        body: of the search, with ``size`` and a ``sort`` that is different for every hit.
-        each: the flow to run on the hits of each page.
+    The body has a ``size``, and a ``sort`` that is different for every hit.
     """
     yield from at_point(index, lambda point: walk(point, body, each))
 

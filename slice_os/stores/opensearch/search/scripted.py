@@ -106,11 +106,7 @@ def _places() -> Body:
 
 
 class ScriptsRefusedError(StoreError):
-    """The server may not run a script, or not now.
-
-    Attributes:
-        passing: whether it may run it later.
-    """
+    """The server may not run a script; if ``passing``, it may later."""
 
     def __init__(self, reason: str, passing: bool) -> None:
         super().__init__(reason)
@@ -246,17 +242,17 @@ class ServerScores:
 
 def scores(cosines: Sequence[Sequence[Answer]], bm25: Sequence[Sequence[Answer]]) -> ServerScores:
     """The scores in answers to `cosines` and `bm25`."""
-    found = [_by_place(answers) for answers in cosines]
+    found = list(map(_by_place, cosines))
     # Passages that were deleted between two answers are missing from one of them.
     places = sorted(set(found[0]).intersection(*found[1:]))
     shape = (len(cosines), len(places))
-    exact = np.array([[row[place] - 1 for place in places] for row in found], dtype=np.float32)
-    matched = [_by_place(answers) for answers in bm25]
-    terms = np.array(
-        [[row.get(place, 0.0) for place in places] for row in matched], dtype=np.float32
+    exact = [[row[place] - 1 for place in places] for row in found]
+    terms = [[row.get(place, 0.0) for place in places] for row in map(_by_place, bm25)]
+    return ServerScores(
+        [passage_key(*place) for place in places],
+        np.array(exact, dtype=np.float32).reshape(shape),
+        np.array(terms, dtype=np.float32).reshape(shape),
     )
-    ids = [passage_key(*place) for place in places]
-    return ServerScores(ids, exact.reshape(shape), terms.reshape(shape))
 
 
 def scores_by_id(answer: Answer) -> dict[str, float]:

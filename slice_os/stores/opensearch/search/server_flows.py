@@ -217,11 +217,9 @@ class ServerFlows(SearchFlows):
         self, query: Query, ids: Sequence[str] | None, engine: ScriptEngine
     ) -> Flow[ServerScores]:
         """Cosines and BM25 of passages, or of all of them."""
-        if ids is None:
-            filters = [searches.admitted(query.where)]
-        else:
-            some = searches.pieces(ids, scripted.LARGEST_ANSWER)
-            filters = [searches.by_id(part) for part in some]
+        filters = [searches.admitted(query.where)]
+        if ids is not None:
+            filters = list(map(searches.by_id, searches.pieces(ids, scripted.LARGEST_ANSWER)))
         rows = range(len(query.phrases.texts))
         each = [(row, passages) for row in rows for passages in filters]
         bodies = [scripted.cosines(query, row, some, engine) for row, some in each]

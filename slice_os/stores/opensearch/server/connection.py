@@ -182,11 +182,7 @@ def _warn_of_plain_http(host: str) -> None:
 
 
 def _secret(name: str, environ: Mapping[str, str]) -> str | None:
-    """A secret from the environment, or from the file that it names.
-
-    Raises:
-        StoreError: if it cannot be read, or not be sent in a header; never repeats the secret.
-    """
+    """A secret from the environment, or from the file that it names; no error repeats it."""
     variable, secret = PREFIX + name, environ.get(PREFIX + name)
     if file := environ.get(f"{variable}_FILE"):
         variable = f"{variable}_FILE: {file}"
@@ -222,11 +218,7 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
 
 
 def check_name(name: str) -> None:
-    """Refuse names that OpenSearch does not accept for an index.
-
-    Raises:
-        InputError: saying which names are possible.
-    """
+    """Raise an `InputError` on a name that OpenSearch does not accept for an index."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,200}", name):
         raise InputError(
             f"index name {name!r}: use lower-case letters, digits, '.', '_' and '-', and begin "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any
 
 from opensearchpy.helpers import bulk
@@ -60,12 +61,8 @@ class IndexVersion:
     @property
     def state(self) -> str:
         """The state in a few words, such as ``current``."""
-        words = {
-            "current": self.current,
-            "unfinished": self.unfinished,
-            "load in progress or interrupted": self.loading,
-        }
-        return ", ".join(word for word, holds in words.items() if holds)
+        words = ("current", "unfinished", "load in progress or interrupted")
+        return ", ".join(compress(words, (self.current, self.unfinished, self.loading)))
 
 
 def versions(handle: IndexHandle) -> list[IndexVersion]:
@@ -126,11 +123,7 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
 
 
 def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, list[str]]:
-    """Let the alias stand for another version, in one step.
-
-    Args:
-        handle: of the alias.
-        index: the version; None for the newest finished one.
+    """Let the alias stand for another version, or the newest finished one, in one step.
 
     Returns:
         The version, and the names of those the alias stood for before.
@@ -154,10 +147,6 @@ def swap(handle: IndexHandle, index: str | None = None) -> tuple[IndexVersion, l
 
 def delete(handle: IndexHandle, index: str | None = None) -> None:
     """Delete a version, or all of them with the alias and the template.
-
-    Args:
-        handle: of the alias.
-        index: the version; None for everything.
 
     Raises:
         InputError: if there is no such version, or the alias stands for it.
@@ -186,11 +175,7 @@ def drop(handle: IndexHandle, names: Sequence[str]) -> None:
 
 
 def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
-    """Delete the documents that lack passages, so that the next ingest stores them again.
-
-    Returns:
-        Their ids.
-    """
+    """Delete the documents that lack passages, so that the next ingest stores them; returns ids."""
     lacking = [fault for fault in faults if fault.missing]
     if not lacking:
         return []
@@ -208,9 +193,7 @@ def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
 def check_options(handle: IndexHandle, wanted: Mapping[str, Any]) -> None:
     """Refuse options that an existing index was not made with.
 
-    Args:
-        handle: of the index or alias.
-        wanted: `IndexOptions` by name; ``fields`` may be a part of the index's.
+    ``wanted`` are `IndexOptions` by name; ``fields`` may be a part of the index's.
 
     Raises:
         StoreError: naming the first that differs.

@@ -43,11 +43,7 @@ class CostPerToken:
 # Of dialogues, whose short turns make them dearer than contracts or novels; what was found is in
 # benchmarks/results/index_plan.json.
 MEASURED = CostPerToken(
-    disk_bytes=715,
-    searched_bytes=260,
-    merge_heap_bytes=350,
-    ingest_rate=1_300,
-    merge_rate=2_750,
+    disk_bytes=715, searched_bytes=260, merge_heap_bytes=350, ingest_rate=1_300, merge_rate=2_750
 )
 
 
