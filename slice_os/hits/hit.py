@@ -239,10 +239,8 @@ class Hits(Sequence[Hit]):
         A new search can have a few more: where the span that ends with its clause is below the
         threshold, it takes another one that reaches it.
 
-        Args:
-            threshold: least cosine; None to leave it as it is.
-            min_probability: least probability; None to leave it as it is. Hits without a
-                probability do not remain.
+        None leaves the least cosine or probability as it is. Hits without a probability do not
+        remain if there is a least one.
 
         Raises:
             ValueError: if one is lower than that of these hits, so that some are missing.

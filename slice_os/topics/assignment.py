@@ -25,13 +25,7 @@ SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A topic, ready to be looked for.
-
-    Attributes:
-        needs: the least that its hits need.
-        unit: how wide they are.
-        refine: verifies them.
-    """
+    """A topic, ready to be looked for: what hits need, how wide they are, what verifies them."""
 
     topic: Topic
     needs: Requirement
@@ -51,7 +45,7 @@ def assign(
     Args:
         hits: of every phrase, not verified yet, those of a passage one after the other.
         rules: the topics.
-        cosines: called for hits of topics that have counter-phrases.
+        cosines: called for topics with counter-phrases.
         exclusive: words count for the nearest topic alone.
 
     Yields:

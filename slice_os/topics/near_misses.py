@@ -117,7 +117,6 @@ def to_review(
 
 
 def _distance(hit: Hit, needs: Requirement) -> float:
-    """The distance of a hit from what its topic needs, in cosine or in probability."""
     if needs.probability:
         return abs((hit.probability or 0.0) - needs.probability)
     return abs(hit.cosine - needs.cosine)

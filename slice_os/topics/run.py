@@ -173,13 +173,7 @@ def scan_topics(
 ) -> Iterator[Hit]:
     """Every hit of every topic in a stream of documents; nothing is stored.
 
-    Args:
-        documents: read one by one.
-        topics: what to look for.
-        encoder: None for the bundled default.
-        exclusive: as in `TopicTagger`.
-        verify: as in `TopicTagger`.
-        verifier: as in `TopicTagger`.
+    The arguments are those of `TopicTagger`; without an encoder, the bundled one is used.
 
     Yields:
         Hits with their topic, by document, passage, topic and position.

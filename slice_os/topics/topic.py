@@ -23,7 +23,7 @@ class Learned:
         offset: added to the log-odds of a hit's probability.
         scale: factor of the log-odds, before the offset.
         labels: number of labels that this was learned from.
-        right: how many of them were right.
+        right: number of right ones among them.
         date: day on which it was learned, as in 2026-06-01.
     """
 

@@ -25,11 +25,9 @@ _MOST_GROUPS = 500
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A hit in its context.
+    """A hit, at a document and offsets, in its context.
 
     Attributes:
-        place: document and offsets.
-        scores: cosine, BM25 and the like, by name.
         strength: the score that the threshold of the report applies to.
         details: metadata and further remarks, by name.
     """

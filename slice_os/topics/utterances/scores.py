@@ -113,10 +113,8 @@ class UtteranceScores:
     is near phrases of other topics. A topic has the soft maximum over its phrases, plus a
     regression on the phrases of all topics, less a share of the best score of another topic.
 
-    Args:
-        topics: two or more; of each, its phrases and counter-phrases count, given and learned.
-        phrases: vectors of all of these; there may be more.
-        regressed: weight of the regression; 0 for none.
+    Of each topic, phrases and counter-phrases count, given and learned; ``phrases`` has vectors of
+    at least these. ``regressed`` is the weight of the regression; 0 for none.
     """
 
     def __init__(

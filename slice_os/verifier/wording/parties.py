@@ -43,7 +43,7 @@ class Order:
         same: pairs of similar words in the same order.
         inverted: pairs in the other order.
         exact_same: pairs of the same words in the same order.
-        exact_inverted: pairs in the other order.
+        exact_inverted: such pairs in the other order.
         exchanged: whether two of the same words have changed places around a third, once the
             voice of that one is counted in.
         converse: whether a word tells the same from the other side.
@@ -78,10 +78,8 @@ def is_content(word: str) -> bool:
 
 def order_of(phrase: Sequence[str], span: Sequence[str], matches: Sequence[Match]) -> Order:
     """The order of the matched words of a phrase in a span; words in lower case."""
-    words = [(one, phrase[one.word]) for one in matches]
-    parties = [
-        one for one, word in words if word in PERSONS or (is_content(word) and not is_past(word))
-    ]
+    naming = {word for word in phrase if is_content(word) and not is_past(word)} | PERSONS.keys()
+    parties = [one for one in matches if phrase[one.word] in naming]
     exact = [one for one in parties if key(phrase[one.word]) == key(span[one.other])]
     subjects, objects = (
         tuple({PERSONS[one] for one in words if one in side} for words in (phrase, span))
@@ -144,8 +142,5 @@ def _passive(words: Sequence[str], place: int) -> bool:
 
 def _pairs(matches: Sequence[Match]) -> tuple[int, int]:
     """Pairs of matches in the same and in the other order."""
-    pairs = list(itertools.combinations(matches, 2))
-    return (
-        sum(first.other < second.other for first, second in pairs),
-        sum(first.other > second.other for first, second in pairs),
-    )
+    pairs = [(one.other, another.other) for one, another in itertools.combinations(matches, 2)]
+    return sum(one < other for one, other in pairs), sum(one > other for one, other in pairs)
