@@ -71,11 +71,7 @@ class TopCommands(CommandGroup):
         return [*PLACES, *(one.name for one in plugins(PLUGINS))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command; ours before one of another package.
-
-        Raises:
-            PluginError: if a command of another package does not load.
-        """
+        """A command; ours before one of another package."""
         if cmd_name in PLACES:
             command: click.Command = pkgutil.resolve_name(PLACES[cmd_name])
             return command

@@ -176,20 +176,13 @@ report_option = click.option(
     help="Report as JSON, or as a table; by default JSON unless the output is a terminal.",
 )
 
-_FILTER_FORM = "FIELD=VALUE"
-_FILTER_OPERATORS = "=, !=, <, <=, >, >= and in"
 _FILTER = re.compile(
     r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
 )
 
 
 def connect(store: str) -> IndexHandle:
-    """The index of a store in OpenSearch.
-
-    Raises:
-        click.UsageError: if the store is of another kind.
-        StoreError: on an address without an index, or with a password in it.
-    """
+    """The index of a store in OpenSearch; a store of another kind is a usage error."""
     from slice_os.stores.opensearch.backend import OpenSearchBackend
     from slice_os.stores.opensearch.server.handle import IndexHandle
     from slice_os.stores.registry import find_backend
@@ -199,22 +192,10 @@ def connect(store: str) -> IndexHandle:
     return IndexHandle.at(store)
 
 
-def _pair(option: str, text: str, form: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise click.UsageError(f"{option} {text!r} is not of the form {form}")
-    return name, value
-
-
 def _parse_filters(
     _context: click.Context, _option: click.Parameter, filters: tuple[str, ...]
 ) -> tuple[Condition, ...]:
-    """``--filter`` options as conditions; a field may have any of the values given with ``=``.
-
-    Raises:
-        click.UsageError: if the field or the operator is missing.
-        InputError: on a value that cannot be compared.
-    """
+    """``--filter`` options as conditions; a field may have any of the values given with ``=``."""
     from slice_os.query.filters import SYMBOLS, Condition
 
     operators = {"==": "eq", **{symbol: name for name, symbol in SYMBOLS.items()}}
@@ -224,8 +205,10 @@ def _parse_filters(
         found = _FILTER.fullmatch(text)
         symbol = found["symbol"] if found else None
         if not found or (symbol and symbol not in operators):
-            told = f"has no operator {symbol!r}" if symbol else f"is not of the form {_FILTER_FORM}"
-            raise click.UsageError(f"--filter {text!r} {told}; there are {_FILTER_OPERATORS}")
+            told = f"has no operator {symbol!r}" if symbol else "is not of the form FIELD=VALUE"
+            raise click.UsageError(
+                f"--filter {text!r} {told}; there are =, !=, <, <=, >, >= and in"
+            )
         field, value = found["field"], found["value"]
         operator = operators[symbol] if symbol else "eq"
         several = (value,) if symbol else tuple(part.strip() for part in value.split(","))
@@ -256,22 +239,17 @@ class EncoderChoice:
     threads: int | None
 
     def for_store(self) -> SpanEncoder | str | None:
-        """The encoder, its name, or None to leave it to the store.
-
-        Raises:
-            ModelError: if there is no such model.
-            EngineError: if the provider does not load.
-        """
+        """The encoder, its name, or None to leave it to the store."""
         return self.load() if self.providers or self.threads is not None else self.model
 
     def load(self) -> SpanEncoder:
-        """The encoder; errors as `for_store`."""
+        """The encoder."""
         from slice_os.encoder.span_encoder import SpanEncoder
 
         return SpanEncoder(self.model, providers=self.providers or None, threads=self.threads)
 
     def corpus(self, store: str, verifier: Verifier | str | None = None) -> Corpus:
-        """A store with the encoder; errors as `for_store`."""
+        """A store with the encoder."""
         from slice_os.corpus import Corpus
 
         return Corpus(store, self.for_store(), verifier=verifier)
@@ -294,17 +272,15 @@ encoder_options = as_one(
 
 
 def _chosen_index(fields: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """The index options that were given, as arguments of `IndexOptions`.
-
-    Raises:
-        click.UsageError: if a field has no type.
-        InputError: if a value is not valid.
-    """
+    """The index options that were given, as arguments of `IndexOptions`, which checks them."""
     from slice_os.stores.opensearch.schema.settings import IndexOptions
 
     chosen = {name: value for name, value in options.items() if value is not None}
-    if fields:
-        chosen["fields"] = dict(_pair("--field", text, "NAME=TYPE") for text in fields)
+    for text in fields:
+        name, equals, kind = text.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--field {text!r} is not of the form NAME=TYPE")
+        chosen.setdefault("fields", {})[name] = kind
     IndexOptions(**chosen)
     return chosen
 

@@ -18,13 +18,7 @@ SHOWN_BAD_RECORDS = 20
 
 
 class ProgressBar:
-    """The bar of an ingest, and the records that it cannot use.
-
-    Args:
-        paths: what will be read, to know its size.
-        read_as: the format of every path; None goes by the extension.
-        part: which part of the files, such as ``3/16``.
-    """
+    """The bar of an ingest, and the records that it cannot use."""
 
     def __init__(self, paths: Sequence[str], read_as: str | None, part: str) -> None:
         from tqdm import tqdm
@@ -69,11 +63,7 @@ class ProgressBar:
 
 
 class StepBar:
-    """A bar for each step of a run.
-
-    Args:
-        style: of every bar, passed to tqdm.
-    """
+    """A bar for each step of a run, in a style that tqdm takes."""
 
     def __init__(self, **style: Any) -> None:
         self._style = style

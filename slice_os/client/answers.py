@@ -26,11 +26,7 @@ MOST_AT_ONCE = 1_000
 
 
 class MinedLines:
-    """Reads the lines of a stream of hits, in pieces of any size.
-
-    Args:
-        progress: called now and then.
-    """
+    """Reads the lines of a stream of hits, in pieces of any size."""
 
     def __init__(self, progress: Progress | None = None) -> None:
         self._progress = progress
@@ -38,11 +34,7 @@ class MinedLines:
         self._summary: dict[str, Any] | None = None
 
     def hits(self, piece: bytes) -> Iterator[Hit]:
-        """The hits whose lines end in a piece of the answer.
-
-        Raises:
-            ServiceError: if the service reports an error.
-        """
+        """The hits whose lines end in a piece of the answer, or the error that it reports."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             for kind, content in orjson.loads(line).items():
@@ -56,11 +48,7 @@ class MinedLines:
                     raise stream_error(content)
 
     def exhaustive(self) -> bool:
-        """Whether every passage was scored; known when the stream has ended.
-
-        Raises:
-            ServiceError: if it ended too early.
-        """
+        """Whether every passage was scored; a stream that ended too early is an error."""
         if self._summary is None:
             raise ServiceError("the stream of hits broke off; mine again")
         return bool(self._summary["exhaustive"])

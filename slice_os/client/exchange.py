@@ -44,12 +44,8 @@ class Service:
     ) -> dict[str, Any]:
         """The arguments with which httpx builds a request.
 
-        Args:
-            method: of HTTP.
-            path: its parts, with any characters.
-            body: plain JSON types by name; None for the usual store, or to leave out another one.
-            params: of the address, with None as in the body.
-            headers: besides the usual ones.
+        In the body and in the parameters, None stands for the usual store, and leaves out any
+        other value. Parts of the path may have any characters.
         """
         headers = dict(headers or {})
         if self.api_key is not None:
@@ -71,12 +67,7 @@ class Service:
         return {name: value for name, value in named.items() if value is not None}
 
     def pause_after(self, response: httpx.Response, attempt: int) -> float | None:
-        """Seconds until the request should be repeated; None if it should not.
-
-        Args:
-            response: to the request.
-            attempt: number of the request, from 0.
-        """
+        """Seconds until a request should be repeated after its attempt, from 0; None if not."""
         if response.status_code not in _AGAIN or attempt >= self.retries:
             return None
         wished = response.headers.get("Retry-After", "")
@@ -96,11 +87,7 @@ class Service:
 
 
 def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
-    """The result of an answer that has arrived completely.
-
-    Args:
-        response: the answer.
-        read: makes the result from its JSON; from None if it is empty.
+    """The result that ``read`` makes of a complete answer's JSON, or of None if it is empty.
 
     Raises:
         ServiceError: if the answer is an error, or not that of a service.

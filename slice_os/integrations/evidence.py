@@ -15,11 +15,7 @@ PASSAGE, SPAN = CONTENTS = ("passage", "span")
 
 
 def check_content(content: str) -> str:
-    """Return a known kind of text for hits.
-
-    Raises:
-        InputError: on another kind.
-    """
+    """Return a known kind of text for hits; another one is an `InputError`."""
     if content not in CONTENTS:
         raise InputError(f"no content {content!r}; there are {', '.join(CONTENTS)}")
     return content

@@ -140,7 +140,6 @@ def _group(doc: Doc, hits: list[Hit], spans_key: str) -> SpanGroup:
 
 
 def _span(doc: Doc, hit: Hit) -> Span:
-    """The tokens that a hit touches."""
     label = hit.topic or hit.phrase
     span = doc.char_span(hit.start, hit.end, label=label, alignment_mode="expand")
     assert span is not None  # noqa: S101  a hit has words, which are in tokens

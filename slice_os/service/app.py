@@ -59,9 +59,6 @@ _ASK = {"Cache-Control": "no-cache"}
 def create_app(settings: ServiceSettings) -> FastAPI:
     """The service as an ASGI app; it opens a store when a request first needs it.
 
-    Args:
-        settings: its stores, files, address and limits.
-
     Raises:
         InputError: if the keys cannot be read, or there are none and others than this machine
             could reach the service.
@@ -110,9 +107,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
 def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> None:
     """Serve until SIGTERM or Ctrl-C; running requests may then end.
 
-    Args:
-        settings: stores, address and limits.
-        started: called with the address of the page as soon as the service listens.
+    ``started`` is called with the address of the page as soon as the service listens.
 
     Raises:
         InputError: if the host or port cannot be listened on.

@@ -40,9 +40,6 @@ def demo_store(progress: SummaryCallback | None = None) -> Path:
     """The store of all demo documents; it is made when it is first needed, in less than a minute.
 
     A run that was interrupted is resumed. Another model has a store of its own.
-
-    Args:
-        progress: called while documents are stored.
     """
     folder = _store_folder()
     with Corpus(folder) as corpus:

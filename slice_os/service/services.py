@@ -87,12 +87,7 @@ class Encoders:
 
 
 class ServedStores:
-    """Stores by name, each opened when it is first used.
-
-    Args:
-        locations: folder or address of each.
-        encoders: of all stores.
-    """
+    """Stores by name, each opened when it is first used."""
 
     def __init__(self, locations: Mapping[str, str], encoders: Encoders) -> None:
         self._locations = dict(locations)
@@ -107,10 +102,7 @@ class ServedStores:
         return list(self._locations)
 
     def get(self, name: str | None = None) -> Corpus:
-        """The corpus of a store; blocks while it is opened.
-
-        Args:
-            name: of the store; may be None if only one is served.
+        """The corpus of a store, or of the only one; blocks while it is opened.
 
         Raises:
             Problem: 404 if there is no such store, 400 if a name is needed.
@@ -125,10 +117,7 @@ class ServedStores:
 
     @contextmanager
     def writing(self, name: str | None = None) -> Iterator[Corpus]:
-        """The corpus of a store, for one writing request at a time.
-
-        Args:
-            name: as for `get`.
+        """The corpus of a store as in `get`, for one writing request at a time.
 
         Raises:
             Stopped: if the work should stop while it waits.
@@ -173,17 +162,7 @@ class ServedStores:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Shared by all requests of a service.
-
-    Attributes:
-        settings: of the service.
-        encoders: of its stores.
-        stores: by name.
-        pool: threads for blocking work.
-        topics: the folder of topics.
-        labels: the file of labels.
-        keys: those that are accepted; None to demand none.
-    """
+    """Shared by all requests of a service; without `keys`, it demands none."""
 
     settings: ServiceSettings
     encoders: Encoders
@@ -195,11 +174,7 @@ class Services:
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Services:
-        """The services of these settings; no store is opened yet.
-
-        Raises:
-            InputError: if the keys cannot be read.
-        """
+        """The services of these settings; no store is opened yet. Unreadable keys are errors."""
         encoders = Encoders()
         stores = ServedStores(settings.stores, encoders)
         topics, labels = TopicsFolder(settings.topics), LabelJournal(settings.labels)

@@ -24,13 +24,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key, without its secret.
-
-    Attributes:
-        name: of its owner, for logs.
-        scopes: some of `SCOPES`.
-        sha256: of the key, as hexadecimal digits.
-    """
+    """A key without its secret: its owner's name, some of `SCOPES`, and hexadecimal digits."""
 
     name: str
     scopes: frozenset[str]
@@ -72,15 +66,7 @@ def read_keys(path: Path) -> ApiKeys:
 
 
 def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
-    """Add a key to a file, which only its owner may read.
-
-    Args:
-        path: of the file; made if there is none.
-        name: of its owner.
-        scopes: some of `SCOPES`.
-
-    Returns:
-        The key itself, which is stored nowhere.
+    """Add a key to a file, which only its owner may read; return the key, stored nowhere.
 
     Raises:
         InputError: if the name is invalid or taken, or the file cannot be written.

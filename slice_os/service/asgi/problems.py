@@ -24,14 +24,7 @@ from slice_os.topics.folder import NoSuchTopicError, TopicChangedError, TopicExi
 
 
 class Problem(SliceError):  # noqa: N818  what the answer calls it
-    """An error with the status and code of its answer.
-
-    Args:
-        status: of the answer.
-        code: the kind of error, for programs, such as ``no_such_store``.
-        message: one line for people: what, where, what to do.
-        headers: further headers of the answer.
-    """
+    """An error with the status, code and headers of its answer; see `ErrorDetail`."""
 
     def __init__(
         self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None

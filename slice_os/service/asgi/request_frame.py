@@ -75,11 +75,7 @@ class SenderLeft(Exception):  # noqa: N818  not an error
 
 
 class WholeRequests:
-    """Passes on whole requests, and cancels the work when their sender disconnects.
-
-    Args:
-        limits: bytes of a body, and seconds until it must have arrived.
-    """
+    """Passes on whole requests, and cancels the work when their sender disconnects."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app = app

@@ -35,11 +35,7 @@ class Stopped(Exception):  # noqa: N818  not an error
 
 
 def check_stopped() -> None:
-    """End the work of this context if nobody waits for it.
-
-    Raises:
-        Stopped: in that case.
-    """
+    """Raise `Stopped` if nobody waits for the work of this context."""
     stop = CURRENT.get()
     if stop is not None and stop.is_set():
         raise Stopped
@@ -57,9 +53,6 @@ class WorkPool:
 
     Work stops when its sender disconnects, or its time is over; see `check_stopped`.
 
-    Args:
-        limits: threads, requests that may wait for one, and seconds.
-
     Attributes:
         admitted: number of requests that are worked on, or wait for a thread.
     """
@@ -70,11 +63,7 @@ class WorkPool:
         self.admitted = 0
 
     async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
-        """Run a function in one of the threads, and return its result.
-
-        Args:
-            work: the function.
-            seconds: its time limit; None for that of the service.
+        """Run a function in one of the threads, by default within the service's time limit.
 
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
@@ -87,10 +76,8 @@ class WorkPool:
         """Yield the items of an iterator that runs in the threads, some at a time.
 
         The iterator runs only as fast as its items are taken, and is closed with this generator.
-        While it has none, the generator yields an empty list every few seconds.
-
-        Args:
-            items: called in a thread; returns the iterator.
+        While it has none, the generator yields an empty list every few seconds. ``items`` is
+        called in a thread.
 
         Raises:
             Problem: 429 before the first items, 504 if the time is over.

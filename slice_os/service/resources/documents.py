@@ -50,14 +50,7 @@ class DocumentBody(Body):
     language: str = ENGLISH
 
     def document(self, name: str) -> Document:
-        """The document.
-
-        Args:
-            name: its id, if it has none.
-
-        Raises:
-            InputError: as `slice_os.Document`.
-        """
+        """The document, of this name if it has no id; errors as `slice_os.Document`."""
         segments = tuple(Segment(**one.model_dump()) for one in self.segments)
         doc_id = name if self.id is None else self.id
         return Document(doc_id, self.text, self.metadata, segments, language=self.language)

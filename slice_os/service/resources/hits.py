@@ -93,9 +93,5 @@ def mined(
 
 
 def named_topics(services: Services, names: Sequence[str]) -> list[Topic]:
-    """The topics of these names, in the service's folder.
-
-    Raises:
-        NoSuchTopicError: if there is none of a name.
-    """
+    """The topics of these names in the service's folder, or a `NoSuchTopicError`."""
     return [services.topics.get(name).topic for name in dict.fromkeys(names)]

@@ -219,11 +219,7 @@ async def all_counts(
 
 
 def wanted_etag(header: str) -> str | None:
-    """The etag in If-Match; None for any version.
-
-    Raises:
-        InputError: if there is no single etag.
-    """
+    """The etag in If-Match, None for any version; several are an `InputError`."""
     if header.strip() == "*":
         return None
     if (found := _ETAG.fullmatch(header.strip())) is None:
