@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,8 +35,7 @@ class Outcomes:
     right: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """Hits of similar probability: their number, mean probability, and the share that is right."""
 
     hits: int
@@ -46,9 +46,9 @@ class Bin:
 def reliability(probabilities: Numbers, right: Numbers) -> list[Bin]:
     """Bins of equal width, without the empty ones (Guo et al. 2017, section 2)."""
     numbers = np.minimum((probabilities * BINS).astype(int), BINS - 1)
-    parts = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+    parts = [numbers == number for number in np.unique(numbers)]
     return [
-        Bin(len(part), float(probabilities[part].mean()), float(right[part].mean()))
+        Bin(int(part.sum()), float(probabilities[part].mean()), float(right[part].mean()))
         for part in parts
     ]
 
@@ -77,8 +77,7 @@ MEASURES: tuple[Measure[Outcomes], ...] = (
 TOP_K = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(NamedTuple):
     """``(n,)`` hits: cosine, words of phrase and span, and 1 if the span is right, else 0."""
 
     cosines: Numbers
@@ -115,18 +114,17 @@ def run(
             raise InputError("no query has a hit; give documents with words and queries")
         kinds: dict[str, Numbers] = {"cosine": np.clip(hits.cosines, 0, 1)}
         if spans.calibration is not None:
-            kinds["shipped"] = _apply(spans.calibration, hits)
+            kinds["shipped"] = spans.calibration.probabilities(*hits[:3])
         if trained:
             fitted = fit_to(trained, encoder, progress)
-            kinds["fitted"] = _apply(fitted, hits)
+            kinds["fitted"] = fitted.probabilities(*hits[:3])
             if fit is not None:
                 fitted.save(fit)
         for kind, probabilities in kinds.items():
             cells = measured(MEASURES, Outcomes(probabilities, hits.right))
             rows.append({"encoder": encoder.name, "probability": kind, **cells})
-            bins = reliability(probabilities, hits.right)
-            points = [(one.probability, one.right) for one in bins]
-            series.append(Series(f"{encoder.name}, {kind}", *zip(*points, strict=True)))
+            _, means, shares = zip(*reliability(probabilities, hits.right), strict=True)
+            series.append(Series(f"{encoder.name}, {kind}", means, shares))
     sets = zip((data, *train), (tested, *trained), strict=True)
     return Evaluation(
         "calibration",
@@ -157,27 +155,23 @@ def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Label
             for hit in corpus.search(task.query, top_k=TOP_K, fusion="cosine"):
                 words = len(find_words(hit.phrase)), len(find_words(hit.text))
                 found = DocumentSpan(hit.doc_id, hit.start, hit.end)
-                right = halves_overlap(found, task.gold)
-                rows.append((hit.cosine, *words, right))
+                rows.append((hit.cosine, *words, halves_overlap(found, task.gold)))
     return Labelled(*np.array(rows, dtype=np.float64).reshape(-1, 4).T)
 
 
 def fit_to(sets: Sequence[SpanSet], encoder: TextEncoder, progress: Progress) -> Calibration:
     """Fit a calibration to the labelled hits of some sets."""
-    hits = [label_hits(one, encoder, progress) for one in sets]
+    hits = np.hstack([label_hits(one, encoder, progress) for one in sets])
+    cosines, phrase_words, span_words, right = hits
     return fit_calibration(
         span_encoder(encoder).card.encoder_id,
-        np.concatenate([one.cosines for one in hits]),
-        np.concatenate([one.phrase_words for one in hits]),
-        np.concatenate([one.span_words for one in hits]),
-        np.concatenate([one.right for one in hits]),
+        cosines,
+        phrase_words,
+        span_words,
+        right,
         f"the first {TOP_K} hits of each query over all documents of "
         + " and of ".join(one.name for one in sets),
     )
-
-
-def _apply(calibration: Calibration, hits: Labelled) -> Numbers:
-    return calibration.probabilities(hits.cosines, hits.phrase_words, hits.span_words)
 
 
 HARNESS = Harness(

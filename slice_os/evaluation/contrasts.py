@@ -151,7 +151,9 @@ def _scored(
     if calibration is not None:
         words = [len(find_words(phrase)) for phrase in phrases]
         priors = [
-            calibration.probabilities(found, words, [_words_in(span) for span in spans])
+            calibration.probabilities(
+                found, words, [len(find_words(one.text[one.start : one.end])) for one in spans]
+            )
             for found, spans in zip(similar, sides, strict=True)
         ]
         yield PROBABILITY, PairScores(*priors)
@@ -176,10 +178,6 @@ def _cosines(phrases: Sequence[str], spans: Sequence[MarkedSpan], encoder: TextE
         first, last = touched_words(aligned.words, span.start, span.end)
         means.append(span_vector(encoder.representation, aligned, vectors, first, last))
     return cosines(encoder.phrases(phrases), np.array(means))
-
-
-def _words_in(span: MarkedSpan) -> int:
-    return len(find_words(span.text[span.start : span.end]))
 
 
 HARNESS = Harness(

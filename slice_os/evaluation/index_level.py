@@ -90,7 +90,8 @@ def run(
                 location = store if stores else str(Path(scratch) / "store")
                 with Corpus(location, spans) as corpus:
                     corpus.add([])
-                    max_pieces = corpus.info().max_pieces
+                    info = corpus.info()
+                    max_pieces = info.max_pieces
                     if max_pieces not in exhaustive:
                         label = f"{encoder.name}: every span"
                         exhaustive[max_pieces] = score_all(
@@ -98,7 +99,13 @@ def run(
                         )
                     truth = exhaustive[max_pieces]
                     documents = len(truth.documents)
-                    _check(corpus, truth)
+                    # Refuse other documents before anything is written.
+                    others = info.documents - len(corpus.store.find_documents(truth.documents))
+                    if others:
+                        raise InputError(
+                            f"{info.location}: holds {others} documents that are not in the data; "
+                            "use a separate store"
+                        )
                     label = f"{encoder.name}: {store}"
                     loaded = _load(corpus, data, Path(scratch), label, progress)
                     row = _measure(corpus, wanted, truth, num_candidates, label, progress)
@@ -163,17 +170,6 @@ def _load(
     }
 
 
-def _check(corpus: Corpus, truth: Exhaustive) -> None:
-    """Refuse a store that holds other documents before anything is written to it."""
-    info = corpus.info()
-    others = info.documents - len(corpus.store.find_documents(truth.documents))
-    if others:
-        raise InputError(
-            f"{info.location}: holds {others} documents that are not in the data; "
-            "use a separate store"
-        )
-
-
 def _measure(
     corpus: Corpus,
     phrases: Sequence[str],
@@ -193,20 +189,13 @@ def _measure(
         f"recall@{cutoff}": float(mean) for cutoff, mean in zip(CUTOFFS, means, strict=True)
     }
     for name, fusion in (("dense", "cosine"), ("hybrid", "convex")):
-        times = _milliseconds(corpus, phrases, fusion, num_candidates)
+        times = []
+        for phrase in phrases:
+            began = time.perf_counter()
+            corpus.search(phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates)
+            times.append(1000 * (time.perf_counter() - began))
         row_of[f"{name}_p50_ms"], row_of[f"{name}_p95_ms"] = np.percentile(times, [50, 95]).tolist()
     return {"phrases": len(phrases), **row_of}
-
-
-def _milliseconds(
-    corpus: Corpus, phrases: Sequence[str], fusion: str, num_candidates: int
-) -> list[float]:
-    times = []
-    for phrase in phrases:
-        began = time.perf_counter()
-        corpus.search(phrase, top_k=SHOWN, fusion=fusion, num_candidates=num_candidates)
-        times.append(1000 * (time.perf_counter() - began))
-    return times
 
 
 def _documents(data: Path) -> Iterator[Document]:

@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile, DataSource
 from slice_os.datasets.graded_pairs import PATENT, STS_B, read_patents, read_sts_b
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
+from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
@@ -213,7 +212,7 @@ def score_pairs(encoder: TextEncoder, pairs: Sequence[GradedPair], setting: str)
     fields = [pair.field.lower() + ": " if setting == IN_CONTEXT else "" for pair in pairs] * 2
     phrases = [pair.first for pair in pairs] + [pair.second for pair in pairs]
     if setting == PHRASE:
-        vectors = _unique_vectors(encoder, phrases)
+        vectors = distinct_vectors(encoder.sentences, phrases)
     else:
         texts = [field + phrase for field, phrase in zip(fields, phrases, strict=True)]
         places = [[(len(field), len(text))] for field, text in zip(fields, texts, strict=True)]
@@ -235,7 +234,9 @@ def choose(encoder: TextEncoder, choices: Sequence[Choice], setting: str) -> Num
     ]
     phrases = [choice.phrase for choice in choices]
     counts = [len(words) for words in offered]
-    vectors = _unique_vectors(encoder, [*phrases, *(word for words in offered for word in words)])
+    vectors = distinct_vectors(
+        encoder.sentences, [*phrases, *(word for words in offered for word in words)]
+    )
     repeated = np.repeat(vectors[: len(choices)], counts, axis=0)
     scores = np.split(cosines(repeated, vectors[len(choices) :]), np.cumsum(counts)[:-1])
     return np.array([(some[0] == some.max()) / (some == some.max()).sum() for some in scores])
@@ -248,18 +249,11 @@ def _settings(one: PhraseSet) -> tuple[str, ...]:
 
 
 def _sample(one: PhraseSet, limit: int | None) -> PhraseSet:
-    if limit is None or limit >= len(one.pairs) + len(one.choices):
-        return one
     size = len(one.pairs) + len(one.choices)
     rows = sorted(np.random.default_rng(0).permutation(size)[:limit].tolist())
     if one.choices:
         return replace(one, choices=tuple(one.choices[row] for row in rows))
     return replace(one, pairs=tuple(one.pairs[row] for row in rows))
-
-
-def _unique_vectors(encoder: TextEncoder, phrases: Sequence[str]) -> FloatArray:
-    unique = {phrase: row for row, phrase in enumerate(dict.fromkeys(phrases))}
-    return encoder.sentences(list(unique))[[unique[phrase] for phrase in phrases]]
 
 
 def _scatter(title: str, pairs: Sequence[GradedPair], scores: Numbers) -> Figure:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.evaluation.topics.learning import TopicLabel, add_labels
+from slice_os.evaluation.topics.learning import add_labels
 from slice_os.evaluation.topics.topic_scores import (
     SCORINGS,
     BestSpans,
@@ -25,6 +25,7 @@ from slice_os.evaluation.topics.topic_scores import (
 from slice_os.evaluation.topics.topic_sets import read_topic_set
 from slice_os.query.options import UTTERANCE_THRESHOLD
 from slice_os.topics import Topic
+from slice_os.topics.labels import Label
 from slice_os.topics.utterances.scores import PhraseVectors
 
 from .commands import run_harness
@@ -207,7 +208,7 @@ class TestScoring:
         assert self.scores("cosine", *topics) == [[float("-inf"), 0.6], [0.1, 0.7]]
 
     def test_labels_become_phrases_and_counter_phrases(self) -> None:
-        labels = [TopicLabel("b", True), TopicLabel("c", False), TopicLabel("a", True)]
+        labels = [Label("one", "b", True), Label("one", "c", False), Label("one", "a", True)]
         assert add_labels(Topic("one", ("a",)), labels) == Topic(
             "one", ("a", "b"), counter_phrases=("c",)
         )

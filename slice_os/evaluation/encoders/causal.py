@@ -24,14 +24,6 @@ from slice_os.evaluation.encoders.uncarded_models import TorchEngine
 PROMPTS = ("phrase", "context", "eol")
 BATCH_TOKENS = 4_096
 
-_TASK = "Answer the query"
-_TASK_WITH_CONTEXT = "Answer the query given the short article: {context}"
-_QUERIES = {
-    "phrase": '\nDefine "{phrase}"',
-    "context": '\nDefine "{phrase}"',
-    "eol": '\nDefine "{phrase}" in one word: "',
-}
-
 
 def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
     """The text that the model reads: one of the three cases of the paper (PCPE, figure 1).
@@ -39,8 +31,9 @@ def build_prompt(prompt: str, phrase: str, context: str | None = None) -> str:
     ``phrase`` never has a context; ``context`` and ``eol`` leave it out if there is none.
     """
     with_context = context is not None and prompt != "phrase"
-    task = _TASK_WITH_CONTEXT.format(context=context) if with_context else _TASK
-    return f"Instruct: {task}\nQuery: {_QUERIES[prompt].format(phrase=phrase)}"
+    given = f" given the short article: {context}" if with_context else ""
+    ending = ' in one word: "' if prompt == "eol" else ""
+    return f'Instruct: Answer the query{given}\nQuery: \nDefine "{phrase}"{ending}'
 
 
 class CausalModel:
@@ -110,7 +103,10 @@ class CausalEncoder:
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.phrases`; each text is the phrase, with its context if `InContext`."""
-        return self._model.last_vectors([self._prompt_for(text) for text in texts])
+        parts = [
+            (one.phrase, one.context) if isinstance(one, InContext) else (one,) for one in texts
+        ]
+        return self._model.last_vectors([build_prompt(self._prompt, *one) for one in parts])
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
         """See `TextEncoder.sentences`; the same as `phrases`."""
@@ -119,11 +115,6 @@ class CausalEncoder:
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Raises `InputError`: a prompt gives one vector, not one for each token."""
         raise InputError(f"{self.name} has vectors of whole phrases only, none of their tokens")
-
-    def _prompt_for(self, text: str) -> str:
-        if isinstance(text, InContext):
-            return build_prompt(self._prompt, text.phrase, text.context)
-        return build_prompt(self._prompt, text)
 
 
 def open_causal(spec: EncoderSpec) -> CausalEncoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -79,16 +79,20 @@ def _start_end_cosines(
 def span_vector(
     representation: Representation, aligned: AlignedText, vectors: FloatArray, first: int, end: int
 ) -> FloatArray:
-    """The vector of the words ``first:end`` of a text, not normalised.
-
-    Returns:
-        ``(dimension,)``.
-    """
+    """The ``(dimension,)`` vector of the words ``first:end`` of a text, not normalised."""
     begins, ends = int(aligned.words[first, 2]), int(aligned.words[end - 1, 3])
     if representation == "start-end":
         return np.concatenate([vectors[begins], vectors[ends - 1]])
     mean: FloatArray = vectors[begins:ends].mean(axis=0)
     return mean
+
+
+def distinct_vectors(
+    encode: Callable[[Sequence[str]], FloatArray], texts: Sequence[str]
+) -> FloatArray:
+    """``(n_texts, dimension)`` vectors of texts, each distinct one encoded once."""
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    return encode(list(rows))[[rows[text] for text in texts]]
 
 
 class InContext(str):

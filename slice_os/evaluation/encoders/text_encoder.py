@@ -53,12 +53,10 @@ class TextEncoder(Protocol):
     @property
     def name(self) -> str:
         """The name in tables."""
-        ...
 
     @property
     def identity(self) -> str:
         """The key that vectors are cached under; it changes whenever the vectors may."""
-        ...
 
     @property
     def representation(self) -> Representation:
@@ -67,17 +65,14 @@ class TextEncoder(Protocol):
         ``mean`` is their mean, ``start-end`` puts the first and the last side by side, and
         ``whole`` means that there are only vectors of whole texts.
         """
-        ...
 
     @property
     def spans(self) -> SpanEncoder | None:
         """The encoder that stores and searches take; None if this is of another kind."""
-        ...
 
     @property
     def cost(self) -> Cost:
         """The cost of all encoding since the encoder was opened."""
-        ...
 
     def phrases(self, texts: Sequence[str]) -> FloatArray:
         """A vector of each text by itself, made like that of a span; spans are compared to it.
@@ -86,7 +81,6 @@ class TextEncoder(Protocol):
             ``(n_texts, dimension)``, not normalised, zeros for a text without tokens; the
             dimension is twice that of a token vector if spans are ``start-end``.
         """
-        ...
 
     def sentences(self, texts: Sequence[str]) -> FloatArray:
         """A vector of each text by itself, as the model makes that of a sentence.
@@ -94,7 +88,6 @@ class TextEncoder(Protocol):
         If spans are means, it includes special tokens, as in sentence-transformers; otherwise
         it is the same as `phrases`.
         """
-        ...
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Each aligned text with its ``(n_pieces, token_dimension)`` vectors, from one pass.
@@ -102,4 +95,3 @@ class TextEncoder(Protocol):
         Raises:
             InputError: if the representation is ``whole``.
         """
-        ...

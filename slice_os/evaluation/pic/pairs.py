@@ -14,7 +14,7 @@ from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
 from slice_os.errors import MissingExtraError
-from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
+from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.pic.phrase_files import (
     PAIRS,
@@ -116,8 +116,7 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
     if setting == PHRASE:
         phrases = [placed.pair.phrase1 for placed in pairs]
         phrases += [placed.pair.phrase2 for placed in pairs]
-        unique = {phrase: row for row, phrase in enumerate(dict.fromkeys(phrases))}
-        vectors = encoder.phrases(list(unique))[[unique[phrase] for phrase in phrases]]
+        vectors = distinct_vectors(encoder.phrases, phrases)
     else:
         sentences = [placed.pair.sentence1 for placed in pairs]
         sentences += [placed.pair.sentence2 for placed in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,23 +15,14 @@ from slice_os.topics.labels import Label
 from slice_os.topics.learning import learn
 from slice_os.topics.topic import Topic
 
-
-@dataclass(frozen=True, slots=True)
-class TopicLabel:
-    """Whether a text has a topic."""
-
-    text: str
-    right: bool
-
-
 Answers: TypeAlias = Sequence[Sequence[int]]
 """For each topic, numbers of the texts that are labelled."""
 
-Learner: TypeAlias = Callable[[Topic, Sequence[TopicLabel]], Topic]
+Learner: TypeAlias = Callable[[Topic, Sequence[Label]], Topic]
 """Makes a topic of a topic and labels of texts; its phrases come from either."""
 
 
-def add_labels(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
+def add_labels(topic: Topic, labels: Sequence[Label]) -> Topic:
     """Right texts become phrases, and wrong ones counter-phrases."""
     right = (label.text for label in labels if label.right)
     phrases = tuple(dict.fromkeys((*topic.phrases, *right)))
@@ -43,10 +34,9 @@ def add_labels(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
 def as_topics_learn(encoder: SpanEncoder) -> Learner:
     """The learner of `slice-os topics learn --exclusive`, with the topic's own threshold."""
 
-    def learner(topic: Topic, labels: Sequence[TopicLabel]) -> Topic:
+    def learner(topic: Topic, labels: Sequence[Label]) -> Topic:
         given = Topic(topic.name, topic.phrases)
-        answers = [Label(topic.name, label.text, label.right) for label in labels]
-        made = learn(given, answers, encoder, exclusive=True, verify=False)
+        made = learn(given, labels, encoder, exclusive=True, verify=False)
         phrases = (label.text for label in labels if _plain(label.text) in made.phrases)
         against = (label.text for label in labels if _plain(label.text) in made.counter_phrases)
         return Topic(
@@ -78,6 +68,6 @@ def learned(
 ) -> list[Topic]:
     """Topics after a person has answered, by ``(n_topics, n_texts)`` gold, about some texts."""
     return [
-        learner(topic, [TopicLabel(texts[place], bool(right[place])) for place in asked])
+        learner(topic, [Label(topic.name, texts[place], bool(right[place])) for place in asked])
         for topic, right, asked in zip(topics, gold, answers, strict=True)
     ]
