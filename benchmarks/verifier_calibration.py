@@ -35,8 +35,8 @@ from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.encoder.calibration import fit_calibration
 from slice_os.evaluation.calibration import brier_score, expected_calibration_error
+from slice_os.evaluation.measures import ranks
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
-from slice_os.evaluation.stats import ranks
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends

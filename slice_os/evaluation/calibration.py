@@ -17,11 +17,10 @@ from slice_os.encoder.calibration import Calibration, fit_calibration
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
-from slice_os.evaluation.measures import Measure, averaged, measured
+from slice_os.evaluation.measures import Measure, Numbers, averaged, measured
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
 from slice_os.evaluation.span_retrieval.measures import halves_overlap
 from slice_os.evaluation.span_retrieval.ranking import CORPUS, ranking_tasks, span_encoder
-from slice_os.evaluation.stats import Numbers
 from slice_os.text.words import find_words
 
 BINS = 10

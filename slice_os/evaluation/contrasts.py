@@ -14,10 +14,9 @@ from slice_os.datasets.files import DataFile, DataRow, DataSource
 from slice_os.evaluation.encoders.span_vectors import cosines, span_vector
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
-from slice_os.evaluation.measures import Measure, averaged, measured
+from slice_os.evaluation.measures import Measure, Numbers, averaged, measured, ranks
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
-from slice_os.evaluation.stats import Numbers, ranks
 from slice_os.text.words import find_words, touched_words
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.registry import find_verifier

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
@@ -15,9 +14,16 @@ from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
-from slice_os.evaluation.measures import ACCURACY, CORRELATIONS, COST, Graded, Measure, measured
+from slice_os.evaluation.measures import (
+    ACCURACY,
+    CORRELATIONS,
+    COST,
+    Graded,
+    Measure,
+    Numbers,
+    measured,
+)
 from slice_os.evaluation.results import Evaluation, Figure, Row, Series
-from slice_os.evaluation.stats import Numbers
 
 BIRD = DataSource(
     "BiRD, a tab-separated table with columns term1, term2 and relatedness score (bird.txt)",
@@ -107,10 +113,8 @@ def read_turney(path: Path) -> PhraseSet:
     return PhraseSet("turney", path, choices=tuple(choices))
 
 
-PhraseSetReader: TypeAlias = Callable[[Path], PhraseSet]
-
 # Patterns of file names, in a folder and in its direct subfolders.
-SETS: dict[str, tuple[str, PhraseSetReader, DataSource]] = {
+SETS: dict[str, tuple[str, Callable[[Path], PhraseSet], DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
     "sts-b": ("stsb*.csv", read_stsb_pairs, STS_B),

@@ -64,11 +64,9 @@ class Example:
 
     Attributes:
         group: heading of the section it belongs to, such as the encoder and "too high".
-        query: the phrase.
         text: the text that was searched.
         found: ``(start, end)`` of the characters that the encoder chose; None if it chose none.
         gold: ``(start, end)`` of the right characters; None if unknown.
-        note: a short remark, such as the scores.
     """
 
     group: str
@@ -97,7 +95,7 @@ class Evaluation:
 
     Attributes:
         harness: its name on the command line.
-        rows: the figures; a key means the same in every row, and a row may lack keys.
+        rows: a key means the same in every row, and a row may lack keys.
         data: the files they were measured on.
         settings: options that affect the figures, as JSON values.
         notes: what a reader has to know, one sentence each.

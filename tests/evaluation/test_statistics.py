@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from slice_os.evaluation.stats import (
+from slice_os.evaluation.measures import (
     bootstrap_interval,
     holm,
     mean_interval,

@@ -28,13 +28,7 @@ class EncoderSpec:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of encoding.
-
-    Attributes:
-        passes: texts, or windows of long ones, that went through the model.
-        tokens: word pieces in them, special tokens included.
-        seconds: wall-clock time.
-    """
+    """Passes of texts, or of windows of long ones, their tokens with special ones, and seconds."""
 
     passes: int = 0
     tokens: int = 0

@@ -16,6 +16,8 @@ from slice_os.datasets.span_sets import Span
 from slice_os.errors import MissingExtraError
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.harness import Option
+from slice_os.evaluation.measures import Labels, Numbers
 from slice_os.evaluation.pic.phrase_files import (
     PAIRS,
     PhrasePair,
@@ -23,9 +25,14 @@ from slice_os.evaluation.pic.phrase_files import (
     find_splits,
     load_pairs,
 )
-from slice_os.evaluation.stats import Labels, Numbers
 
 PHRASE, IN_CONTEXT = SETTINGS = ("phrase", "phrase-in-context")
+DATA = "Folder of PiC PS, with train and dev or test (ps_train.json, …)."
+SPLIT_OPTION = Option(
+    "split",
+    "The split to report.  [default: test, or dev if there is no test]",
+    choices=("dev", "test"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +46,9 @@ class PlacedPair:
 
 @dataclass(frozen=True, slots=True)
 class PairSplits:
-    """The splits of a folder of PiC PS.
+    """The pairs of each split whose phrases are verbatim, and how many others are skipped.
 
-    Attributes:
-        split: the one that is reported.
-        pairs: of each split, the pairs whose phrases were found verbatim.
-        not_found: of each split, how many other pairs there were; they are skipped.
-        files: the train file, the reported one, and dev if there is one.
+    ``split`` is the one that is reported.
     """
 
     split: str

@@ -10,9 +10,11 @@ from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import ACCURACY, COST, measured
 from slice_os.evaluation.pic.pairs import (
+    DATA,
     IN_CONTEXT,
     PHRASE,
     SETTINGS,
+    SPLIT_OPTION,
     encode_pairs,
     fit_discriminant,
     load_splits,
@@ -72,7 +74,7 @@ HARNESS = Harness(
     "Each --model is asked to define the phrases by themselves (prompt phrase), in their "
     "sentence (context), and there in one word (eol); a linear discriminant of the cosines is "
     "fitted on the train split.",
-    "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
+    DATA,
     run,
     options=(
         Option(
@@ -80,11 +82,7 @@ HARNESS = Harness(
             "Causal language model, a Hugging Face name or folder; repeatable.",
             metavar="MODEL",
         ),
-        Option(
-            "split",
-            "The split to report.  [default: test, or dev if there is no test]",
-            choices=("dev", "test"),
-        ),
+        SPLIT_OPTION,
         Option("limit", "Only the first N pairs of each split.", least=2),
     ),
 )

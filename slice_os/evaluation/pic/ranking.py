@@ -19,8 +19,8 @@ from slice_os.datasets.span_sets import Span
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.measures import Numbers
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
-from slice_os.evaluation.stats import Numbers
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words, touched_words
 

@@ -20,7 +20,7 @@ from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
-from slice_os.evaluation.measures import COST, Measure, averaged, measured
+from slice_os.evaluation.measures import COST, Measure, averaged, mean_reciprocal_rank, measured
 from slice_os.evaluation.pic.phrase_files import (
     QUESTIONS,
     PhraseQuestion,
@@ -36,7 +36,6 @@ from slice_os.evaluation.pic.ranking import (
 )
 from slice_os.evaluation.pic.span_head import SpanSelector, without
 from slice_os.evaluation.results import Cell, Evaluation, Example, Row
-from slice_os.evaluation.stats import mean_reciprocal_rank
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -84,11 +83,15 @@ RANKING, SPAN_SELECTION = "ranking", "span-selection"
 IN_TEXT = (IN_CONTEXT, SINGLE_PASS)
 EXAMPLES = 5
 
+
+def _within(k: int, ranked: Sequence[RankedPhrases]) -> list[float]:
+    """For each question, 1 if an answer is among the first k candidates."""
+    return [float(one.rank <= k) for one in ranked]
+
+
 # PiC, section 5.3.
 RANKING_MEASURES: tuple[Measure[Sequence[RankedPhrases]], ...] = (
-    averaged("top1", lambda ranked: _within(ranked, 1), interval=True),
-    averaged("top3", lambda ranked: _within(ranked, 3)),
-    averaged("top5", lambda ranked: _within(ranked, 5)),
+    *(averaged(f"top{k}", partial(_within, k), interval=k == 1) for k in (1, 3, 5)),
     Measure("mrr5", lambda ranked: mean_reciprocal_rank([one.rank for one in ranked], cutoff=5)),
     Measure("questions", len),
     averaged("candidates", lambda ranked: [len(one.candidates) for one in ranked]),
@@ -176,11 +179,6 @@ def _row(
 ) -> dict[str, Cell]:
     row: dict[str, Cell] = {"encoder": encoder, "setting": setting, "method": method}
     return row | ({"subset": subset} if subset else {}) | figures
-
-
-def _within(ranked: Sequence[RankedPhrases], k: int) -> list[float]:
-    """For each question, 1 if an answer is among the first k candidates."""
-    return [float(one.rank <= k) for one in ranked]
 
 
 def _scores(questions: Sequence[PhraseQuestion], found: Sequence[Span]) -> list[AnswerScore]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
-from slice_os.evaluation.measures import ACCURACY, COST, measured
+from slice_os.evaluation.measures import ACCURACY, COST, Labels, measured
 from slice_os.evaluation.pic.pairs import (
+    DATA,
     SETTINGS,
+    SPLIT_OPTION,
     PairSplits,
     PairVectors,
     PlacedPair,
@@ -22,7 +24,6 @@ from slice_os.evaluation.pic.pairs import (
     train_classifier,
 )
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
-from slice_os.evaluation.stats import Labels
 
 COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
 SEEDS = 3
@@ -191,15 +192,11 @@ HARNESS = Harness(
     "PiC phrase similarity: do two phrases mean the same in their sentence?\n\n"
     "A threshold on cosines, or a small classifier over both vectors, is fitted on the train "
     "split. The phrases are encoded by themselves and in their sentence.",
-    "Folder of PiC PS, with train and dev or test (ps_train.json, …).",
+    DATA,
     run,
     options=(
         settings_option(SETTINGS),
-        Option(
-            "split",
-            "The split to report.  [default: test, or dev if there is no test]",
-            choices=("dev", "test"),
-        ),
+        SPLIT_OPTION,
         Option(
             "methods",
             "How to decide; the classifier needs torch; repeatable.  [default: cosine]",

@@ -18,7 +18,7 @@ from slice_os.datasets.span_sets import SpanSet, read_span_set
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
-from slice_os.evaluation.measures import COST, measured
+from slice_os.evaluation.measures import COST, holm, measured, paired_effect, paired_randomisation
 from slice_os.evaluation.results import Cell, Evaluation, Example, Figure, Row
 from slice_os.evaluation.span_retrieval.measures import (
     MEASURES,
@@ -53,7 +53,6 @@ from slice_os.evaluation.span_retrieval.systems import (
     hits_and_misses,
     relevant,
 )
-from slice_os.evaluation.stats import holm, paired_effect, paired_randomisation
 
 COST_FILE = "cost.json"
 

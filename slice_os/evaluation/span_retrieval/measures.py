@@ -11,8 +11,7 @@ import numpy as np
 
 from slice_os.datasets.span_sets import DocumentSpan, Span
 from slice_os.errors import MissingExtraError
-from slice_os.evaluation.measures import Measure
-from slice_os.evaluation.stats import mean_interval
+from slice_os.evaluation.measures import Measure, mean_interval
 
 Gold: TypeAlias = Mapping[str, Sequence[Span]]
 

@@ -80,18 +80,17 @@ class ChatEndpoint:
                 executor.shutdown(cancel_futures=True)
 
     def _ask(self, prompt: str) -> str:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(self.pause * 2 ** (attempt - 1))
             try:
                 return self._request(prompt)
             except HTTPError as error:
                 reason = f"answered {error.code} {error.reason}"
-                if attempt == ATTEMPTS or not (error.code == 429 or error.code >= 500):
+                if error.code != 429 and error.code < 500:
                     break
             except (OSError, HTTPException) as error:
                 reason = f"does not answer ({error})"
-                if attempt == ATTEMPTS:
-                    break
-            time.sleep(self.pause * 2 ** (attempt - 1))
         raise SliceError(f"{self.url} {reason}; check the address, and {KEY_VARIABLE}")
 
     def _request(self, prompt: str) -> str:

@@ -21,9 +21,6 @@ class ContextRow:
     """A phrase, a paraphrase of it, and the passage that contains the paraphrase.
 
     Attributes:
-        query: the phrase to look for.
-        paraphrase: what should be found.
-        passage: the text around it.
         gold: how similar people find query and paraphrase, 0 to 5.
         place: start and end code point of the paraphrase in the passage; None if it is not
             there verbatim, apart from case and the full stop.

@@ -14,9 +14,17 @@ import numpy as np
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option
-from slice_os.evaluation.measures import CORRELATIONS, COST, Graded, Measure, measured
+from slice_os.evaluation.measures import (
+    CORRELATIONS,
+    COST,
+    Graded,
+    Measure,
+    measured,
+    pearson,
+    ranks,
+    williams_of,
+)
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
-from slice_os.evaluation.stats import pearson, ranks, williams_of
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows
 from slice_os.evaluation.sts_b_context.passage_scores import (
     FORWARD,

@@ -15,7 +15,7 @@ from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.span_vectors import all_span_cosines, cosines
 from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
 from slice_os.evaluation.harness import Progress, quiet, track
-from slice_os.evaluation.stats import Numbers
+from slice_os.evaluation.measures import Numbers
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow
 from slice_os.text.words import find_words
 

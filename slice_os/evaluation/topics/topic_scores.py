@@ -14,7 +14,7 @@ from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.calibration import Calibration
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Progress, track
-from slice_os.evaluation.stats import Numbers
+from slice_os.evaluation.measures import Numbers
 from slice_os.text.words import find_words
 from slice_os.threads import one_blas_thread
 from slice_os.topics.topic import Topic
