@@ -110,10 +110,14 @@ def run(
                     loaded = _load(corpus, data, Path(scratch), label, progress)
                     row = _measure(corpus, wanted, truth, num_candidates, label, progress)
                     rows.append({"encoder": encoder.name, "store": store, **row, **loaded})
+    digest = hashlib.sha256()
+    for source in find_sources([data]):
+        if source.path is not None:
+            digest.update(source.path.read_bytes())
     return Evaluation(
         "index",
         tuple(rows),
-        (_file(data, documents), DataFile.of(phrases, len(wanted))),
+        (DataFile(data.name, digest.hexdigest(), documents), DataFile.of(phrases, len(wanted))),
         {"num_candidates": num_candidates},
         (
             "Recall is of the best passages by cosine over every span, scored with the vectors "
@@ -206,14 +210,6 @@ def _documents(data: Path) -> Iterator[Document]:
             if not isinstance(found, BadRecord) and found.id not in seen:
                 seen.add(found.id)
                 yield found
-
-
-def _file(data: Path, documents: int) -> DataFile:
-    digest = hashlib.sha256()
-    for source in find_sources([data]):
-        if source.path is not None:
-            digest.update(source.path.read_bytes())
-    return DataFile(data.name, digest.hexdigest(), documents)
 
 
 HARNESS = Harness(

@@ -194,7 +194,11 @@ def run(
             gold = [pair.score for pair in one.pairs]
             cells = measured(PAIR_MEASURES, Graded(gold, scores))
             title = f"{encoder.name}, {one.path.name}, {setting}"
-            figures.append(_scatter(title, one.pairs, scores))
+            shown = np.random.default_rng(0).permutation(len(gold))[:PLOTTED]
+            points = Series(
+                "pairs", tuple(gold[row] for row in shown), tuple(scores[shown].tolist())
+            )
+            figures.append(Figure("scatter", title, "similarity by people", "cosine", (points,)))
         about: Row = {"encoder": encoder.name, "set": one.name, "file": one.path.name}
         cost = measured(COST, encoder.cost - before)
         rows.append({**about, "setting": setting, **cells, **cost})
@@ -258,12 +262,6 @@ def _sample(one: PhraseSet, limit: int | None) -> PhraseSet:
     if one.choices:
         return replace(one, choices=tuple(one.choices[row] for row in rows))
     return replace(one, pairs=tuple(one.pairs[row] for row in rows))
-
-
-def _scatter(title: str, pairs: Sequence[GradedPair], scores: Numbers) -> Figure:
-    rows = np.random.default_rng(0).permutation(len(pairs))[:PLOTTED]
-    points = Series("pairs", tuple(pairs[row].score for row in rows), tuple(scores[rows].tolist()))
-    return Figure("scatter", title, "similarity by people", "cosine", (points,))
 
 
 HARNESS = Harness(

@@ -40,9 +40,8 @@ class Table:
             numeric.append(all(row.get(key) is None or is_number(row.get(key)) for row in rows))
             if has_interval(key, columns):
                 titles.append("95 %")
-                cells.append(
-                    [_show_interval(row.get(f"{key}_low"), row.get(f"{key}_high")) for row in rows]
-                )
+                ends = [(row.get(f"{key}_low"), row.get(f"{key}_high")) for row in rows]
+                cells.append(["" if None in pair else " … ".join(map(show, pair)) for pair in ends])
                 numeric.append(True)
         return cls(tuple(titles), tuple(zip(*cells, strict=True)), tuple(numeric))
 
@@ -144,7 +143,3 @@ def _interval_of(key: str, columns: Sequence[str]) -> str | None:
     """The column whose interval a column is an end of, if any."""
     figure = key.removesuffix("_low").removesuffix("_high")
     return figure if figure != key and figure in columns and has_interval(figure, columns) else None
-
-
-def _show_interval(low: Cell, high: Cell) -> str:
-    return "" if low is None or high is None else f"{show(low)} … {show(high)}"

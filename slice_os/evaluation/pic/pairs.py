@@ -59,10 +59,9 @@ class PairSplits:
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence on the skipped pairs, if there are any."""
-        counts = [f"{count} of {name}" for name, count in self.not_found.items() if count]
-        if not counts:
-            return ()
-        return (f"Skipped, since a phrase is not verbatim in its sentence: {', '.join(counts)}.",)
+        counts = ", ".join(f"{n} of {name}" for name, n in self.not_found.items() if n)
+        note = f"Skipped, since a phrase is not verbatim in its sentence: {counts}."
+        return (note,) if counts else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,12 @@ def load_splits(data: Path, split: str | None = None) -> PairSplits:
     pairs, not_found, files = {}, {}, []
     for name, path in paths.items():
         loaded = load_pairs(path)
-        pairs[name] = tuple(filter(None, map(_locate, loaded)))
+        pairs[name] = tuple(
+            PlacedPair(one, place1, place2)
+            for one in loaded
+            if (place1 := find_phrase(one.phrase1, one.sentence1))
+            and (place2 := find_phrase(one.phrase2, one.sentence2))
+        )
         not_found[name] = len(loaded) - len(pairs[name])
         files.append(DataFile.of(path, len(pairs[name])))
         if {placed.pair.similar for placed in pairs[name]} != {True, False}:
@@ -117,13 +121,11 @@ def encode_pairs(encoder: TextEncoder, pairs: Sequence[PlacedPair], setting: str
     the tokens of the phrase from one pass over its sentence.
     """
     if setting == PHRASE:
-        phrases = [placed.pair.phrase1 for placed in pairs]
-        phrases += [placed.pair.phrase2 for placed in pairs]
+        phrases = [one.pair.phrase1 for one in pairs] + [one.pair.phrase2 for one in pairs]
         vectors = distinct_vectors(encoder.phrases, phrases)
     else:
-        sentences = [placed.pair.sentence1 for placed in pairs]
-        sentences += [placed.pair.sentence2 for placed in pairs]
-        places = [[placed.place1] for placed in pairs] + [[placed.place2] for placed in pairs]
+        sentences = [one.pair.sentence1 for one in pairs] + [one.pair.sentence2 for one in pairs]
+        places = [[one.place1] for one in pairs] + [[one.place2] for one in pairs]
         vectors = np.concatenate(phrases_in_context(encoder, sentences, places))
     similar = np.array([placed.pair.similar for placed in pairs])
     return PairVectors(vectors[: len(pairs)], vectors[len(pairs) :], similar)
@@ -135,12 +137,6 @@ def hold_out(pairs: Sequence[PlacedPair], fraction: float = 0.1, seed: int = 0) 
     order = np.random.default_rng(seed).permutation(len(sentences))
     chosen = {sentences[index] for index in order[: max(1, round(len(order) * fraction))]}
     return np.array([placed.pair.sentence1 in chosen for placed in pairs])
-
-
-def _locate(pair: PhrasePair) -> PlacedPair | None:
-    place1 = find_phrase(pair.phrase1, pair.sentence1)
-    place2 = find_phrase(pair.phrase2, pair.sentence2)
-    return PlacedPair(pair, place1, place2) if place1 and place2 else None
 
 
 def best_threshold(scores: Numbers, labels: Labels) -> float:

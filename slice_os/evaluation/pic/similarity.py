@@ -79,7 +79,12 @@ def run(
                 "train_accuracy": float(np.mean((train.cosines >= threshold) == train.similar)),
             }
             rows.append(_row(encoder.name, setting, COSINE, splits, right, cost, found))
-            figures.append(_histogram(title, tested))
+            series = (
+                Series("same meaning", tuple(tested.cosines[tested.similar].tolist())),
+                Series("other meaning", tuple(tested.cosines[~tested.similar].tolist())),
+            )
+            label = "cosine of the two phrases"
+            figures.append(Figure("histogram", title, label, "pairs", series))
             examples.extend(_examples(title, splits.pairs[splits.split], tested, right, threshold))
         if CLASSIFIER in methods:
             right, found = _classify(encoder, setting, splits, train, tested)
@@ -155,15 +160,6 @@ def _quoted(settings: Sequence[str], methods: Sequence[str]) -> Iterator[Row]:
                         "source": "quoted: Pham et al. 2023, Table 3",
                         "accuracy": percent / 100,
                     }
-
-
-def _histogram(title: str, tested: PairVectors) -> Figure:
-    values = tested.cosines
-    series = (
-        Series("same meaning", tuple(values[tested.similar].tolist())),
-        Series("other meaning", tuple(values[~tested.similar].tolist())),
-    )
-    return Figure("histogram", title, "cosine of the two phrases", "pairs", series)
 
 
 def _examples(

@@ -31,10 +31,8 @@ class Window:
     """A query and a part of its document: one input of the model.
 
     Attributes:
-        question: number of the question.
         inputs: output of the tokenizer by name, each ``(length,)``.
-        offsets: ``(length, 2)`` code points in the document; start is -1 for a token outside
-            the document.
+        offsets: ``(length, 2)`` code points in the document; -1 for a token outside of it.
         target: first and last token of the answer; (0, 0) if the window lacks a part of it.
     """
 
@@ -47,9 +45,7 @@ class Window:
 class SpanSelector:
     """A Hugging Face encoder with a head for start and end.
 
-    Args:
-        model: a name or folder.
-        seed: for the initial weights of the head, dropout, and the order in training.
+    The seed is for the initial weights of the head, dropout, and the order in training.
     """
 
     def __init__(self, model: str, seed: int = 0) -> None:

@@ -33,14 +33,9 @@ class Rates:
 class SpanCounts:
     """Given spans against gold spans; add these up for micro-averages.
 
-    Attributes:
-        given: spans given.
-        right: of them, those with IoU of at least one half with some gold span.
-        gold: gold spans.
-        found: of them, those with such an IoU with some span given.
-        given_characters: code points in any span given.
-        shared_characters: of them, those in a gold span as well.
-        gold_characters: code points in any gold span.
+    ``right`` are the given spans with IoU of at least one half with some gold span, ``found`` the
+    gold spans with such an IoU with some given one. Characters are code points in any span of
+    that kind, shared ones in spans of both.
     """
 
     given: int = 0
@@ -228,15 +223,11 @@ def _rates(right: int, given: int, found: int, gold: int) -> Rates:
     return Rates(precision, recall, 2 * precision * recall / both if both else 0.0)
 
 
-def _rate(unit: str, name: str) -> Measure[Observed]:
-    return Measure(f"{unit}_{name}", attrgetter(f"counts.{unit}s.{name}"))
-
-
 MEASURES: tuple[Measure[Observed], ...] = (
     *(_ranking(column, name) for column, name in RANKING.items()),
     Measure("mrr", lambda one: mean(one.reciprocal_ranks)),
     *(
-        _rate(unit, name)
+        Measure(f"{unit}_{name}", attrgetter(f"counts.{unit}s.{name}"))
         for unit in ("span", "character")
         for name in ("precision", "recall", "f1")
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from slice_os.datasets.files import DataRow, DataSource
+from slice_os.datasets.files import DataSource
 
 SOURCE = DataSource(
     "a tab-separated table with the columns line, paraphrase, passage and goldsim",
@@ -36,15 +36,19 @@ class ContextRow:
 def load_rows(path: Path) -> tuple[ContextRow, ...]:
     """Read a table as published, in Windows-1252, or as `save_rows` wrote it."""
     table = SOURCE.table(path, COLUMNS, separator="\t", fallback="cp1252")
-    rows = tuple(_row(row) for row in table)
+    rows = tuple(
+        ContextRow(
+            row.text("line"),
+            row.values["paraphrase"],
+            row.text("passage"),
+            row.score("goldsim"),
+            _place(row.values),
+        )
+        for row in table
+    )
     if len(rows) < 2:
         raise SOURCE.malformed(path, "fewer than two rows")
     return rows
-
-
-def _row(row: DataRow) -> ContextRow:
-    query, passage, gold = row.text("line"), row.text("passage"), row.score("goldsim")
-    return ContextRow(query, row.values["paraphrase"], passage, gold, _place(row.values))
 
 
 def save_rows(rows: Iterable[ContextRow], path: Path) -> None:

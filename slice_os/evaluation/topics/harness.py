@@ -110,7 +110,9 @@ def run(
                 found, threshold = _after(task, others, scoring, n_labels, learner)
                 cells = measured(MEASURES, found)
                 if threshold is not None:
-                    cells |= {**measured([_f1_at(threshold)], found), "threshold": threshold}
+                    f1 = f1_at(found.scores, found.gold, threshold)
+                    at_threshold = averaged("f1", lambda values: values, interval=True)
+                    cells |= {**measured([at_threshold], f1), "threshold": threshold}
                 cells |= measured(F1_MEASURES, found)
                 about: Row = {"encoder": encoder.name, "score": name, "labels": n_labels or 0}
                 rows.append({**about, **cells})
@@ -148,10 +150,6 @@ def run(
         keys=("labels",),
         main=("map", "p@10", "f1", "f1_best_one", "f1_best_each"),
     )
-
-
-def _f1_at(threshold: float) -> Measure[Scored]:
-    return averaged("f1", lambda one: f1_at(one.scores, one.gold, threshold), interval=True)
 
 
 def data_files(tested: TopicSet, tuned: Sequence[TopicSet]) -> tuple[DataFile, ...]:
