@@ -44,7 +44,6 @@ class Exhaustive:
     """Every phrase against every span of every document, with the vectors as encoded.
 
     Attributes:
-        documents: their ids.
         cosines: for each passage, by document and first code point, ``(n_phrases,)`` the best
             cosine over its spans.
         best: ``(n_phrases, n_cutoffs)`` cosine of the last passage within each cutoff.
@@ -55,10 +54,7 @@ class Exhaustive:
     best: FloatArray
 
     def recall(self, row: int, hits: Hits) -> list[float]:
-        """The share of the best passages among a store's first hits, at each cutoff.
-
-        Passages that are as good as the last one within the cutoff count as it does.
-        """
+        """The share of the best passages, ties included, among a store's hits at each cutoff."""
         shares = []
         for cutoff, least in zip(CUTOFFS, self.best[row], strict=True):
             keys = [(hit.doc_id, hit.context.start) for hit in hits[:cutoff]]

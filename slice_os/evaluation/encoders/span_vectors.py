@@ -116,16 +116,11 @@ class InContext(str):
 def phrases_in_context(
     encoder: TextEncoder, texts: Sequence[str], places: Sequence[Sequence[Span]]
 ) -> list[FloatArray]:
-    """Vectors of phrases at given places in texts, from one forward pass for each different text.
+    """``(n_places, dimension)`` vectors for each text, of phrases in it, not normalised.
 
-    A phrase includes all the words that it touches. An encoder without token vectors reads each
-    phrase as `InContext`, in a pass of its own.
-
-    Returns:
-        For each text, ``(n_places, dimension)``, not normalised.
-
-    Raises:
-        InputError: if a phrase has no word.
+    There is one pass for each different text. A phrase includes all the words that it touches; one
+    without a word is an `InputError`. An encoder without token vectors reads each phrase as
+    `InContext`, in a pass of its own.
     """
     if encoder.representation == "whole":
         pairs = [

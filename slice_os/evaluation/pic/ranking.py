@@ -129,10 +129,8 @@ PHRASE, IN_CONTEXT, SINGLE_PASS = SETTINGS = ("phrase", "phrase-in-context", "si
 class RankedPhrases:
     """The candidates of a question, best first.
 
-    Attributes:
-        candidates: spans of the document; with setting ``phrase``, one of each wording.
-        scores: ``(n,)`` their cosines with the query.
-        rank: of the first candidate worded as the answer, from 1.
+    With setting ``phrase``, there is one of each wording; ``scores`` are ``(n,)`` cosines with the
+    query, and ``rank`` is that of the first candidate worded as the answer, from 1.
     """
 
     candidates: tuple[Candidate, ...]

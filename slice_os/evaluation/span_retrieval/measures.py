@@ -190,12 +190,9 @@ def best_cut(scores: Sequence[float], counts: Sequence[SpanCounts], gold_charact
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The answers of a system against gold.
+    """Values by the names in `RANKING` of each question that has an answer, and of all spans.
 
-    Attributes:
-        rankings: by the names in `RANKING`, the value of each question that has an answer.
-        reciprocal_ranks: of the same questions, one over the rank of the first right span.
-        counts: of all questions.
+    ``reciprocal_ranks`` are one over the rank of the first right span of the same questions.
     """
 
     rankings: Mapping[str, Mapping[str, float]]

@@ -132,14 +132,10 @@ def fingerprint(data: SpanSet) -> str:
 class SpanIndex:
     """The documents of a set in their own corpus, with a vector of each passage.
 
-    Args:
-        corpus: a local corpus for the documents of this set only; missing ones are added. It
-            stays open.
-        encoder: the encoder of that corpus; encodes each passage by itself for its vector.
-        data: the set.
-        progress: reports the documents stored.
-        sentences: widen spans to whole sentences.
-        per_passage: most hits of a passage.
+    The corpus is a local one for the documents of this set only; missing ones are added, and it
+    stays open. The encoder is that of the corpus; for the vector of a passage it reads the passage
+    by itself. Spans are widened to ``sentences`` if requested; a passage has at most
+    ``per_passage`` hits.
 
     Attributes:
         places: of the passages.

@@ -58,15 +58,9 @@ F1_MEASURES: tuple[Measure[Scored], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Texts to label and documents to find, with the best spans of both.
+    """A pool of texts to label and documents to find, with the best spans of both.
 
-    Attributes:
-        topics: before anything is learned.
-        pool: texts that can be labelled.
-        pool_spans: of these.
-        pool_gold: ``(n_topics, n_texts)``.
-        spans: of the documents.
-        gold: ``(n_topics, n_documents)``.
+    Gold is ``(n_topics, n_texts)`` and ``(n_topics, n_documents)``.
     """
 
     topics: tuple[Topic, ...]
