@@ -199,23 +199,21 @@ def _tell_deleted(documents: Sequence[str]) -> int:
 
 
 def _show_faults(faults: Iterable[Fault | PassageFault]) -> None:
-    for fault in faults:
-        if sys.stdout.isatty():
-            click.echo(printable(_sentence(fault)))
-        else:
-            echo_json(orjson.dumps(asdict(fault)))
-
-
-def _sentence(fault: Fault | PassageFault) -> str:
     from slice_os.stores.local.faults import Fault
 
-    if isinstance(fault, Fault):
-        document = f" (document {fault.document})" if fault.document is not None else ""
-        return f"{fault.where}: {fault.problem}{document}"
-    return (
-        f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
-        f"{len(fault.surplus)} too many"
-    )
+    for fault in faults:
+        if not sys.stdout.isatty():
+            echo_json(orjson.dumps(asdict(fault)))
+            continue
+        if isinstance(fault, Fault):
+            document = f" (document {fault.document})" if fault.document is not None else ""
+            line = f"{fault.where}: {fault.problem}{document}"
+        else:
+            line = (
+                f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
+                f"{len(fault.surplus)} too many"
+            )
+        click.echo(printable(line))
 
 
 def _show_table(entries: Iterable[DocumentEntry | SourceEntry]) -> None:

@@ -94,14 +94,13 @@ def _encoded(services: Services, body: EncodeRequest) -> dict[str, Any]:
         "dimensions": encoder.card.dimension,
         "encoder": encoder.card.encoder_id,
         "phrases": encoder.encode_phrases(body.phrases),
-        "texts": [_text(encoder, text) for text in until_stopped(body.texts)],
-    }
-
-
-def _text(encoder: SpanEncoder, body: TextBody) -> dict[str, Any]:
-    return {
-        "spans": encoder.encode_spans(body.text, [(start, end) for start, end in body.spans]),
-        "tokens": _tokens(encoder, body.text) if body.tokens else [],
+        "texts": [
+            {
+                "spans": encoder.encode_spans(one.text, [(start, end) for start, end in one.spans]),
+                "tokens": _tokens(encoder, one.text) if one.tokens else [],
+            }
+            for one in until_stopped(body.texts)
+        ],
     }
 
 
