@@ -24,7 +24,7 @@ from server_search import FUSIONS, TOP, Searcher, passages
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.stores.opensearch.search import server_flows
-from slice_os.stores.opensearch.search.proposals import Proposals
+from slice_os.stores.opensearch.search.scripted import Proposals
 
 RESULTS = Path(__file__).parent / "results" / "candidate_recall.jsonl"
 scored: list[int] = []

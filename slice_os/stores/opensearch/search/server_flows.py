@@ -21,12 +21,13 @@ from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPas
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import Flow, ListPlugins, Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows
-from slice_os.stores.opensearch.search.proposals import Proposals, margin
 from slice_os.stores.opensearch.search.scripted import (
     IndexSize,
+    Proposals,
     RankedHit,
     ScriptsRefusedError,
     ServerScores,
+    margin,
 )
 from slice_os.stores.opensearch.search.scripting import (
     NATIVE,
