@@ -52,9 +52,9 @@ def imported(module: str, purpose: str, extra: str) -> Any:
     """Import a module of another package, which an extra installs.
 
     Raises:
-        MissingExtraError: without it.
+        MissingExtraError: without it. A module that is there but broken raises its own error.
     """
     try:
         return import_module(module)
-    except ImportError:
+    except ModuleNotFoundError:
         raise MissingExtraError(purpose, extra) from None

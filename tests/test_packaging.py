@@ -179,7 +179,8 @@ def test_every_extra_named_in_an_error_exists(metadata: Message) -> None:
         for folder in ["slice_os", *FOLDERS]
         for path in (REPOSITORY / folder).rglob("*.py")
         for extra in re.findall(
-            r"slice-os\[(\w+)\]|MissingExtraError\([^)]*?\"(\w+)\"\)", path.read_text("utf-8")
+            r"slice-os\[(\w+)\]|(?:MissingExtraError|imported)\([^)]*?\"(\w+)\"\)",
+            path.read_text("utf-8"),
         )
         for extra in extra
         if extra

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import files_hash
 from slice_os.encoder.projection import read_projection
-from slice_os.errors import MissingExtraError, ModelError
+from slice_os.errors import ModelError, imported
 
 _SMALL_FILES = ("*.json", "*.txt", "*.model", "README.md")
 _WEIGHTS = ("*.safetensors", "*.bin")
@@ -72,19 +72,15 @@ def load_encoder(model: str) -> LoadedModel:
         MissingExtraError: without torch or transformers.
         ModelError: if there is no such model, it is no encoder, or it has no fast tokenizer.
     """
-    try:
-        import torch
-        from transformers import AutoModel, AutoTokenizer
-    except ImportError:
-        raise MissingExtraError("Loading a Hugging Face encoder", "train") from None
-
+    torch = imported("torch", "Loading a Hugging Face encoder", "train")
+    transformers = imported("transformers", "Loading a Hugging Face encoder", "train")
     root = find_folder(model)
     folder = _transformer_folder(root, model)
     try:
-        network, loading = AutoModel.from_pretrained(
+        network, loading = transformers.AutoModel.from_pretrained(
             folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # the libraries raise many kinds
         raise ModelError(f"cannot load {model!r}: {one_line(error)}") from error
     missing = [key for key in loading["missing_keys"] if "pooler" not in key]

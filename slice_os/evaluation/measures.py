@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 from slice_os.evaluation.results import Cell
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -191,11 +191,7 @@ def ranks(values: npt.ArrayLike) -> Numbers:
 
 
 def _scipy_stats() -> Any:
-    try:
-        from scipy import stats
-    except ImportError:
-        raise MissingExtraError("Evaluation statistics", "eval") from None
-    return stats
+    return imported("scipy.stats", "Evaluation statistics", "eval")
 
 
 if TYPE_CHECKING:

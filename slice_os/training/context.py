@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from slice_os.encoder.hugging_face import load_encoder
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
 from slice_os.training.prepared_sets import load_datasets, texts_of
@@ -110,8 +110,5 @@ def _data_names(*stages: Stage) -> list[str]:
 
 
 def _accelerator(precision: str) -> Any:
-    try:
-        from accelerate import Accelerator
-    except ImportError:
-        raise MissingExtraError("Training", "train") from None
-    return Accelerator(mixed_precision="no" if precision == "fp32" else precision)
+    accelerate = imported("accelerate", "Training", "train")
+    return accelerate.Accelerator(mixed_precision="no" if precision == "fp32" else precision)

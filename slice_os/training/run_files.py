@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from slice_os.errors import InputError, MissingExtraError
+from slice_os.errors import InputError, imported
 from slice_os.training.config import TrainingConfig
 from slice_os.training.dev import DevResult
 from slice_os.training.prepared_sets import Counts
@@ -27,11 +27,8 @@ class RunLog:
         self._stream = (folder / LOG_FILE).open("ab")
         self._events: Any = None
         if tensorboard:
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError:
-                raise MissingExtraError("TensorBoard", "train") from None
-            self._events = SummaryWriter(str(folder / "tensorboard" / stage))
+            board = imported("torch.utils.tensorboard", "TensorBoard", "train")
+            self._events = board.SummaryWriter(str(folder / "tensorboard" / stage))
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """Log the losses of a step, or dev metrics after it."""

@@ -13,7 +13,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Option
@@ -219,11 +219,7 @@ def train_classifier(
     trained; unlike there, the weights of the best epoch on dev are kept. Pairs are
     ``(n, 2 · dimension)``, labels ``(n,)``; the seed is for the weights and the order.
     """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError("The PiC classifier", "train") from None
-
+    torch = imported("torch", "The PiC classifier", "train")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = torch.nn.Sequential(

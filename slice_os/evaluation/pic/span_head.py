@@ -17,7 +17,7 @@ import numpy as np
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.datasets.span_sets import Span
 from slice_os.encoder.hugging_face import find_folder
-from slice_os.errors import InputError, MissingExtraError, ModelError
+from slice_os.errors import InputError, ModelError, imported
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
 
@@ -49,20 +49,19 @@ class SpanSelector:
     """
 
     def __init__(self, model: str, seed: int = 0) -> None:
-        try:
-            import torch
-            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-            from transformers.utils import logging
-        except ImportError:
-            raise MissingExtraError("Span selection", "train") from None
+        torch = imported("torch", "Span selection", "train")
+        transformers = imported("transformers", "Span selection", "train")
+        logging = transformers.utils.logging
         folder = find_folder(model)
         torch.manual_seed(seed)
         # transformers would warn that the head is untrained, which is intended.
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()
         try:
-            network = AutoModelForQuestionAnswering.from_pretrained(folder, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(folder)
+            network = transformers.AutoModelForQuestionAnswering.from_pretrained(
+                folder, dtype=torch.float32
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         except Exception as error:  # the library raises many kinds
             reason = " ".join(str(error).split())[:200]
             raise ModelError(f"cannot load {model!r} with a start and end head: {reason}") from None

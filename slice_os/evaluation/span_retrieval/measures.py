@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from slice_os.datasets.span_sets import DocumentSpan, Span
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 from slice_os.evaluation.measures import Measure, mean_interval
 
 Gold: TypeAlias = Mapping[str, Sequence[Span]]
@@ -147,10 +147,7 @@ def ranking_scores(
     Rankings are from the first rank down; each question has one relevant passage at least. A
     value is 0 if nothing was ranked.
     """
-    try:
-        import ir_measures
-    except ImportError:
-        raise MissingExtraError("measuring retrieval", "eval") from None
+    ir_measures = imported("ir_measures", "measuring retrieval", "eval")
     qrels = [
         ir_measures.Qrel(question, passage, 1)
         for question, passages in relevant.items()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from slice_os.arrays import Float64Array, FloatArray
 from slice_os.encoder.calibration import softened
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.errors import MissingExtraError
+from slice_os.errors import imported
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
@@ -84,10 +84,7 @@ def fit_alignment(
         InputError: if a set has fewer than 10 claims that hold, or that do not.
         MissingExtraError: without SciPy.
     """
-    try:
-        from scipy.optimize import minimize
-    except ImportError:
-        raise MissingExtraError("fitting a verifier", "train") from None
+    minimize = imported("scipy.optimize", "fitting a verifier", "train").minimize
     sets = [*hits, contrasts]
     features = np.vstack([one.features for one in sets])
     mean = contrasts.features.mean(axis=0)

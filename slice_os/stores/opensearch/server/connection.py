@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import opensearchpy
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import InputError, MissingExtraError, StoreError
+from slice_os.errors import InputError, MissingExtraError, StoreError, imported
 from slice_os.stores.opensearch.server.answers import one_line
 
 if TYPE_CHECKING:
@@ -198,10 +198,7 @@ def _secret(name: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
-    try:
-        import boto3
-    except ImportError:
-        raise MissingExtraError("Signing requests for AWS", "aws") from None
+    boto3 = imported("boto3", "Signing requests for AWS", "aws")
     credentials = boto3.Session().get_credentials()
     if credentials is None:
         raise StoreError(
