@@ -72,13 +72,12 @@ class HaystackDocumentStore:
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments, for `from_dict`."""
-        return dict(default_to_dict(self, location=self.location, encoder=self.encoder))
+        return default_to_dict(self, location=self.location, encoder=self.encoder)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HaystackDocumentStore:
         """The document store with these arguments."""
-        store: HaystackDocumentStore = default_from_dict(cls, data)
-        return store
+        return default_from_dict(cls, data)
 
     def count_documents(self) -> int:
         """Number of documents."""
@@ -106,11 +105,7 @@ class HaystackDocumentStore:
         """Store documents; returns their number.
 
         The corpus stores text and metadata, without fields that are None. It makes the vectors
-        itself, and does not keep embeddings.
-
-        Args:
-            documents: with text.
-            policy: for documents whose id is there already; ``NONE`` is ``FAIL``.
+        itself, and does not keep embeddings. The policy ``NONE`` is ``FAIL``.
 
         Raises:
             ValueError: on anything but documents.
@@ -178,16 +173,14 @@ class HaystackRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments, for `from_dict`."""
-        return dict(
-            default_to_dict(
-                self,
-                document_store=self.document_store.to_dict(),
-                top_k=self.top_k,
-                content=self.content,
-                filters=self.filters,
-                filter_policy=self.filter_policy.value,
-                search_kwargs=self.search_kwargs,
-            )
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            top_k=self.top_k,
+            content=self.content,
+            filters=self.filters,
+            filter_policy=self.filter_policy.value,
+            search_kwargs=self.search_kwargs,
         )
 
     @classmethod
@@ -196,19 +189,13 @@ class HaystackRetriever:
         given = dict(data["init_parameters"])
         given["document_store"] = HaystackDocumentStore.from_dict(given["document_store"])
         given["filter_policy"] = FilterPolicy.from_str(given["filter_policy"])
-        retriever: HaystackRetriever = default_from_dict(cls, {**data, "init_parameters": given})
-        return retriever
+        return default_from_dict(cls, {**data, "init_parameters": given})
 
     @component.output_types(documents=list[Document])
     def run(
         self, query: str, filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Search for a phrase.
-
-        Args:
-            query: the phrase.
-            filters: on metadata, for this run.
-            top_k: number of documents, for this run.
+        """Search for a phrase, with filters and a number of documents for this run.
 
         Raises:
             FilterError: if a filter is malformed, or not one that a search takes.

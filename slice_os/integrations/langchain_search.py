@@ -115,11 +115,7 @@ class LangChainVectorStore(VectorStore):
     ) -> list[str]:
         """Store texts as documents, replacing those of the same id; returns their ids.
 
-        Args:
-            texts: of any length.
-            metadatas: fields that are None are left out.
-            ids: random if there are none.
-            kwargs: not allowed.
+        Fields that are None are left out. An id that is not given is random.
 
         Raises:
             InputError: if the lists have different lengths, on an unknown argument, or if a field
@@ -165,17 +161,10 @@ class LangChainVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> LangChainVectorStore:
-        """A vector store with these texts.
-
-        Args:
-            texts: as for `add_texts`.
-            embedding: must be None; the corpus has its own encoder.
-            metadatas: as for `add_texts`.
-            ids: as for `add_texts`.
-            kwargs: those of the class: ``corpus`` and ``content``.
+        """A vector store with these texts; ``kwargs`` are ``corpus`` and ``content``.
 
         Raises:
-            InputError: on an embedding, and as `add_texts`.
+            InputError: on an embedding, as the corpus has its own encoder, and as `add_texts`.
         """
         if embedding is not None:
             raise InputError("a corpus has an encoder of its own; give None as the embedding")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, signature
 from itertools import islice
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
@@ -36,7 +36,6 @@ of them, `scan` for a text of your own, and `document` to read around a hit. Off
 code points; the end is exclusive. A cosine from 0.6 on is usually a paraphrase; a probability \
 says how likely a hit is right. Quote the text of hits with doc_id and offsets."""
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 StoreName = Annotated[
@@ -64,12 +63,10 @@ _CHOSEN: dict[str, Any] = {
         Field(description="Least probability of a hit; hits are then read closely.", ge=0, le=1),
     ],
     "order": Annotated[
-        str | None,
-        Field(description="Highest first.", json_schema_extra={"enum": [*ORDERS, None]}),
+        str | None, Field(description="Highest first.", json_schema_extra={"enum": [*ORDERS, None]})
     ],
     "unit": Annotated[
-        str,
-        Field(description="Width of hits.", json_schema_extra={"enum": list(UNITS)}),
+        str, Field(description="Width of hits.", json_schema_extra={"enum": list(UNITS)})
     ],
     "collapse": Annotated[
         bool, Field(description="Return hits in the same words as one, with their count.")
@@ -254,11 +251,11 @@ def mcp_server(tools: Tools) -> MCPServer[Any]:
     return server
 
 
-def _explained(tool: Callable[P, R]) -> Callable[P, R]:
+def _explained(tool: Callable[..., R]) -> Callable[..., R]:
     """The tool, with errors that a language model can read."""
 
     @wraps(tool)
-    def explained(*arguments: P.args, **named: P.kwargs) -> R:
+    def explained(*arguments: Any, **named: Any) -> R:
         try:
             return tool(*arguments, **named)
         except SliceError as error:
@@ -275,8 +272,5 @@ def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:
 
 
 def _shown(hit: Hit) -> FoundHit:
-    raw = hit.to_dict()
-    named = ("doc_id", "start", "end", "text", "phrase", "cosine", "probability", "reasons")
-    return FoundHit(
-        **{name: raw[name] for name in (*named, "metadata")}, passage=raw["passage"]["text"]
-    )
+    raw = {**hit.to_dict(), "passage": hit.context.text}
+    return FoundHit(**{field.name: raw[field.name] for field in fields(FoundHit)})

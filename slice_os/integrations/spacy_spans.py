@@ -10,7 +10,8 @@ Examples:
 
 # Without postponed annotations: spaCy 3.7 cannot read those of a factory.
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -23,6 +24,7 @@ from slice_os.search.scan import scan
 from slice_os.text.documents import Document
 from slice_os.topics.files import read_topics
 from slice_os.topics.run import scan_topics
+from slice_os.topics.topic import Topic
 
 try:
     from spacy.language import Language
@@ -34,47 +36,20 @@ FACTORY = "slice_os"
 SCORES = "scores"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class SpacySpans:
     """Sets ``doc.spans[spans_key]``: a span for each hit, labelled with its topic or its phrase.
 
     ``span._.slice_os`` has the evidence, such as ``cosine`` and ``probability``. The cosines are
     also in ``doc.spans[spans_key].attrs["scores"]``, in the order of the spans. A span has all
     tokens that its hit touches.
-
-    Args:
-        phrases: to look for; each is a label.
-        topics: files and folders of topics, each with its own threshold; their names are labels.
-        threshold: least cosine of a hit of a phrase; None for the model's own.
-        min_probability: least probability of a hit of a phrase; None for any.
-        verify: whether the verifier reads the hits; see `Corpus.search`.
-        unit: width of hits of phrases; see `Corpus.search`.
-        model: a model folder, or the name of a bundled one; None for the default.
-        spans_key: key of the spans in ``doc.spans``.
-
-    Raises:
-        InputError: without a phrase or a topic, or if a topic cannot be used.
     """
 
-    def __init__(
-        self,
-        phrases: list[str],
-        topics: list[str],
-        threshold: float | None,
-        min_probability: float | None,
-        verify: bool | None,
-        unit: str,
-        model: str | None,
-        spans_key: str,
-    ) -> None:
-        if not phrases and not topics:
-            raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
-        self._phrases = phrases
-        self._topics = read_topics(topics) if topics else []
-        self._options = HitOptions(
-            threshold=threshold, min_probability=min_probability, unit=unit, verify=verify
-        )
-        self._encoder = SpanEncoder(model)
-        self._spans_key = spans_key
+    phrases: Sequence[str]
+    topics: Sequence[Topic]
+    options: HitOptions
+    encoder: SpanEncoder
+    spans_key: str
 
     def __call__(self, doc: Doc) -> Doc:
         """Mark one document."""
@@ -89,15 +64,15 @@ class SpacySpans:
             for hit in self._hits([Document(str(n), doc.text) for n, doc in enumerate(batch)]):
                 hits[hit.doc_id].append(hit)
             for number, doc in enumerate(batch):
-                doc.spans[self._spans_key] = _group(doc, hits[str(number)], self._spans_key)
+                doc.spans[self.spans_key] = _group(doc, hits[str(number)], self.spans_key)
                 yield doc
 
     def _hits(self, documents: list[Document]) -> Iterator[Hit]:
-        encoder, verify = self._encoder, self._options.verify
-        if self._phrases:
-            yield from scan(documents, self._phrases, self._options, encoder=encoder)
-        if self._topics:
-            yield from scan_topics(documents, self._topics, encoder=encoder, verify=verify)
+        encoder, verify = self.encoder, self.options.verify
+        if self.phrases:
+            yield from scan(documents, self.phrases, self.options, encoder=encoder)
+        if self.topics:
+            yield from scan_topics(documents, self.topics, encoder=encoder, verify=verify)
 
 
 @Language.factory(
@@ -126,9 +101,30 @@ def make_spans(
     model: str | None,
     spans_key: str,
 ) -> SpacySpans:
-    """The component that ``nlp.add_pipe("slice_os")`` adds; see `SpacySpans`."""
-    del nlp, name
-    return SpacySpans(phrases, topics, threshold, min_probability, verify, unit, model, spans_key)
+    """The component that ``nlp.add_pipe("slice_os", config={…})`` adds.
+
+    Args:
+        nlp: unused, as the next one.
+        name: of the component in the pipeline.
+        phrases: to look for; each is a label.
+        topics: files and folders of topics, each with its own threshold; their names are labels.
+        threshold: least cosine of a hit of a phrase; None for the model's own.
+        min_probability: least probability of a hit of a phrase; None for any.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+        unit: width of hits of phrases; see `Corpus.search`.
+        model: a model folder, or the name of a bundled one; None for the default.
+        spans_key: key of the spans in ``doc.spans``.
+
+    Raises:
+        InputError: without a phrase or a topic, or if a topic cannot be used.
+    """
+    if not phrases and not topics:
+        raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
+    options = HitOptions(
+        threshold=threshold, min_probability=min_probability, unit=unit, verify=verify
+    )
+    found = read_topics(topics) if topics else []
+    return SpacySpans(phrases, found, options, SpanEncoder(model), spans_key)
 
 
 def _group(doc: Doc, hits: list[Hit], spans_key: str) -> SpanGroup:
