@@ -20,7 +20,7 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import LoadedModel, load_encoder
 from slice_os.encoder.projection import principal_projection
-from slice_os.errors import MissingExtraError, ModelError
+from slice_os.errors import ModelError, imported
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_samples, feeds
@@ -166,10 +166,7 @@ def _torch_runner(model: Any) -> Runner:
 
 def require_optimum() -> None:
     """Raise `MissingExtraError` without the extra ``export``."""
-    try:
-        import optimum.exporters.onnx  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("exporting a model", "export") from None
+    imported("optimum.exporters.onnx", "exporting a model", "export")
 
 
 def provenance(name: str, source: LoadedModel, precision: str) -> str:

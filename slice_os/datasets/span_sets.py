@@ -202,12 +202,11 @@ def _qmsum(content: Any, _: Path) -> Iterator[Annotated]:
             text += "\n"
         answers: dict[str, list[Span]] = {}
         for item in record["specific_query_list"]:
-            spans = [
-                (segments[int(first)].start, segments[int(last)].end)
-                for first, last in item["relevant_text_span"]
-            ]
-            kept = [(start, end) for start, end in spans if start < end]
-            answers.setdefault(item["query"], []).extend(kept)
+            spans = answers.setdefault(item["query"], [])
+            for first, last in item["relevant_text_span"]:
+                start, end = segments[int(first)].start, segments[int(last)].end
+                if start < end:
+                    spans.append((start, end))
         document = Document(str(record.get("id", number)), text[:-1], segments=tuple(segments))
         yield Annotated(document, answers)
 
@@ -231,11 +230,10 @@ def _squad(content: Any, _: Path) -> Iterator[Annotated]:
             answers: dict[str, list[Span]] = {}
             for item in paragraph["qas"]:
                 query = item["question"].rpartition("Details: ")[2]
-                found = [
-                    (answer["answer_start"], answer["answer_start"] + len(answer["text"]))
-                    for answer in item["answers"]
-                ]
-                answers.setdefault(query, []).extend(found)
+                spans = answers.setdefault(query, [])
+                for answer in item["answers"]:
+                    start = answer["answer_start"]
+                    spans.append((start, start + len(answer["text"])))
             yield Annotated(document, answers)
 
 
