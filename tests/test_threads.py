@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -8,6 +9,13 @@ from threadpoolctl import ThreadpoolController
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.threads import one_blas_thread, usable_cores
+
+
+@pytest.fixture(autouse=True)
+def two_blas_threads() -> Iterator[None]:
+    """Workers of a parallel run have one BLAS thread, which nothing could limit."""
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        yield
 
 
 def blas_threads() -> int:
