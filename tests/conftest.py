@@ -72,7 +72,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     yield
     used = cpu_seconds() - before
     item.user_properties.append(("cpu", used))
-    if used > MOST_CPU_SECONDS and not item.get_closest_marker("slow") and os.environ.get("CI"):
+    marked = item.get_closest_marker("slow") or item.get_closest_marker("release")
+    if used > MOST_CPU_SECONDS and not marked and os.environ.get("CI"):
         pytest.fail(
             f"took {used:.1f} s of CPU time, the most is {MOST_CPU_SECONDS:.0f}: make it smaller, "
             "or mark it slow",

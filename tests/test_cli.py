@@ -541,6 +541,7 @@ class TestInterruption:
             assert process.stderr.read() == b""
             assert process.wait(60) == 0
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     def test_a_signal_stops_an_ingest_that_later_resumes(
         self, run: Run, tmp_path: Path, sent: signal.Signals, status: int

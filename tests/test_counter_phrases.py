@@ -52,6 +52,7 @@ def margin(
 wordings = st.sampled_from([CANCEL, RETURN, KEEP, "stop the delivery", "nice weather"])
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     phrases=st.lists(wordings, min_size=1, max_size=2, unique=True),

@@ -89,6 +89,7 @@ def _export(*arguments: object) -> Result:
     return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path) -> None:
     out = tmp_path / "fp32"
     result = _export(minilm, out, "--precision", "fp32", "--name", "MiniLM", "--license", "MIT")
@@ -107,6 +108,7 @@ def test_fp32_agrees_with_torch_padded_and_unpadded(minilm: Path, tmp_path: Path
     np.testing.assert_allclose(vectors, _torch_vectors(minilm, TEXT), atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_projection_that_training_found_is_kept(minilm: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     shutil.copytree(minilm, source)
@@ -121,6 +123,7 @@ def test_the_projection_that_training_found_is_kept(minilm: Path, tmp_path: Path
         export_model(source, tmp_path / "out", force=True)
 
 
+@pytest.mark.slow
 def test_int8_is_small_and_close(minilm: Path, tmp_path: Path) -> None:
     report = export_model(minilm, tmp_path / "int8", precision="int8")
     assert report.unpadded.span_cosine > 0.995

@@ -159,6 +159,7 @@ def test_a_float_may_be_a_whole_number_beyond_64_bits(encoder: SpanEncoder, tmp_
         assert [hit.doc_id for hit in corpus.search("hello", where={"n": 1e300})] == ["huge"]
 
 
+@pytest.mark.slow
 def test_any_number_of_values(encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "store", encoder) as corpus:
         corpus.add(Document(f"doc {n}", TEXT, {"n": n, "half": n + 0.5}) for n in range(1_200))

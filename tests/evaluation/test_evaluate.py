@@ -98,6 +98,7 @@ class TestWithoutTheExtra:
         "from slice_os.cli import main\n"
     )
 
+    @pytest.mark.slow
     def test_help_works(self) -> None:
         commands = [["--help"], *([name, "--help"] for name in HARNESSES)]
         for command in commands:

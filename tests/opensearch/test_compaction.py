@@ -97,6 +97,7 @@ def test_a_load_that_adds_little_merges_nothing(
     assert segments(opensearch, index) > 1
 
 
+@pytest.mark.slow
 def test_replicas_are_complete(
     any_size: None,
     start_cluster: Callable[..., Cluster],

@@ -51,6 +51,7 @@ def test_a_missing_index_fails(opensearch_url: str, index_name: str) -> None:
     assert "no index here" in check.finding
 
 
+@pytest.mark.slow
 def test_scripts_that_are_not_allowed_are_no_failure(
     opensearch_runtime: Runtime, tmp_path: Path, encoder: SpanEncoder
 ) -> None:

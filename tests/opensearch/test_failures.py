@@ -46,6 +46,7 @@ def operations(client: OpenSearch, alias: str) -> int:
     return int(stats["index_total"] + stats["delete_total"])
 
 
+@pytest.mark.slow
 def test_a_load_killed_at_any_moment_resumes(
     opensearch: OpenSearch,
     opensearch_url: str,
@@ -89,6 +90,7 @@ def test_a_load_killed_at_any_moment_resumes(
     assert live_settings(opensearch, index) == ("7s", "1")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_requests")
 def test_a_node_that_stops_and_starts_again(
     tight_node: Node, encoder: SpanEncoder, tmp_path: Path
@@ -127,6 +129,7 @@ def test_a_node_that_stops_and_starts_again(
         assert_as_if_in_one_go(client, "stopped", "fresh")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_requests", "quick_lease")
 def test_a_node_that_stays_down(
     tight_node: Node,

@@ -59,6 +59,7 @@ def load(rows: list[dict[str, Any]], sink: IndexSink, encode: type = EncodeDocum
     )
 
 
+@pytest.mark.slow
 def test_a_load_with_killed_workers_equals_one_process(
     opensearch: OpenSearch,
     opensearch_url: str,

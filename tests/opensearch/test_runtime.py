@@ -37,6 +37,7 @@ def needs_jdk() -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("needs_jdk")
 def test_skips_without_maven(tmp_path: Path) -> None:
     output = run_without_maven(tmp_path)
@@ -44,6 +45,7 @@ def test_skips_without_maven(tmp_path: Path) -> None:
     assert "Maven (mvn) is not on the PATH: install it, or set OPENSEARCH_URL" in output
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("needs_jdk")
 def test_fails_without_maven_under_ci(tmp_path: Path) -> None:
     output = run_without_maven(tmp_path, CI="true")

@@ -314,6 +314,7 @@ def test_many_phrases_are_one_pass_here(
     assert scored_here.search(phrases, threshold=0.6)
 
 
+@pytest.mark.slow
 def test_a_server_that_may_not_run_scripts(
     opensearch_runtime: Runtime,
     encoder: SpanEncoder,

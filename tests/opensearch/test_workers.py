@@ -52,6 +52,7 @@ def leases(client: OpenSearch, index: str) -> set[str]:
     return {hit["_id"] for hit in found["hits"]["hits"]}
 
 
+@pytest.mark.slow
 def test_four_workers_of_which_two_are_killed_equal_one(
     opensearch: OpenSearch,
     opensearch_url: str,

@@ -127,6 +127,7 @@ def test_a_writer_that_seemed_dead_stops(
         assert live_settings(opensearch, index) == (None, "1")
 
 
+@pytest.mark.slow
 def test_replicas_during_and_after_the_first_load(
     start_cluster: Callable[..., Cluster], encoder: SpanEncoder
 ) -> None:

@@ -109,6 +109,7 @@ def test_requests_are_spans_if_the_environment_says_where_to(
     assert SECRET.encode() not in content
 
 
+@pytest.mark.slow
 def test_a_request_that_runs_may_end_when_the_service_stops(
     encoder: SpanEncoder, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
     assert not same(weights(out), weights(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["", "accumulate = 2\nchunk = 40"])
 def test_a_resumed_run_ends_with_the_same_weights(recipe, data, tmp_path, stage):
     config = read_config(recipe(6, stage))
