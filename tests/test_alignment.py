@@ -77,6 +77,7 @@ def test_lone_surrogates_are_refused(encoder: SpanEncoder, text: str, place: int
         encoder.align(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -272,6 +272,7 @@ class TestCommands:
             [*COMMAND, *arguments], capture_output=True, text=True, env=ENVIRONMENT, check=False
         )
 
+    @pytest.mark.slow
     def test_write_files(self, store: str, tmp_path: Path) -> None:
         out = tmp_path / "hits.csv"
         done = self.run("search", "end my plan", "--store", store, "-o", str(out))

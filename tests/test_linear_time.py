@@ -75,6 +75,7 @@ def read_with(name: str) -> Callable[[str], object]:
     return lambda text: list(function("s", io.BytesIO(text.encode()), ReadOptions()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "around", "unit"),
     [
@@ -105,6 +106,7 @@ def test_readers(name: str, around: str, unit: str) -> None:
     assert_linear(read_with(name), unit, around)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [",", "x", "中", "🇩", "_"])
 def test_text_without_white_space_is_aligned_in_blocks(encoder: SpanEncoder, unit: str) -> None:
     text = unit * (5 * BLOCK_CHARACTERS)

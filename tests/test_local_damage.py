@@ -151,6 +151,7 @@ class TestDamage:
         assert isinstance(result.exception, StoreError)
         assert "\n" not in str(result.exception)
 
+    @pytest.mark.slow
     def test_of_any_kind_is_never_silent(self) -> None:
         ends, bad = damage.run(40, first=100_000)
         assert bad == []

@@ -109,6 +109,7 @@ class TestDeleted:
 
 
 class TestCompaction:
+    @pytest.mark.slow
     def test_leaves_readers_their_files(
         self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -53,6 +53,7 @@ class TestOneState:
         assert after
         assert all("replaced" in text for *_, text in after)
 
+    @pytest.mark.slow
     def test_of_a_whole_mine(self, store: LocalStore, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(local, "SCAN_PASSAGES", 3)
         fill(store, documents(30))
@@ -65,6 +66,7 @@ class TestOneState:
             writer.delete([f"doc {n}" for n in range(10)])
         assert found([*begun, *hits]) == before
 
+    @pytest.mark.slow
     def test_of_questions_on_other_threads(self, store: LocalStore) -> None:
         fill(store, documents(10))
         asked = query("number", "version")

@@ -146,6 +146,7 @@ def test_measures_by_cosine_without_probabilities(out: Path) -> None:
     assert len(page.all("svg")) == 1
 
 
+@pytest.mark.slow
 def test_many_hits_stay_a_page(out: Path) -> None:
     hits = (
         hit(number, 0.5 + number % 491 / 1000, None, f"phrase {number % 700}")

@@ -137,6 +137,7 @@ def test_info_shows_no_control_characters(encoder: SpanEncoder, tmp_path: Path) 
     assert "documents" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-", ">&- 2>&- <&-", "> /dev/full"])
 def test_closed_and_full_streams(store: str, tmp_path: Path, redirection: str) -> None:
     (tmp_path / "a.txt").write_text("End my plan.")
@@ -211,6 +212,7 @@ def test_a_threshold_is_a_number(store: str, command: str) -> None:
     assert err.endswith("nan is not in the range -1<=x<=1.\n")
 
 
+@pytest.mark.slow
 def test_several_processes_make_one_store(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.txt").write_text("End my plan.")

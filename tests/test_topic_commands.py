@@ -78,6 +78,7 @@ def test_the_examples_are_as_they_should_be(run: Run) -> None:
     assert run("topics", "lint", str(EXAMPLES)).status == 0
 
 
+@pytest.mark.slow
 def test_the_examples_find_what_the_demo_has(run: Run) -> None:
     contracts = sorted((DEMO / "contracts").glob("*.txt"))[:4]
     run("ingest", *map(str, contracts), "--store", "demo")

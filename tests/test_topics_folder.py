@@ -77,6 +77,7 @@ def topics(draw: st.DrawFn) -> Topic:
 
 class TestWriting:
     @given(topics())
+    @pytest.mark.slow
     def test_what_is_written_is_read_as_the_same(self, topic: Topic) -> None:
         content = topic_text(topic).encode()
         assert parse_topic(content, "another") == (topic, [])

@@ -84,6 +84,7 @@ def test_texts_without_a_token_are_zeros(shipped: TextEncoder) -> None:
     assert cosines(np.zeros((1, 3)), np.ones((1, 3))).tolist() == [0]
 
 
+@pytest.mark.slow
 def test_a_hugging_face_folder_works_as_any_encoder_does(minilm_folder: str) -> None:
     import torch
     from transformers import AutoModel, AutoTokenizer

@@ -139,6 +139,7 @@ def test_roles_allow_what_the_commands_do_and_no_more(
         assert role == role & set().union(*used.values()), work.__name__
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 def test_the_commands_run_and_a_restored_index_answers_as_before(
     node: Node, encoder: SpanEncoder, tmp_path: Path

@@ -168,6 +168,7 @@ def test_faults_are_those_of_the_library(service: Client) -> None:
         nobody.stores()
 
 
+@pytest.mark.slow
 def test_a_key_allows_what_it_is_for(process: Server, home: Path, tmp_path: Path) -> None:
     keys = tmp_path / "keys.jsonl"
     key = new_key(keys, "ann", ["read"])

@@ -95,6 +95,7 @@ def test_many_curators_lose_nothing(server: Server, tmp_path: Path) -> None:
     assert texts == {f"{curator} {number}" for curator in range(4) for number in range(10)}
 
 
+@pytest.mark.slow
 def test_killing_the_service_loses_no_answered_label(store_folder: Path, tmp_path: Path) -> None:
     arguments = [
         str(store_folder),

@@ -130,6 +130,7 @@ def ends(seen: list[int]) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_mining_ends_when_the_time_is_over(endless: tuple[FastAPI, list[int]]) -> None:
     app, seen = endless
     with asking(app) as client:

@@ -47,6 +47,7 @@ def test_requests_are_counted(client: TestClient) -> None:
     assert SECRET not in text
 
 
+@pytest.mark.slow
 def test_access_lines_have_no_phrase_and_no_key(store_folder: Path, tmp_path: Path) -> None:
     with served(str(store_folder), *places(tmp_path)) as server:
         headers = {"X-Request-Id": "one-2", "Authorization": "Bearer slice-secret"}
@@ -89,6 +90,7 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_requests_are_spans_if_the_environment_says_where_to(
     store_folder: Path,
     tmp_path: Path,

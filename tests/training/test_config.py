@@ -82,6 +82,7 @@ def test_the_recipes_of_the_repository_are_valid(path):
     assert config.hashes, "evaluation sentences have to be kept out"
 
 
+@pytest.mark.slow
 def test_the_command_estimates_and_trains(recipe, data, tmp_path):
     import orjson
 

@@ -42,12 +42,14 @@ def lost(encoder, queries_and_texts, projection) -> float:
         return (best_cosines(texts.along(projection), short, 20) - whole).square().mean().item()
 
 
+@pytest.mark.slow
 def test_they_are_an_orthonormal_basis(encoder, records):
     projection = learned_projection(encoder, records, "seed")
     torch.testing.assert_close(projection @ projection.T, torch.eye(16), atol=1e-5, rtol=0)
     torch.testing.assert_close(projection, learned_projection(encoder, records, "seed"))
 
 
+@pytest.mark.slow
 def test_the_first_of_them_keep_cosines_with_the_best_span(encoder, queries_and_texts, records):
     projection = learned_projection(encoder, records, "seed")
     with torch.no_grad():
@@ -59,6 +61,7 @@ def test_the_first_of_them_keep_cosines_with_the_best_span(encoder, queries_and_
         )
 
 
+@pytest.mark.slow
 def test_texts_without_a_query_get_phrases_of_their_own(encoder, queries_and_texts):
     projection = learned_projection(
         encoder, [Passage(text) for _, text in queries_and_texts], "seed"

@@ -50,6 +50,7 @@ def test_a_run_makes_a_hugging_face_folder_with_card_and_log(finished, tiny_mode
     assert np.load(out / "projection.npy").shape == (16, 16)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_weights_and_another_gives_others(
     finished, recipe, data, tmp_path
 ):
@@ -126,6 +127,7 @@ def test_a_folder_with_other_files_is_left_alone(recipe, data, tmp_path):
         train(read_config(recipe()), data, tmp_path)
 
 
+@pytest.mark.slow
 def test_early_stopping_keeps_the_best_weights(recipe, data, tmp_path):
     path = recipe(20)
     text = path.read_text().replace("every = 4", "every = 1\npatience = 1")
@@ -137,6 +139,7 @@ def test_early_stopping_keeps_the_best_weights(recipe, data, tmp_path):
     assert summary.after.score == pytest.approx(max(scores), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_later_stage_starts_from_and_learns_from_earlier_ones(recipe, data, tmp_path):
     path = recipe(2)
     with path.open("a") as stream:
@@ -149,6 +152,7 @@ def test_a_later_stage_starts_from_and_learns_from_earlier_ones(recipe, data, tm
     assert not same(weights(out), weights(out / "stages" / "first"))
 
 
+@pytest.mark.slow
 def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path, tiny_model):
     path = recipe(2)
     text = path.read_text()
@@ -165,6 +169,7 @@ def test_a_soup_averages_stages_and_the_model_begun_with(recipe, data, tmp_path,
     assert f"Weights: 0.5 of first + 0.25 of second + 0.25 of {tiny_model}." in card
 
 
+@pytest.mark.slow
 def test_a_second_teacher_teaches_stages_with_two_teachers(recipe, data, tmp_path, tiny_model):
     def run(two_teachers: bool, out: str):
         path = recipe(2, f"two_teachers = {str(two_teachers).lower()}")
@@ -177,6 +182,7 @@ def test_a_second_teacher_teaches_stages_with_two_teachers(recipe, data, tmp_pat
     assert f"Second teacher: {tiny_model} (MIT)" in (with_second_teacher / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_dry_run_estimates_time_and_memory(recipe, data):
     expected = estimate(read_config(recipe(1000)), data)
     (stage,) = expected.stages
