@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document, SpanEncoder, threads
 from slice_os.threads import one_blas_thread, usable_cores
 
 
 @pytest.fixture(autouse=True)
 def two_blas_threads() -> Iterator[None]:
     """Workers of a parallel run have one BLAS thread, which nothing could limit."""
+    threads._blas.cache_clear()  # other tests may have loaded another BLAS since
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         yield
 
