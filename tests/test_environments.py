@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from .test_packaging import build
+
 REPOSITORY = Path(__file__).parents[1]
 TOOLS = ["pytest>=8.3", "hypothesis>=6.100", "packaging>=24.0"]
 # Text, vectors, spans, both ends of a store, the commands: whatever a base install does.
@@ -20,12 +22,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.release, pytest.mark.timeout(1_200)]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if find_spec("hatchling") is None or find_spec("uv") is None:
-        pytest.skip("needs hatchling and uv: `make test-all` installs them")
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=REPOSITORY, check=True, capture_output=True)
-    return next(folder.iterdir())
+    if find_spec("uv") is None:
+        pytest.skip("needs uv: `make test-all` installs it")
+    return build(REPOSITORY, tmp_path_factory.mktemp("wheel"), "wheel")
 
 
 @pytest.mark.parametrize("resolution", ["highest", "lowest-direct"])

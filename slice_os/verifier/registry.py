@@ -85,9 +85,9 @@ def _factory(kind: str) -> VerifierFactory:
     if kind in VERIFIERS:
         factory: VerifierFactory = pkgutil.resolve_name(VERIFIERS[kind])
         return factory
-    if kind not in _installed():
+    plugin = _installed().get(kind)
+    if plugin is None:
         raise InputError(f"no verifier {kind!r}; there are {', '.join(verifier_names())}")
-    plugin = _installed()[kind]
     part: Any = plugin.load(object)
     if not callable(part):
         raise PluginError(f"{GROUP}: {kind!r} of {plugin.package} is no class and no function")
