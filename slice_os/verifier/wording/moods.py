@@ -7,53 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from slice_os.verifier.wording.parties import is_content
-from slice_os.verifier.wording.words import is_past, word_list
+from slice_os.verifier.wording.words import is_past, read_patterns, word_list
 
-_NEGATED = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|wo|ca|ai)n['’]t"
-)
-_HARMLESS = re.compile(
-    r"\b(?:no (?:fewer|less|more|later|earlier|sooner) than|not (?:less|more|later) than|not only"
-    r"|no doubt|no problem|nobody denies|no choice but|no way round|can(?:'t|not) wait"
-    r"|can(?:'t|not) help|why not|unless (?:sooner|earlier|otherwise)|not until"
-    r"|no matter|whether or not|for no reason|no lie"
-    r"|nothing (?:stops?|prevents?|keeps?)|nothing but|no wonder|never mind|not (?:too |so )?bad"
-    r"|not to mention|not least|not limited to|(?:do not|don't) (?:doubt|hesitate|mind)"
-    r"|not far(?: away)?|or not|(?:does not|doesn't|don't) matter|can hardly wait"
-    r"|(?:do not|don't) have (?:a|any) problems?"
-    r"|could(?:n't| not) (?:agree|be|have been) (?:more|better|happier)"
-    r"|(?:not|didn't|doesn't|don't) only"
-    r"|why (?:(?:do|are|wo)n['’]t|not) (?:you|we)|why (?:are|do|will) (?:you|we) not|no(?=,)"
-    r"|(?<!\w )no(?= (?:nothing|nobody|not|never|i|i'm|it|it's|that|that's|we|thanks?|sorry|he|she"
-    r"|they|you|there|my|your|this|these|sir|ma'am)\b)"
-    r"|without (?:any |undue |further |reasonable )*(?:delay|hesitation|limitation|prejudice"
-    r"|exceptions?|fail|question|doubt))\b"
-    r"|n['’]t (?:too |so )?bad\b"
-    # "Aren't you listening?" asks what "are you listening?" does, as does "you are, aren't you?".
-    rf"|(?:\A|[.;,!?\n] ?){_NEGATED} (?:i|you|he|she|it|we|they|there|this|that)\b(?!\.)"
-    r"|(?:\A|[.;,!?\n] ?)(?:is|are|was|were|do|does|did|have|has|can|could|will|would) "
-    r"(?:i|you|he|she|it|we|they) not\b"
-)
-_DENIALS = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|nowhere|neither|(?<!neither )nor|without|cannot|hardly"
-    r"|barely|hasnt|scarcely|rarely|seldom|unless|except|dont|didnt|wont|cant|isnt|doesnt|no-show)\b"
-    r"|n['’]t\b"
-)
-_REFUSALS = re.compile(
-    r"\b(?:refus\w+|fail(?:s|ed|ing)? to|declin(?:e|es|ed|ing) to|den(?:y|ies|ied)|forb[ia]d\w*"
-    r"|prohibit\w*|barred|avoid\w*|refrain\w*|ceas(?:e|es|ed|ing)|stop(?:s|ped)? \w+ing|lack\w*"
-    r"|unable|impossible|exclud\w+|yet to|far from (?:\w+(?:ing|ed)|over|certain|perfect|clear"
-    r"|true)|giv\w+ up|gave up|decided against|discontinu\w+|reject\w*|turn(?:s|ed|ing)? down"
-    r"|bann(?:ed|ing)|(?:am|is|are|was|were|been) absent|dislik\w+|hat(?:e|es|ed|ing)"
-    r"|detest\w*|abhor\w*|loath\w+|neglig\w+"
-    r"|(?:ke(?:ep|pt)|stop|prevent|ban)\w* \w+ from|(?:['’](?:m|re)|am|is|are|was|were|be) out of"
-    r"|(?<!not )too (?!long|much|many)\w+ (?:for \w+ )?to"
-    r"|un(?:reasonab|law|fair|just|necessari|willing|success)(?:ful)?ly"
-    r"|instead of|rather not|forg[eo]t(?:s|ten|ting)?|neglect\w*|missing"
-    r"|(?:all|is|are|was) gone(?! \w)|r[ua]n out|void|invalid|false|untrue"
-    r"|un(?!lock|cover|pack|load|fold|der|it)\w{4,}(?:ed|able)"
-    r"|in the dark|quit(?:s|ting)?|los(?:t|e|ing) (?:my|his|her|our|their|your))\b"
-)
+_PATTERNS = read_patterns("moods.txt")
+_HARMLESS, _DENIALS, _REFUSALS = (_PATTERNS[name] for name in ("harmless", "denials", "refusals"))
 # Words between a denial and what it denies.
 _BETWEEN = word_list("between")
 _UNLESS = re.compile(r"\b(?:unless|except)\b(?! (?:sooner|earlier|otherwise|for|as|that)\b)")
@@ -162,11 +119,7 @@ _RELATIVE = re.compile(
 )
 _FINITE = {"is", "are", "was", "were", "shall", "must", "may", "will", "can", "should", "would"}
 _AGENTS = {"by", "in", "to", "from", "under", "with", "for"}
-_LONG_AGO = re.compile(
-    r"\b(?:used to|ago|yesterday|formerly|previously|once|back in|did|had|no longer"
-    r"|last (?:night|week|month|year|time|summer|winter))\b"
-)
-_JUST = re.compile(r"\b(?:now|just|already|finally|recently|got)\b")
+_LONG_AGO, _JUST = _PATTERNS["over"], _PATTERNS["just"]
 _RESULT = re.compile(
     r"\b(?:am|is|are|was|were|been|got|gets?)\b (?:(?:\w+ly|just|now|already|all) )?"
     r"(?:\w+ed|\w+en|sold|paid|bought|sent|lent|held|told|hit|led|made|kept|left|put|lost|built)\b"

@@ -108,6 +108,22 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(word for first, *words in lines if first == f"{name}:" for word in words)
 
 
+def read_patterns(name: str) -> dict[str, re.Pattern[str]]:
+    """The patterns of a file by name; ``cues.txt`` explains its form."""
+    listed: dict[str, list[str]] = {}
+    for line in filter(None, _lines(name)):
+        if line.startswith("["):
+            parts = listed[line[1:-1]] = []
+        elif not line.startswith("#"):
+            parts.append(line)
+    found = {}
+    for key, parts in listed.items():
+        words = "|".join(part for part in parts if not part.startswith("|"))
+        others = "".join(part for part in parts if part.startswith("|"))
+        found[key] = re.compile(rf"\b(?:{words})\b{others}")
+    return found
+
+
 @lru_cache(_MOST_WORDS)
 def opposite(first: str, second: str) -> bool:
     """Whether two words in lower case are opposites, by the list or by a prefix that denies."""
