@@ -2,8 +2,8 @@
 
     python benchmarks/index_plan.py --url http://127.0.0.1:9200 --data ../shared/data
 
-Loads three corpora into a node on this machine, with the default index options: dialogues, which
-`MEASURED` in `stores/opensearch/versions/planning.py` comes from, contracts and a novel. Each is
+Loads three corpora into a node on this machine, with the default index options: dialogues, from
+which `stores/opensearch/versions/planning.py` has its figures, contracts and a novel. Each is
 merged to one segment. Prints JSON, what was found beside what the plan says, and saves it to
 benchmarks/results/. Live heap comes from the node's own JDK (jcmd), every ten seconds.
 """
@@ -31,7 +31,11 @@ from opensearchpy import OpenSearch
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.versions.planning import MEASURED, SECONDS_PER_HOUR, plan_index
+from slice_os.stores.opensearch.versions.planning import (
+    MERGE_HEAP_BYTES,
+    SECONDS_PER_HOUR,
+    plan_index,
+)
 
 HEAP_SECONDS = 10.0
 DIALOGUES, CONTRACTS = 1_000, 15
@@ -124,7 +128,7 @@ def with_plan(row: dict[str, Any]) -> dict[str, Any]:
     plan = {
         "index_bytes": planned.index_bytes,
         "page_cache_bytes": planned.page_cache_bytes,
-        "merge_heap_bytes": row["tokens"] * MEASURED.merge_heap_bytes,
+        "merge_heap_bytes": row["tokens"] * MERGE_HEAP_BYTES,
         "ingest_seconds": planned.ingest_hours * SECONDS_PER_HOUR,
         "merge_seconds": planned.merge_hours * SECONDS_PER_HOUR,
     }

@@ -11,7 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from slice_os.cli import cli
-from slice_os.stores.opensearch.versions.planning import GIB, MEASURED, plan_index
+from slice_os.stores.opensearch.versions.planning import (
+    DISK_BYTES,
+    GIB,
+    MERGE_HEAP_BYTES,
+    plan_index,
+)
 
 REPOSITORY = Path(__file__).parents[1]
 RESULTS = REPOSITORY / "benchmarks" / "results" / "index_plan.json"
@@ -26,8 +31,8 @@ def plan(*arguments: str) -> str:
 def test_a_plan_for_people_and_for_programs() -> None:
     found: dict[str, Any] = json.loads(plan("--tokens", "1e9", "--replicas", "2", "--json"))
     assert found["tokens"] == 1_000_000_000
-    assert found["shards"] * found["shard_bytes"] == pytest.approx(1e9 * MEASURED.disk_bytes)
-    assert found["index_bytes"] == 3e9 * MEASURED.disk_bytes
+    assert found["shards"] * found["shard_bytes"] == pytest.approx(1e9 * DISK_BYTES)
+    assert found["index_bytes"] == 3e9 * DISK_BYTES
     assert found["disk_bytes"] > found["index_bytes"]
     text = plan("--tokens", "1e9", "--replicas", "2", "--text")
     assert f"{found['shards']} of 30 GB" in text
@@ -44,7 +49,7 @@ def test_a_copy_needs_a_node_of_its_own() -> None:
 def test_what_is_searched_and_merged_fits_in_memory(tokens: int, memory: int) -> None:
     found = plan_index(tokens, node_memory=memory)
     page_cache = found.nodes * (memory - found.heap_bytes)
-    merge = tokens / found.shards * MEASURED.merge_heap_bytes
+    merge = tokens / found.shards * MERGE_HEAP_BYTES
     assert found.page_cache_bytes <= page_cache
     assert 2 * merge <= found.heap_bytes * (1 + 1e-9)
     assert found.heap_bytes <= min(memory / 2, 31 * GIB)

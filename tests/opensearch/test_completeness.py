@@ -10,19 +10,13 @@ from opensearchpy import exceptions
 
 from slice_os import StoreError
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.search.exchange import (
-    AsyncDriver,
-    Driver,
-    Flow,
-    MultiSearch,
-    OpenPoint,
-    Request,
-    Search,
-)
+from slice_os.stores.opensearch.search.exchange import AsyncDriver, Call, Driver, Flow, Request
 from slice_os.stores.opensearch.server.answers import complete, explain
 
 WHOLE = {"total": 2, "successful": 2, "failed": 0}
 PART = {"total": 2, "failed": 1, "failures": [{"reason": {"reason": "node is gone"}}]}
+SEARCH, MULTI_SEARCH = Call("search", {"body": {}}), Call("msearch", {"body": []})
+OPEN_POINT = Call("create_pit", {"index": "calls", "params": {}})
 HITS: dict[str, Any] = {"hits": {"hits": []}, "timed_out": False, "_shards": WHOLE}
 
 
@@ -52,14 +46,14 @@ def ask(request: Request) -> Flow[Any]:
 @pytest.mark.parametrize(
     ("request_", "answer", "told"),
     [
-        (Search({}), HITS | {"_shards": PART}, r"incomplete, 1 of 2 shards failed \(node is gone"),
-        (Search({}), HITS | {"_shards": {"total": 3, "failed": 2}}, "2 of 3 shards failed; try"),
-        (Search({}), HITS | {"timed_out": True}, "incomplete, the server stopped at its own time"),
-        (MultiSearch([]), {"responses": [HITS, HITS | {"_shards": PART}]}, "1 of 2 shards failed"),
-        (MultiSearch([]), {"responses": [HITS | {"timed_out": True}, HITS]}, "own time limit"),
-        (OpenPoint("calls", {}), {"pit_id": "p", "_shards": PART}, "1 of 2 shards failed"),
-        (Search({}), "<html>Log in</html>", "not one of OpenSearch; is there a proxy"),
-        (MultiSearch([]), {"ok": True}, "not one of OpenSearch"),
+        (SEARCH, HITS | {"_shards": PART}, r"incomplete, 1 of 2 shards failed \(node is gone"),
+        (SEARCH, HITS | {"_shards": {"total": 3, "failed": 2}}, "2 of 3 shards failed; try"),
+        (SEARCH, HITS | {"timed_out": True}, "incomplete, the server stopped at its own time"),
+        (MULTI_SEARCH, {"responses": [HITS, HITS | {"_shards": PART}]}, "1 of 2 shards failed"),
+        (MULTI_SEARCH, {"responses": [HITS | {"timed_out": True}, HITS]}, "own time limit"),
+        (OPEN_POINT, {"pit_id": "p", "_shards": PART}, "1 of 2 shards failed"),
+        (SEARCH, "<html>Log in</html>", "not one of OpenSearch; is there a proxy"),
+        (MULTI_SEARCH, {"ok": True}, "not one of OpenSearch"),
     ],
 )
 def test_a_part_is_an_error(request_: Request, answer: Any, told: str) -> None:

@@ -14,13 +14,10 @@ from slice_os import StoreError
 from slice_os.stores.opensearch.search import flows
 from slice_os.stores.opensearch.search.exchange import (
     AsyncDriver,
-    ClosePoint,
+    Call,
     Compute,
     Driver,
     Emit,
-    OpenPoint,
-    ReadMapping,
-    Search,
     Stream,
 )
 from slice_os.stores.opensearch.server.answers import NotFoundError
@@ -49,7 +46,7 @@ class Client:
     def create_pit(self, index: str, params: Any) -> Any:
         return self._answer("create", {"pit_id": "point"})
 
-    def search(self, index: str | None, body: Any, params: Any) -> Any:
+    def search(self, body: Any, params: Any) -> Any:
         page = 0 if "search_after" not in body else body["search_after"][0]
         return self._answer("search", {"hits": {"hits": PAGES[page] if page < 2 else []}})
 
@@ -93,25 +90,26 @@ BOTH = pytest.mark.parametrize("kind", [Client, AsyncClient])
 
 def test_a_flow_is_driven_by_hand() -> None:
     flow = pages()
-    assert isinstance(next(flow), OpenPoint)
+    assert next(flow).method == "create_pit"
     first = flow.send({"pit_id": "point"})
-    assert isinstance(first, Search)
-    assert first.index is None
-    assert first.body["pit"]["id"] == "point"
+    assert first.method == "search"
+    assert "index" not in first.arguments
+    assert first.arguments["body"]["pit"]["id"] == "point"
     work = flow.send({"hits": {"hits": PAGES[0]}})
     assert isinstance(work, Compute)
     assert flow.send(work.work()) == Emit("hit a")
     second = flow.send(None)
-    assert isinstance(second, Search)
-    assert second.body["search_after"] == [1]
-    assert flow.send({"hits": {"hits": []}}) == ClosePoint("point")
+    assert second.method == "search"
+    assert second.arguments["body"]["search_after"] == [1]
+    closing = Call("delete_pit", {"body": {"pit_id": ["point"]}})
+    assert flow.send({"hits": {"hits": []}}) == closing
     with pytest.raises(StopIteration):
         flow.send({})
 
 
 def test_an_index_that_is_missing_has_no_mapping() -> None:
     flow = flows.resolve("calls", "there")
-    assert next(flow) == ReadMapping("calls")
+    assert next(flow) == Call("indices.get_mapping", {"index": "calls"})
     with pytest.raises(StopIteration) as ended:
         flow.throw(NotFoundError("there: none"))
     assert ended.value.value is None
@@ -157,7 +155,7 @@ def test_a_task_that_stops_leaves_no_point_in_time() -> None:
 
 def test_a_task_that_is_cancelled_leaves_no_point_in_time() -> None:
     class Slow(AsyncClient):
-        def search(self, index: str | None, body: Any, params: Any) -> Any:
+        def search(self, body: Any, params: Any) -> Any:
             self.sent.append("search")
             return asyncio.sleep(60)
 

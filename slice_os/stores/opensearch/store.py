@@ -214,7 +214,5 @@ class OpenSearchStore:
 
     def _record(self, key: str) -> dict[str, Any] | None:
         """A record by its id, refreshed or not; None if there is none."""
-        client, index = self.handle.client, self.handle.name
-        with self.handle.errors_explained():
-            found = client.get(index=index, id=key, ignore=[404])
+        found = self.handle.ask(self.handle.client.get, id=key, ignore=[404])
         return found["_source"] if found.get("found") else None

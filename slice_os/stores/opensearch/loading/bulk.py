@@ -13,7 +13,7 @@ import orjson
 from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
-from slice_os.stores.opensearch.server.answers import complete, explain, reason_of
+from slice_os.stores.opensearch.server.answers import explain, reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import given_up, pauses, retry_limit
 
@@ -155,9 +155,7 @@ class BulkSender:
         """Send a chunk once; returns what to send again, and why."""
         body = b"".join(action.lines for action in chunk)
         try:
-            with self._handle.errors_explained():
-                answer = self._handle.client.bulk(body=body, index=self._handle.name)
-            items = complete(answer, self._handle.location, "items")["items"]
+            items = self._handle.ask(self._handle.client.bulk, "items", body=body)["items"]
         except UnavailableError as error:
             return chunk, error
         again: list[Action] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.schema.indices import MERGE_TIMEOUT_SECONDS
+from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
 logger = logging.getLogger("slice_os")
@@ -68,19 +68,13 @@ class Footprint:
         return self.size_bytes >= SMALLEST_BYTES and self.stored_bytes >= copies * self.size_bytes
 
 
-def count_writes(handle: IndexHandle) -> int:
-    """The number of writes to an index so far, for `drop_copies`."""
-    with handle.errors_explained():
-        return Footprint.of(handle).writes
-
-
 def drop_copies(handle: IndexHandle, writes_before: int) -> None:
     """Merge an index if a load left second copies that take much, as a first load does.
 
     After a load that adds little to a large index nothing is merged. Whatever prevents a merge
     costs only space, so that it is a line in the log.
 
-    ``writes_before`` is what `count_writes` returned before the load.
+    ``writes_before`` are the writes of its footprint before the load.
     """
     try:
         with handle.errors_explained():
@@ -104,9 +98,7 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
     # The commit of the first flush counts as safe only from the next one on.
     client.indices.flush(index=handle.name, params={"force": "true"})
     segments = 1 + footprint.largest_shard // SEGMENT_BYTES
-    client.indices.forcemerge(
-        index=handle.name, max_num_segments=segments, request_timeout=MERGE_TIMEOUT_SECONDS
-    )
+    force_merge(handle, segments)
     # Until then searches hold on to the former segments, and these to the disk.
     client.indices.refresh(index=handle.name)
 
@@ -126,10 +118,7 @@ def released(handle: IndexHandle) -> bool:
 
 
 def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
-    stats = handle.client.indices.stats(
-        index=handle.name,
-        metric="segments",
-        params={"level": "shards", "include_segment_file_sizes": "true"},
-    )
+    params = {"level": "shards", "include_segment_file_sizes": "true"}
+    stats = handle.ask(handle.client.indices.stats, metric="segments", params=params)
     for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
         yield from copies

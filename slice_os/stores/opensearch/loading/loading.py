@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.compaction import count_writes, drop_copies
+from slice_os.stores.opensearch.loading.compaction import Footprint, drop_copies
 from slice_os.stores.opensearch.loading.lease import (
     GATE_KEY,
     Lease,
@@ -24,7 +24,9 @@ from slice_os.stores.opensearch.loading.lease import (
     watch,
 )
 from slice_os.stores.opensearch.loading.repair import repair
-from slice_os.stores.opensearch.schema.settings import META
+from slice_os.stores.opensearch.schema.indices import change_notes
+from slice_os.stores.opensearch.schema.settings import noted
+from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 from slice_os.stores.work_share import WHOLE, WorkShare
@@ -33,8 +35,6 @@ RESTORE = "restore"
 LOAD = "load"
 
 SavedSettings: TypeAlias = dict[str, Any]
-
-PASSAGES = {"query": {"term": {"kind": "passage"}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
     lease = _admitted(handle, part)
     try:
         made = _identity(handle)
-        writes = count_writes(handle)
+        writes = Footprint.of(handle).writes
         yield lease
         lease.check()
         # OpenSearch makes an index that was deleted again for the next record, without its alias.
@@ -143,11 +143,10 @@ def _begin(handle: IndexHandle, part: WorkShare, note: LoadNote | None, takes_ov
     restore = (note and note.restore) or _current(handle)
     _write_note(handle, LoadNote(restore, part.total, interrupted=note is not None))
     handle.refresh()
-    with handle.errors_explained():
-        found = handle.client.count(index=handle.name, body=PASSAGES)
-        empty = found["count"] == 0 and not found["_shards"]["failed"]
-        fast = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
-        handle.client.indices.put_settings(index=handle.name, body={"index": fast})
+    found = handle.ask(handle.client.count, body={"query": PASSAGES})
+    empty = found["count"] == 0 and not found["_shards"]["failed"]
+    fast = {"refresh_interval": "-1"} | ({"number_of_replicas": 0} if empty else {})
+    handle.ask(handle.client.indices.put_settings, body={"index": fast})
 
 
 def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
@@ -166,8 +165,7 @@ def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
         if (note.interrupted or others.expired) and not failed:
             repair(handle)
             alone.check()
-        with handle.errors_explained():
-            handle.client.indices.put_settings(index=handle.name, body={"index": note.restore})
+        handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
         handle.refresh()
         _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
         remove(handle, others.expired)
@@ -209,29 +207,18 @@ def _current(handle: IndexHandle) -> SavedSettings:
 
 
 def _settings(handle: IndexHandle) -> SavedSettings:
-    with handle.errors_explained():
-        found = handle.client.indices.get_settings(index=handle.name)
+    found = handle.ask(handle.client.indices.get_settings)
     settings: SavedSettings = found[handle.name]["settings"]["index"]
     return settings
 
 
 def _read_note(handle: IndexHandle) -> LoadNote | None:
     """The note; None if no load is in progress or was interrupted."""
-    ours = handle.mapping().get("_meta", {}).get(META, {})
-    if RESTORE not in ours:
-        return None
-    return LoadNote(ours[RESTORE], **ours[LOAD])
+    ours = noted(handle.mapping())
+    return LoadNote(ours[RESTORE], **ours[LOAD]) if RESTORE in ours else None
 
 
 def _write_note(handle: IndexHandle, note: LoadNote | None) -> None:
     """Replace the note, or remove it. Only a process that holds the gate may do that."""
-    meta = handle.mapping().get("_meta", {})
-    ours = dict(meta.get(META, {}))
-    ours.pop(RESTORE, None)
-    ours.pop(LOAD, None)
-    if note is not None:
-        ours[RESTORE] = note.restore
-        ours[LOAD] = {"parts": note.parts, "interrupted": note.interrupted}
-    with handle.errors_explained():
-        body = {"_meta": {**meta, META: ours}}
-        handle.client.indices.put_mapping(index=handle.name, body=body)
+    load = note and {"parts": note.parts, "interrupted": note.interrupted}
+    change_notes(handle, {RESTORE: note and note.restore, LOAD: load})

@@ -17,6 +17,7 @@ from slice_os.stores.opensearch.schema.settings import (
     IndexOptions,
     IndexSettings,
     choose,
+    noted,
     settings_of,
     template,
 )
@@ -96,16 +97,21 @@ def write_projection(handle: IndexHandle, projection: FloatArray | None) -> None
     if projection is not None:
         packed = b64encode(projection.astype("<f2").tobytes()).decode()
         record = {"kind": "axes", "axes": packed}
-        with handle.errors_explained():
-            handle.client.index(index=handle.name, id=PROJECTION_KEY, body=record)
+        handle.ask(handle.client.index, id=PROJECTION_KEY, body=record)
 
 
 def finish(handle: IndexHandle) -> None:
     """Mark an index as complete, so that an alias may stand for it."""
-    with handle.errors_explained():
-        ours = handle.mapping()["_meta"][META]
-        meta = {key: value for key, value in ours.items() if key != UNFINISHED}
-        handle.client.indices.put_mapping(index=handle.name, body={"_meta": {META: meta}})
+    change_notes(handle, {UNFINISHED: None})
+
+
+def change_notes(handle: IndexHandle, changes: Mapping[str, Any]) -> None:
+    """Change what slice-os has noted in the mapping of an index; None removes a note."""
+    mapping = handle.mapping()
+    ours = {**noted(mapping), **changes}
+    kept = {name: value for name, value in ours.items() if value is not None}
+    body = {"_meta": {**mapping.get("_meta", {}), META: kept}}
+    handle.ask(handle.client.indices.put_mapping, body=body)
 
 
 def template_name(alias: str) -> str:
@@ -116,8 +122,8 @@ def template_name(alias: str) -> str:
 def find_versions(handle: IndexHandle) -> dict[str, dict[str, Any]]:
     """The versions of an alias by name, with their mappings and aliases, in one state."""
     prefix = f"{handle.name}-"
-    with handle.errors_explained():
-        found = handle.client.indices.get(index=f"{prefix}0*", ignore_unavailable=True)
+    like = handle.named(f"{prefix}0*")
+    found = like.ask(like.client.indices.get, ignore_unavailable=True)
     return {name: found[name] for name in found if name.removeprefix(prefix).isdigit()}
 
 
@@ -133,12 +139,10 @@ def move_alias(handle: IndexHandle, index: str) -> list[str]:
     return before
 
 
-def force_merge(handle: IndexHandle) -> None:
-    """Merge an index into one segment per shard: searches get faster, deletions free space."""
-    with handle.errors_explained():
-        handle.client.indices.forcemerge(
-            index=handle.name, max_num_segments=1, request_timeout=MERGE_TIMEOUT_SECONDS
-        )
+def force_merge(handle: IndexHandle, segments: int = 1) -> None:
+    """Merge an index to segments per shard: searches get faster, deletions free space."""
+    merge, limit = handle.client.indices.forcemerge, MERGE_TIMEOUT_SECONDS
+    handle.ask(merge, max_num_segments=segments, request_timeout=limit)
 
 
 def next_name(alias: str, names: Iterable[str]) -> str:

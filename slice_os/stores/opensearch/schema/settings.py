@@ -110,6 +110,12 @@ def choose(
     return IndexSettings(card, max_pieces, options.policy, options.vectors, dimensions, projection)
 
 
+def noted(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """What slice-os has noted in a mapping; nothing if it did not make the index."""
+    ours: dict[str, Any] = mapping.get("_meta", {}).get(META, {})
+    return ours
+
+
 def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 

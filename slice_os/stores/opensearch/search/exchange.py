@@ -9,14 +9,14 @@ flow and still carries out what the flow yields to clean up: a point in time is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from opensearchpy import OpenSearch
 
-from slice_os.stores.opensearch.search.searches import Body
 from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import errors_explained
 
@@ -27,54 +27,15 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class MultiSearch:
-    """Several searches at once; ``lines`` has a header before every body."""
+class Call:
+    """A request: a client's method by name, such as ``cat.plugins``, and its arguments."""
 
-    lines: Sequence[Body]
+    method: str
+    arguments: Mapping[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One search; ``index`` is None if the body names a point in time."""
-
-    body: Body
-    params: Mapping[str, str] = field(default_factory=dict)
-    index: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenPoint:
-    """Open a point in time: one state of an index that pages of a search share."""
-
-    index: str
-    params: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ClosePoint:
-    """Close a point in time by its id."""
-
-    point: str
-
-
-@dataclass(frozen=True, slots=True)
-class ListPlugins:
-    """List the plugins of all nodes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadMapping:
-    """Read the mapping of every index that a name stands for."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReadRecord:
-    """Read a document of an index by its id."""
-
-    index: str
-    key: str
+    def of(self, client: OpenSearch | AsyncOpenSearch) -> Any:
+        """The client's answer; of the asyncio client, one to wait for."""
+        return attrgetter(self.method)(client)(**self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +52,17 @@ class Emit(Generic[T]):
     value: T
 
 
-Request: TypeAlias = (
-    MultiSearch | Search | OpenPoint | ClosePoint | ListPlugins | ReadMapping | ReadRecord | Compute
-)
+Request: TypeAlias = Call | Compute
 Flow: TypeAlias = Generator[Request, Any, T]
 """Yields requests and returns one result."""
 Stream: TypeAlias = Generator[Request | Emit[T], Any, None]
 """Yields requests, and results as `Emit`."""
 
 
-# The field that an answer to a request must have.
-_NEEDED = {MultiSearch: ("responses",), Search: ("hits",), OpenPoint: ("pit_id",)}
+LIST_PLUGINS = Call("cat.plugins", {"format": "json"})
+
+# The field that an answer must have.
+_NEEDED = {"msearch": ("responses",), "search": ("hits",), "create_pit": ("pit_id",)}
 
 
 def _emitting(flow: Flow[T]) -> Stream[T]:
@@ -149,8 +110,8 @@ class Driver:
         if isinstance(request, Compute):
             return request.work()
         with errors_explained(self.location):
-            answer = _send(self.client, request)
-        return complete(answer, self.location, *_NEEDED.get(type(request), ()))
+            answer = request.of(self.client)
+        return complete(answer, self.location, *_NEEDED.get(request.method, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,25 +150,5 @@ class AsyncDriver:
         if isinstance(request, Compute):
             return await asyncio.to_thread(request.work)
         with errors_explained(self.location):
-            answer = await _send(self.client, request)
-        return complete(answer, self.location, *_NEEDED.get(type(request), ()))
-
-
-def _send(client: OpenSearch | AsyncOpenSearch, request: Request) -> Any:
-    """The client's answer to a request; of the asyncio client, one to wait for."""
-    match request:
-        case MultiSearch(lines):
-            return client.msearch(body=lines)
-        case Search(body, params, index):
-            return client.search(index=index, body=body, params=dict(params))
-        case OpenPoint(index, params):
-            return client.create_pit(index=index, params=dict(params))
-        case ClosePoint(point):
-            return client.delete_pit(body={"pit_id": [point]})
-        case ListPlugins():
-            return client.cat.plugins(format="json")
-        case ReadMapping(name):
-            return client.indices.get_mapping(index=name)
-        case ReadRecord(index, key):
-            return client.get(index=index, id=key)
-    raise TypeError(f"{type(request).__name__} is not for the server")
+            answer = await request.of(self.client)
+        return complete(answer, self.location, *_NEEDED.get(request.method, ()))

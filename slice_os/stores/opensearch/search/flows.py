@@ -15,22 +15,17 @@ from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index, the_index
 from slice_os.stores.opensearch.search import hybrid, searches
 from slice_os.stores.opensearch.search.exchange import (
-    ClosePoint,
+    LIST_PLUGINS,
+    Call,
     Compute,
     Emit,
     Flow,
-    ListPlugins,
-    MultiSearch,
-    OpenPoint,
-    ReadMapping,
-    ReadRecord,
     Request,
-    Search,
     Stream,
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
 from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.server.answers import NotFoundError
+from slice_os.stores.opensearch.server.answers import NotFoundError, reason_of
 
 Y = TypeVar("Y")
 
@@ -54,28 +49,39 @@ class SearchFlows:
         bodies = searches.ranking(query, self.index.settings, num_candidates)
         found = yield from self.msearch(bodies, query)
         best = searches.ranked_best(found)
-        candidates = yield from self.candidates(query, searches.ids_of(found), best)
+        candidates = yield from self._candidates(query, searches.ids_of(found), best)
         return (yield from self._with_bm25(candidates, query))
 
     def rank_fused(
         self, query: Query, num_candidates: int
     ) -> Flow[tuple[ScoredCandidates, FloatArray]]:
         """The passages that the server's own fusion ranks first, and its scores."""
-        hybrid.require((yield ListPlugins()), self.location)
         query = yield from self.filtered(query)
-        bodies = hybrid.bodies(query, self.index.settings, num_candidates)
-        found = yield from self.msearch(bodies, query)
+        found = yield from self.fused_there(query, num_candidates)
         best = yield from self.best_bm25(query)
-        some = yield from self.candidates(query, searches.ids_of(found), best)
+        some = yield from self._candidates(query, searches.ids_of(found), best)
         candidates = yield from self._with_bm25(some, query)
         return candidates, hybrid.scores(found, [str(key) for key in candidates.keys])
+
+    def fused_there(self, query: Query, num_candidates: int) -> Flow[list[Answer]]:
+        """The answers to the server's ``hybrid`` query, one per phrase.
+
+        Raises:
+            StoreError: if the server does not have it.
+        """
+        hybrid.require((yield LIST_PLUGINS), self.location)
+        bodies = hybrid.bodies(query, self.index.settings, num_candidates)
+        return (yield from self.msearch(bodies, query))
 
     def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
         """Passages with a span at or above the threshold; see `Store.scan`."""
         query = yield from self.filtered(query)
         best = yield from self.best_bm25(query)
-        read = self._walk if exhaustive else self._proposed
-        yield from read(query, threshold, best)
+        if exhaustive:
+            yield from self._walk(query, threshold, best)
+        else:
+            ids = yield from self.near(query, threshold)
+            yield from self.fetch_above(ids, query, threshold, best)
 
     def _walk(self, query: Query, threshold: float, best: FloatArray) -> Stream[ScoredCandidates]:
         """Every passage, page by page."""
@@ -85,20 +91,24 @@ class SearchFlows:
         def scan(point: str) -> Stream[ScoredCandidates]:
             def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
                 found = yield Compute(partial(searches.candidates, hits, query, best))
-                yield from self.emit_above(found, query, threshold, point)
+                yield from self._emit_above(found, query, threshold, point)
 
             yield from walk(point, body, score, params)
 
         yield from at_point(self.index.name, scan)
 
-    def _proposed(
-        self, query: Query, threshold: float, best: FloatArray
+    def fetch_above(
+        self,
+        ids: Sequence[str],
+        query: Query,
+        threshold: float,
+        best: FloatArray,
+        point: str | None = None,
     ) -> Stream[ScoredCandidates]:
-        """The passages that the index proposes for a threshold."""
-        ids = yield from self.near(query, threshold)
+        """Of some passages, those with a span at or above the threshold."""
         for some in searches.pieces(ids, searches.WALK_PASSAGES):
-            found = yield from self.candidates(query, some, best)
-            yield from self.emit_above(found, query, threshold)
+            found = yield from self._candidates(query, some, best, point)
+            yield from self._emit_above(found, query, threshold, point)
 
     def near(self, query: Query, threshold: float) -> Flow[list[str]]:
         """Ids of the passages that the index proposes for a threshold, in stored order."""
@@ -113,7 +123,7 @@ class SearchFlows:
                 yield from pages(self.index.name, further, partial(collect, hits))
         return searches.in_stored_order(hits)
 
-    def candidates(
+    def _candidates(
         self, query: Query, ids: Sequence[str], best: FloatArray, point: str | None = None
     ) -> Flow[ScoredCandidates]:
         """Fetch passages by id, and score them here.
@@ -121,14 +131,11 @@ class SearchFlows:
         ``best`` is the highest BM25 of each phrase; without a point in time, the index is read as
         it is now. The passages have the BM25 of the first `searches.batches` of phrases.
         """
-        hits: list[Answer] = []
-        for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
-            body = searches.fetch(some, query.phrases.texts)
-            hits += yield from self._hits(body, query, point)
+        hits = yield from self._hits(ids, searches.fetch, query, point)
         found: ScoredCandidates = yield Compute(partial(searches.candidates, hits, query, best))
         return found
 
-    def emit_above(
+    def _emit_above(
         self, found: ScoredCandidates, query: Query, threshold: float, point: str | None = None
     ) -> Stream[ScoredCandidates]:
         """The candidates at or above the threshold, if there are any, with all BM25."""
@@ -143,21 +150,25 @@ class SearchFlows:
         _, *others = searches.batches(query.phrases.texts)
         keys = [str(key) for key in found.keys]
         for rows in others:
-            hits: list[Answer] = []
-            for some in searches.pieces(keys, searches.FETCHED_PASSAGES):
-                body = searches.evidence(some, query.phrases.texts, rows)
-                hits += yield from self._hits(body, query, point)
+            hits = yield from self._hits(keys, partial(searches.evidence, rows=rows), query, point)
             found = searches.with_evidence(found, hits)
         return found
 
-    def _hits(self, body: Body, query: Query, point: str | None) -> Flow[list[Answer]]:
-        """Hits with named scores, now or at a point in time."""
-        params = searches.NAMED_SCORES | searches.ALL_SHARDS
-        if point is None:
-            request = Search(body, params | searches.steady(query), self.index.name)
-        else:
-            request = Search(searches.from_point(body, point), params)
-        hits: list[Answer] = (yield request)["hits"]["hits"]
+    def _hits(
+        self,
+        ids: Sequence[str],
+        body: Callable[[Sequence[str], Sequence[str]], Body],
+        query: Query,
+        point: str | None,
+    ) -> Flow[list[Answer]]:
+        """Hits with named scores, now or at a point in time; ``body`` is of ids and phrases."""
+        hits: list[Answer] = []
+        asked = {"index": self.index.name, "params": searches.NAMED_SCORES | searches.steady(query)}
+        if point is not None:
+            asked = {"params": searches.NAMED_SCORES | searches.ALL_SHARDS}
+        for some in searches.pieces(ids, searches.FETCHED_PASSAGES):
+            page = searches.from_point(body(some, query.phrases.texts), point)
+            hits += (yield Call("search", {**asked, "body": page}))["hits"]["hits"]
         return hits
 
     def best_bm25(self, query: Query) -> Flow[FloatArray]:
@@ -173,14 +184,13 @@ class SearchFlows:
         answers = yield from self.answers(bodies, query)
         for one in answers:
             if "error" in one:
-                cause = (one["error"].get("root_cause") or [one["error"]])[0]
-                raise StoreError(f"{self.location}: OpenSearch says {cause.get('reason')}")
+                raise StoreError(f"{self.location}: OpenSearch says {reason_of(one['error'])}")
         return answers
 
     def answers(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches, failed ones included."""
         lines = searches.msearch(self.index.name, bodies, query)
-        answers: list[Answer] = (yield MultiSearch(lines))["responses"]
+        answers: list[Answer] = (yield Call("msearch", {"body": lines}))["responses"]
         return answers
 
 
@@ -191,13 +201,14 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
         StoreError: if the alias stands for several indices, or slice-os did not make the index.
     """
     try:
-        found = yield ReadMapping(name)
+        found = yield Call("indices.get_mapping", {"index": name})
     except NotFoundError:
         return None
     index = the_index(found, location)
     if not index.needs_projection:
         return index
-    return index.with_projection((yield ReadRecord(index.name, PROJECTION_KEY)))
+    read = Call("get", {"index": index.name, "id": PROJECTION_KEY})
+    return index.with_projection((yield read))
 
 
 def pages(
@@ -222,7 +233,7 @@ def walk(
     hits: list[Answer] = []
     while True:
         page = searches.from_point(body, point, hits)
-        hits = (yield Search(page, params))["hits"]["hits"]
+        hits = (yield Call("search", {"body": page, "params": params}))["hits"]["hits"]
         if hits:
             yield from each(hits)
         if len(hits) < body["size"]:
@@ -233,13 +244,13 @@ def at_point(
     index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
 ) -> Generator[Request | Y, Any, None]:
     """Run a flow on one state of an index."""
-    point = (yield OpenPoint(index, searches.NEW_POINT))["pit_id"]
+    point = (yield Call("create_pit", {"index": index, "params": searches.NEW_POINT}))["pit_id"]
     try:
         yield from use(point)
     finally:
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
-            yield ClosePoint(point)
+            yield Call("delete_pit", {"body": {"pit_id": [point]}})
 
 
 def collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:

@@ -55,12 +55,14 @@ def pipeline() -> dict[str, Any]:
 
 
 def bodies(query: Query, settings: IndexSettings, num_candidates: int) -> list[Body]:
-    """One search per phrase, for the ``num_candidates`` passages that the server ranks first."""
-    return [
-        searches.hybrid(text, vector, settings, query.where, num_candidates)
-        | {"search_pipeline": pipeline()}
-        for text, vector in zip(query.phrases.texts, query.phrases.vectors, strict=True)
-    ]
+    """One search per phrase, for the ``num_candidates`` passages that the server ranks first.
+
+    Its ``hybrid`` query has both rankings of `searches.ranking`, for the pipeline to fuse.
+    """
+    rankings = searches.pieces(searches.ranking(query, settings, num_candidates), searches.SEARCHES)
+    both = [{"queries": [dense["query"], bm25["query"]]} for dense, bm25, _ in rankings]
+    page = searches.PLACES | {"size": num_candidates}
+    return [page | {"query": {"hybrid": one}, "search_pipeline": pipeline()} for one in both]
 
 
 def scores(answers: Sequence[Answer], ids: Sequence[str]) -> FloatArray:

@@ -11,7 +11,6 @@ from slice_os.stores.opensearch.search.clauses import NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of
 from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Body
-from slice_os.stores.opensearch.server.answers import complete
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
@@ -36,8 +35,7 @@ def count(handle: IndexHandle) -> Counts:
     sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
     body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
     answer = _aggregations(handle, body)
-    with handle.errors_explained():
-        stats = handle.client.indices.stats(index=handle.name, metric="store")
+    stats = handle.ask(handle.client.indices.stats, metric="store")
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
     return Counts(
         documents=kinds.get("document", 0),
@@ -113,7 +111,6 @@ def _mapped(handle: IndexHandle) -> dict[str, Any]:
 
 
 def _aggregations(handle: IndexHandle, body: Body) -> dict[str, Any]:
-    with handle.errors_explained():
-        answer = handle.client.search(index=handle.name, body=body, params=ALL_SHARDS)
-    found: dict[str, Any] = complete(answer, handle.location, "hits")["aggregations"]
+    answer = handle.ask(handle.client.search, "hits", body=body, params=ALL_SHARDS)
+    found: dict[str, Any] = answer["aggregations"]
     return found

@@ -10,7 +10,7 @@ from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search import flows
 from slice_os.stores.opensearch.search.exchange import Driver, Emit, Stream
 from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.server.answers import complete, reason_of
+from slice_os.stores.opensearch.server.answers import reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 
@@ -47,9 +47,7 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     """As `find_records`, with their versions, and without trying again."""
     if not keys:
         return []
-    with handle.errors_explained():
-        found = handle.client.mget(index=handle.name, body={"ids": list(keys)})
-    answers = complete(found, handle.location, "docs")["docs"]
+    answers = handle.ask(handle.client.mget, "docs", body={"ids": list(keys)})["docs"]
     for answer in answers:
         if "error" in answer:
             reason = reason_of(answer["error"])

@@ -26,7 +26,7 @@ from slice_os.query.filters import (
 )
 from slice_os.query.query import Where
 from slice_os.stores.opensearch.search.clauses import DATE, INTEGERS, KEYWORD, NUMBERS, clause, path
-from slice_os.stores.opensearch.search.exchange import Flow, ReadMapping
+from slice_os.stores.opensearch.search.exchange import Call, Flow
 from slice_os.stores.opensearch.search.searches import PASSAGES, Answer, Body, pieces
 from slice_os.text.documents import field_text
 from slice_os.text.passage_layout import LAYOUT
@@ -55,7 +55,7 @@ def resolve_where(index: str, location: str, where: Where, ask: Ask) -> Flow[Whe
     """
     if all(condition.kind for condition in where):
         return where
-    mapping = (yield ReadMapping(index))[index]["mappings"]["properties"]
+    mapping = (yield Call("indices.get_mapping", {"index": index}))[index]["mappings"]["properties"]
     fields = mapped_fields(mapping)
     resolved = []
     for condition in where:

@@ -122,8 +122,7 @@ def fetch(ids: Sequence[str], phrases: Sequence[str]) -> Body:
 
 def evidence(ids: Sequence[str], phrases: Sequence[str], rows: Sequence[int]) -> Body:
     """The BM25 of some phrases in passages by id, by name, without anything else."""
-    query = _named(by_id(ids), phrases, rows)
-    return {"size": len(ids), "query": query, "_source": False}
+    return {"size": len(ids), "query": scored(by_id(ids), phrases, rows), "_source": False}
 
 
 def batches(phrases: Sequence[str]) -> list[list[int]]:
@@ -179,12 +178,6 @@ def best(query: Query) -> list[Body]:
     return [bm25(text, query.where, 1) for text in query.phrases.texts]
 
 
-def hybrid(phrase: str, vector: FloatArray, settings: IndexSettings, where: Where, k: int) -> Body:
-    """The server's ``hybrid`` query: both rankings in one, for a search pipeline to fuse."""
-    both = dense(vector, settings, where, k, GRAPH_WIDTH), bm25(phrase, where, k)
-    return PLACES | {"size": k, "query": {"hybrid": {"queries": [one["query"] for one in both]}}}
-
-
 def msearch(index: str, bodies: Sequence[Body], query: Query) -> list[Body]:
     """Lines of a multi-search: a header before every body."""
     return [line for body in bodies for line in ({"index": index, **steady(query)}, body)]
@@ -196,9 +189,9 @@ def steady(query: Query) -> dict[str, str]:
     return {"preference": digest[:16], **ALL_SHARDS}
 
 
-def from_point(body: Body, point: str, after: Sequence[Answer] = ()) -> Body:
-    """The body for the next page of a search at a point in time."""
-    page = body | {"pit": {"id": point, "keep_alive": KEEP_ALIVE}}
+def from_point(body: Body, point: str | None, after: Sequence[Answer] = ()) -> Body:
+    """The body for the next page of a search, at a point in time if there is one."""
+    page = body | ({"pit": {"id": point, "keep_alive": KEEP_ALIVE}} if point else {})
     return page | {"search_after": after[-1]["sort"]} if after else page
 
 
@@ -207,13 +200,10 @@ def terms(phrase: str) -> Body:
     return {"match": {"text": phrase}}
 
 
-def scored(admitted: Body, phrases: Sequence[str]) -> Body:
-    """The query for some passages, with the BM25 of the first `batches` by row."""
-    return _named(admitted, phrases, batches(phrases)[0])
-
-
-def _named(admitted: Body, phrases: Sequence[str], rows: Sequence[int]) -> Body:
-    named = [{"bool": {"must": [terms(phrases[row])], "_name": str(row)}} for row in rows]
+def scored(admitted: Body, phrases: Sequence[str], rows: Sequence[int] = ()) -> Body:
+    """The query for some passages, with the BM25 of rows of phrases, or the first `batches`."""
+    first = rows or batches(phrases)[0]
+    named = [{"bool": {"must": [terms(phrases[row])], "_name": str(row)}} for row in first]
     return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 

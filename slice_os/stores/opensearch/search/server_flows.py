@@ -7,8 +7,10 @@ with every passage's best span. In an index small enough the second one scores e
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from slice_os.query.options import SERVER, SearchOptions, load_fusion
 from slice_os.query.query import Query
 from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPassage, best_columns
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
-from slice_os.stores.opensearch.search.exchange import Flow, ListPlugins, Stream
+from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows
 from slice_os.stores.opensearch.search.scripted import (
     IndexSize,
@@ -47,6 +49,8 @@ MOST_NEAREST = 1_000
 DEPTH = 1_000
 DEPTH_FOR_SHORT = 4_000
 
+T = TypeVar("T")
+
 logger = logging.getLogger("slice_os")
 
 
@@ -64,38 +68,35 @@ class ServerFlows(SearchFlows):
     def best_passages(self, query: Query, wanted: SearchOptions) -> Flow[BestPassages | None]:
         """The best passages; None if the server does not score."""
         query = yield from self.filtered(query)
+        return (yield from self._scoring(query, partial(self._best, query, wanted)))
+
+    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
+        """Passages with a span at or above the threshold; see `Store.scan`."""
+        query = yield from self.filtered(query)
+        there = yield from self._scoring(query, partial(self._begin_scan, query, threshold))
+        if there is None:
+            yield from super().scan(query, threshold, exhaustive)
+        else:
+            yield from (there.everything() if exhaustive else there.proposed())
+
+    def _scoring(
+        self, query: Query, search: Callable[[ScriptEngine], Flow[T | None]]
+    ) -> Flow[T | None]:
+        """The result of a search by the best engine that runs; None if the server has none."""
         while (engine := (yield from self.find_engine(query))) is not None:
             try:
-                return (yield from self._best(query, wanted, engine))
+                return (yield from search(engine))
             except ScriptsRefusedError as refusal:
                 if refusal.passing:
                     return None
                 self._give_up(engine, refusal)
         return None
 
-    def scan(self, query: Query, threshold: float, exhaustive: bool) -> Stream[ScoredCandidates]:
-        """Passages with a span at or above the threshold; see `Store.scan`."""
-        query = yield from self.filtered(query)
-        while (engine := (yield from self.find_engine(query))) is not None:
-            if len(query.phrases.texts) > engine.scan_phrases:
-                break
-            try:
-                best, passages = yield from self._before_scan(query, engine)
-            except ScriptsRefusedError as refusal:
-                if refusal.passing:
-                    break
-                self._give_up(engine, refusal)
-                continue
-            scan = ServerScan(self, query, threshold, engine, best)
-            yield from (scan.everything(passages) if exhaustive else scan.proposed())
-            return
-        yield from super().scan(query, threshold, exhaustive)
-
     def find_engine(self, query: Query) -> Flow[ScriptEngine | None]:
         """The engine that scores; None if the server does not."""
         if not self._known:
             try:
-                plugins = yield ListPlugins()
+                plugins = yield LIST_PLUGINS
             except StoreError:
                 # Not everybody may list them.
                 plugins = []
@@ -199,9 +200,7 @@ class ServerFlows(SearchFlows):
         self, query: Query, wanted: SearchOptions, engine: ScriptEngine
     ) -> Flow[BestPassages]:
         """The best passages by the server's ``hybrid`` query."""
-        hybrid.require((yield ListPlugins()), self.location)
-        bodies = hybrid.bodies(query, self.index.settings, wanted.num_candidates)
-        answers = yield from self.msearch(bodies, query)
+        answers = yield from self.fused_there(query, wanted.num_candidates)
         ids = searches.ids_of(answers)
         if wanted.threshold is None:
             unscored = np.zeros((len(answers), len(ids)), dtype=np.float32)
@@ -271,12 +270,17 @@ class ServerFlows(SearchFlows):
                 best[key] = replace(hits[key], bm25=bm25, score=score)
         return best
 
-    def _before_scan(self, query: Query, engine: ScriptEngine) -> Flow[tuple[FloatArray, int]]:
-        """The highest BM25 of each phrase, and the number of passages; tries the script."""
+    def _begin_scan(
+        self, query: Query, threshold: float, engine: ScriptEngine
+    ) -> Flow[ServerScan | None]:
+        """The scan, once the script has been tried; None if there are too many phrases for it."""
+        if len(query.phrases.texts) > engine.scan_phrases:
+            return None
         trial = scripted.scan(query, searches.by_id(["none"]), engine, 0.0)
         bodies = [scripted.count(query.where), trial, *searches.best(query)]
         head, _, *found = yield from self._scripted(bodies, query)
-        return searches.best_bm25(found), scripted.counted(head)
+        best = searches.best_bm25(found)
+        return ServerScan(self, query, threshold, engine, best, scripted.counted(head))
 
     def _load(self, query: Query, hits: Mapping[str, RankedHit]) -> Flow[tuple[ScoredPassage, ...]]:
         """The passages of hits, with the token vectors of those that came without."""

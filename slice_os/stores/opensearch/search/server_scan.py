@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,7 +26,7 @@ MAX_SLICES = 1_024
 class ServerScan:
     """A scan with a threshold on the server: only passages that have a hit are fetched.
 
-    ``best`` is the highest BM25 of each phrase.
+    ``best`` is the highest BM25 of each phrase; the query admits so many passages.
     """
 
     flows: SearchFlows
@@ -35,19 +34,20 @@ class ServerScan:
     threshold: float
     engine: ScriptEngine
     best: FloatArray
+    passages: int
 
-    def everything(self, passages: int) -> Stream[ScoredCandidates]:
+    def everything(self) -> Stream[ScoredCandidates]:
         """Every passage that the query admits, in slices of one state of the index."""
 
         def scan(point: str) -> Stream[ScoredCandidates]:
             hits: list[Answer] = []
-            pairs = passages * len(self.query.phrases.texts)
+            pairs = self.passages * len(self.query.phrases.texts)
             slices = min(max(1, pairs // SLICE_PASSAGES), MAX_SLICES)
             body = self._body(searches.admitted(self.query.where))
             for number in range(slices):
                 part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
                 yield from walk(point, body | part, partial(collect, hits))
-            yield from self._fetch(searches.in_stored_order(hits), point)
+            yield from self._fetch(hits, point)
 
         yield from at_point(self.flows.index.name, scan)
 
@@ -59,12 +59,11 @@ class ServerScan:
             body = self._body(searches.by_id(some))
             (answer,) = yield from self.flows.msearch([body], self.query)
             hits += answer["hits"]["hits"]
-        yield from self._fetch(searches.in_stored_order(hits), None)
+        yield from self._fetch(hits)
 
     def _body(self, passages: Body) -> Body:
         return scripted.scan(self.query, passages, self.engine, self.threshold - PRECISION)
 
-    def _fetch(self, ids: Sequence[str], point: str | None) -> Stream[ScoredCandidates]:
-        for some in searches.pieces(ids, searches.WALK_PASSAGES):
-            found = yield from self.flows.candidates(self.query, some, self.best, point)
-            yield from self.flows.emit_above(found, self.query, self.threshold, point)
+    def _fetch(self, hits: list[Answer], point: str | None = None) -> Stream[ScoredCandidates]:
+        ids = searches.in_stored_order(hits)
+        return self.flows.fetch_above(ids, self.query, self.threshold, self.best, point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,10 +36,18 @@ class IndexHandle:
         """Turn the client's exceptions into one-line `StoreError`s."""
         return errors_explained(self.location)
 
+    def ask(self, method: Callable[..., Any], *needed: str, **arguments: Any) -> Any:
+        """What a method of the client answers about the index.
+
+        If ``needed`` names what the answer must have, it has to be whole; see `complete`.
+        """
+        with self.errors_explained():
+            answer = method(index=self.name, **arguments)
+        return complete(answer, self.location, *needed) if needed else answer
+
     def mapping(self) -> dict[str, Any]:
         """The mapping of a concrete index."""
-        with self.errors_explained():
-            found = self.client.indices.get_mapping(index=self.name)
+        found = self.ask(self.client.indices.get_mapping)
         mapping: dict[str, Any] = found[self.name]["mappings"]
         return mapping
 
@@ -49,9 +57,7 @@ class IndexHandle:
         Raises:
             StoreError: if the server refuses, or not every shard could.
         """
-        with self.errors_explained():
-            answer = self.client.indices.refresh(index=self.name)
-        complete(answer, self.location)
+        self.ask(self.client.indices.refresh, "_shards")
 
     def no_index(self) -> StoreError:
         """The error to raise if there is no such index."""

@@ -27,7 +27,7 @@ from slice_os.stores.opensearch.schema.indices import (
     write_projection,
 )
 from slice_os.stores.opensearch.schema.records import span_entries
-from slice_os.stores.opensearch.schema.settings import META, IndexOptions, IndexSettings, choose
+from slice_os.stores.opensearch.schema.settings import IndexOptions, IndexSettings, choose, noted
 from slice_os.stores.opensearch.search.lookup import find_index, pages
 from slice_os.stores.opensearch.search.searches import (
     STORED_ORDER,
@@ -82,7 +82,7 @@ def create_first(
                     f"{handle.location}: {name} is there already, made with another encoder or "
                     "other options; use the same ones, or choose another name"
                 )
-        unfinished = UNFINISHED in _meta(there[max(there)])
+        unfinished = UNFINISHED in noted(there[max(there)]["mappings"])
         if newest == max(there) and unfinished and _has(there[newest], settings):
             write_projection(handle.named(newest), settings.projection)
         else:
@@ -90,19 +90,13 @@ def create_first(
             make_version(handle, newest, options, settings)
         # An alias never stands for an index without its projection.
         finish(handle.named(newest))
-        with handle.errors_explained():
-            handle.client.indices.put_alias(index=newest, name=handle.name)
+        handle.named(newest).ask(handle.client.indices.put_alias, name=handle.name)
     return Index(newest, settings)
 
 
 def _has(version: dict[str, Any], settings: IndexSettings) -> bool:
-    meta = _meta(version)
+    meta = noted(version["mappings"])
     return bool(meta | orjson.loads(orjson.dumps(settings.to_meta())) == meta)
-
-
-def _meta(version: dict[str, Any]) -> dict[str, Any]:
-    meta: dict[str, Any] = version.get("mappings", {}).get("_meta", {}).get(META, {})
-    return meta
 
 
 def reindex(

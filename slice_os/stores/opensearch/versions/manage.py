@@ -17,9 +17,9 @@ from slice_os.stores.opensearch.schema.indices import UNFINISHED
 from slice_os.stores.opensearch.schema.records import document_key, passage_key, source_key
 from slice_os.stores.opensearch.schema.settings import (
     FIELD_TYPES,
-    META,
     IndexOptions,
     IndexSettings,
+    noted,
     settings_of,
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
@@ -90,17 +90,15 @@ def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     Raises:
         StoreError: if slice-os did not make it.
     """
-    index = handle.name
-    with handle.errors_explained():
-        found = handle.client.indices.get(index=index)[index]
+    found = handle.ask(handle.client.indices.get)[handle.name]
     counts = count(handle)
     mappings, live = found["mappings"], found["settings"]["index"]
-    meta = mappings.get("_meta", {}).get(META, {})
+    meta = noted(mappings)
     restore = meta.get(RESTORE)
     lasting = live | (restore or {})
     settings = settings_of(mappings, handle.location)
     return IndexVersion(
-        index=index,
+        index=handle.name,
         current=current,
         unfinished=UNFINISHED in meta,
         loading=restore is not None,
@@ -169,9 +167,8 @@ def delete(handle: IndexHandle, index: str | None = None) -> None:
 
 def drop(handle: IndexHandle, names: Sequence[str]) -> None:
     """Delete indices by name."""
-    with handle.errors_explained():
-        for name in names:
-            handle.client.indices.delete(index=name)
+    for name in names:
+        handle.named(name).ask(handle.client.indices.delete)
 
 
 def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:

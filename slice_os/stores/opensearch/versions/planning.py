@@ -19,32 +19,18 @@ FULLEST_DISK_SHARE = 0.85
 MERGE_SHARE_OF_HEAP = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class CostPerToken:
-    """The cost of a token vector with the bundled model and the default index options.
-
-    All by ``python benchmarks/index_plan.py``, on a merged index of one shard.
-
-    Attributes:
-        disk_bytes: of the index in one copy.
-        searched_bytes: of these, what every search reads: graph, span vectors, terms.
-        merge_heap_bytes: heap while a segment with its graph is made.
-        ingest_rate: token vectors a second that one core reads, encodes and indexes.
-        merge_rate: token vectors a second that one node merges at the end, one shard at a time.
-    """
-
-    disk_bytes: float
-    searched_bytes: float
-    merge_heap_bytes: float
-    ingest_rate: float
-    merge_rate: float
-
-
-# Of dialogues, whose short turns make them dearer than contracts or novels; what was found is in
-# benchmarks/results/index_plan.json.
-MEASURED = CostPerToken(
-    disk_bytes=715, searched_bytes=260, merge_heap_bytes=350, ingest_rate=1_300, merge_rate=2_750
-)
+# The cost of a token vector with the bundled model and the default index options, by
+# benchmarks/index_plan.py on a merged index of one shard. It is that of dialogues, whose short
+# turns make them dearer than contracts or novels; benchmarks/results/index_plan.json has all.
+DISK_BYTES = 715
+# Of these, what every search reads: graph, span vectors, terms.
+SEARCHED_BYTES = 260
+# Heap while a segment with its graph is made.
+MERGE_HEAP_BYTES = 350
+# Token vectors a second that one core reads, encodes and indexes.
+INGEST_RATE = 1_300
+# Token vectors a second that one node merges at the end, one shard at a time.
+MERGE_RATE = 2_750
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +38,10 @@ class IndexPlan:
     """The needs of an index; bytes of all copies together, unless said otherwise.
 
     Attributes:
-        tokens: token vectors.
+        tokens: token vectors, which is word pieces of the corpus.
         replicas: copies of each shard.
         node_memory: memory of a node in bytes.
-        cores: cores that ingest.
+        cores: cores that ingest, of all machines together; OpenSearch's nodes included.
         shards: primary shards.
         shard_bytes: of one shard.
         nodes: so that what every search reads fits in their page cache.
@@ -83,49 +69,34 @@ class IndexPlan:
 
 
 def plan_index(
-    tokens: int,
-    *,
-    replicas: int = 1,
-    node_memory: int = 64 * GIB,
-    cores: int = 16,
-    cost: CostPerToken = MEASURED,
+    tokens: int, *, replicas: int = 1, node_memory: int = 64 * GIB, cores: int = 16
 ) -> IndexPlan:
-    """Plan an index with the default options.
-
-    Args:
-        tokens: token vectors, which is word pieces of the corpus.
-        replicas: copies of each shard.
-        node_memory: memory of a node in bytes.
-        cores: that ingest, of all machines together; OpenSearch's nodes included.
-        cost: of one token vector.
-    """
+    """Plan an index with the default options; for the arguments see `IndexPlan`."""
     copies = 1 + replicas
     most_heap = min(LARGEST_HEAP_BYTES, node_memory * LARGEST_HEAP_SHARE)
     # With --force-merge a shard becomes one segment, whose graph is made in the heap.
-    largest_shard = min(
-        LARGEST_SHARD_BYTES / cost.disk_bytes,
-        most_heap * MERGE_SHARE_OF_HEAP / cost.merge_heap_bytes,
-    )
+    merged_at_once = most_heap * MERGE_SHARE_OF_HEAP / MERGE_HEAP_BYTES
+    largest_shard = min(LARGEST_SHARD_BYTES / DISK_BYTES, merged_at_once)
     shards = math.ceil(tokens / largest_shard)
     shard_tokens = tokens / shards
-    needed_heap = shard_tokens * cost.merge_heap_bytes / MERGE_SHARE_OF_HEAP
+    needed_heap = shard_tokens * MERGE_HEAP_BYTES / MERGE_SHARE_OF_HEAP
     heap = min(most_heap, max(SMALLEST_HEAP_BYTES, needed_heap))
-    page_cache = tokens * cost.searched_bytes * copies
+    page_cache = tokens * SEARCHED_BYTES * copies
     nodes = max(copies, math.ceil(page_cache / (node_memory - heap)))
-    index = tokens * cost.disk_bytes * copies
-    merging = shard_tokens * cost.disk_bytes * nodes
+    index = tokens * DISK_BYTES * copies
+    merging = shard_tokens * DISK_BYTES * nodes
     return IndexPlan(
         tokens=tokens,
         replicas=replicas,
         node_memory=node_memory,
         cores=cores,
         shards=shards,
-        shard_bytes=round(shard_tokens * cost.disk_bytes),
+        shard_bytes=round(shard_tokens * DISK_BYTES),
         nodes=nodes,
         heap_bytes=round(heap),
         page_cache_bytes=round(page_cache),
         index_bytes=round(index),
         disk_bytes=round((index + merging) / FULLEST_DISK_SHARE),
-        ingest_hours=tokens / cost.ingest_rate / cores / SECONDS_PER_HOUR,
-        merge_hours=tokens / cost.merge_rate / min(nodes / copies, shards) / SECONDS_PER_HOUR,
+        ingest_hours=tokens / INGEST_RATE / cores / SECONDS_PER_HOUR,
+        merge_hours=tokens / MERGE_RATE / min(nodes / copies, shards) / SECONDS_PER_HOUR,
     )
