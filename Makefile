@@ -45,10 +45,9 @@ check: $(VENV)/.dev ## Check style, format and types
 	$(BIN)/mypy
 
 .PHONY: format
-format: $(VENV)/.dev ## Format the code, fix what ruff can fix, and regenerate the blocking client
+format: $(VENV)/.dev ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
-	$(BIN)/python scripts/unasync.py
 
 .PHONY: docs
 docs: $(VENV)/.dev demo.slice ## Regenerate what is generated in docs/, and build the site into site/

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.unasync import GENERATED, SOURCE, blocking
 from slice_os import Document, InputError
 from slice_os.client import (
     AccessError,
@@ -248,12 +247,6 @@ def test_a_topic_is_saved_as_the_version_that_was_read() -> None:
     new = client.save_topic({"name": "cancel", "phrases": ["end it"]})
     assert new["etag"] == "None next"
     assert client.save_topic({**new, "threshold": 0.6})["etag"] == '"None next" next'
-
-
-def test_the_blocking_client_is_generated_from_the_asynchronous_one() -> None:
-    made = blocking(SOURCE.read_text("utf-8"))
-    assert made == GENERATED.read_text("utf-8"), "run `python scripts/unasync.py`"
-    assert "async" not in made.partition("\n")[2]
 
 
 def test_both_clients_do_the_same() -> None:

@@ -1,4 +1,4 @@
-"""The client of the service, for asyncio; `scripts/unasync.py` makes the blocking one from it."""
+"""The client of the service, for asyncio; the blocking one has its methods."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class AsyncClient:
         body = {"store": store, "documents": answers.rows(documents)}
         return await self._ask("POST", "documents", read=answers.added, body=body)
 
-    async def document_ids(self, store: str | None = None) -> AsyncIterator[str]:
+    async def document_ids(self, store: str | None = None) -> AsyncGenerator[str, None]:
         """The ids of the documents in a store, in order."""
         params = {"store": store, "after": "", "limit": answers.MOST_AT_ONCE}
         while params["after"] is not None:
@@ -274,7 +274,7 @@ class AsyncClient:
         params = {"store": store, "by": by, "date_field": date_field}
         return await self._ask("GET", *path, read=answers.tallies, params=params)
 
-    async def labels(self, topic: str | None = None) -> AsyncIterator[Label]:
+    async def labels(self, topic: str | None = None) -> AsyncGenerator[Label, None]:
         """The labels of a topic, or of all, in the order in which they were given."""
         params: dict[str, Any] = {"topic": topic, "after": 0, "limit": answers.MOST_AT_ONCE}
         while params["after"] is not None:
@@ -352,5 +352,8 @@ class AsyncClient:
                 pause = self._service.pause_unconnected(attempt)
                 if pause is None:
                     raise
-            await asyncio.sleep(pause)
+            await self._sleep(pause)
         raise AssertionError
+
+    async def _sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
