@@ -62,15 +62,15 @@ class WorkPool:
         self._threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="request")
         self.admitted = 0
 
-    async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
-        """Run a function in one of the threads, by default within the service's time limit.
+    async def run(self, work: Callable[[], T], mining: bool = False) -> T:
+        """Run a function in one of the threads, within the time for an answer, or for mining.
 
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
         """
         with self._place():
-            limit = self._limits.seconds if seconds is None else seconds
-            return await self._within(work, monotonic() + limit)
+            seconds = self._limits.mine_seconds if mining else self._limits.seconds
+            return await self._within(work, monotonic() + seconds)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
         """Yield the items of an iterator that runs in the threads, some at a time.

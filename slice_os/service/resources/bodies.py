@@ -1,18 +1,21 @@
-"""Types and fields that several requests have, and answers as JSON."""
+"""What resources share: types and fields of requests, handlers, and answers as JSON."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
-from inspect import cleandoc
-from typing import Annotated, Any, Literal, TypeVar, get_type_hints
+from functools import partial, wraps
+from inspect import cleandoc, signature
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
+from slice_os.service.services import Services
 from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
 from slice_os.verifier.registry import verifier_names
 
@@ -54,6 +57,36 @@ class JsonAnswer(Response):
     def render(self, content: Any) -> bytes:
         """Encode the answer."""
         return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+Work: TypeAlias = Callable[..., Any]
+"""Blocks, and returns an answer, or the JSON of one; its first parameter is ``services``."""
+
+Handler: TypeAlias = Callable[..., Awaitable[Response]]
+
+
+def pooled(*, mining: bool = False) -> Callable[[Work], Handler]:
+    """Run the work of a request in the pool, within the usual time or that of mining."""
+    return lambda work: _handler(work, lambda services, call: services.pool.run(call, mining))
+
+
+def in_thread(work: Work) -> Handler:
+    """Run the work of a request in any thread.
+
+    That is for work on files, which takes milliseconds: others may be mining in the whole pool.
+    """
+    return _handler(work, lambda _, call: asyncio.to_thread(call))
+
+
+def _handler(work: Work, run: Callable[[Services, Callable[[], Any]], Awaitable[Any]]) -> Handler:
+    @wraps(work)
+    async def handled(services: Services, **given: Any) -> Response:
+        answer = await run(services, partial(work, services, **given))
+        return answer if isinstance(answer, Response) else JsonAnswer(answer)
+
+    # FastAPI would look up the names of types in this module.
+    handled.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
+    return handled
 
 
 Options = TypeVar("Options", bound=HitOptions)
@@ -100,7 +133,12 @@ class PhraseBody(Body):
 
 def with_options(kind: type[HitOptions]) -> Callable[[type[Model]], type[Model]]:
     """Give a body the fields of some options, within the limits of the service."""
-    named = option_fields(kind)
+    types = {**get_type_hints(kind, localns={"Filter": Any}), **_LIMITS}
+    texts = _descriptions(kind)
+    named: dict[str, Any] = {
+        field.name: (types[field.name], Field(field.default, description=texts[field.name]))
+        for field in fields(kind)
+    }
 
     def extended(body: type[Model]) -> type[Model]:
         return create_model(
@@ -112,16 +150,6 @@ def with_options(kind: type[HitOptions]) -> Callable[[type[Model]], type[Model]]
         )
 
     return extended
-
-
-def option_fields(kind: type[HitOptions]) -> dict[str, Any]:
-    """The types and fields of some options, as pydantic takes those of a model."""
-    types = {**get_type_hints(kind, localns={"Filter": Any}), **_LIMITS}
-    texts = _descriptions(kind)
-    return {
-        field.name: (types[field.name], Field(field.default, description=texts[field.name]))
-        for field in fields(kind)
-    }
 
 
 def _descriptions(kind: type[HitOptions]) -> dict[str, str]:

@@ -14,14 +14,14 @@ from starlette.responses import Response
 from slice_os.corpus import Corpus
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer, StoreName
+from slice_os.service.resources.bodies import WHOLE, Body, StoreName, pooled
 from slice_os.service.resources.hits import (
     HitsAnswer,
     PhraseHighlights,
     TopicHighlights,
     mined,
 )
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
 from slice_os.text.documents import ENGLISH, Document, Scalar, Segment
@@ -105,47 +105,57 @@ class HighlightsAnswer(DocumentAnswer, HitsAnswer):
 
 
 @router.get("/documents", response_model=DocumentsAnswer)
-async def listed(
+@pooled()
+def listed(
     services: Shared,
     store: str | None = None,
     after: str = "",
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """List the documents of a store by id, some at a time."""
-    return JsonAnswer(await services.pool.run(lambda: _listed(services, store, after, limit)))
+    entries = list(islice(services.stores.get(store).documents(after), limit + 1))
+    shown = list(map(asdict, entries[:limit]))
+    return {"documents": shown, "next": shown[-1]["id"] if len(entries) > limit else None}
 
 
 @router.post("/documents", response_model=AddedAnswer)
-async def add(services: Shared, body: DocumentsRequest) -> JsonAnswer:
+@pooled(mining=True)
+def add(services: Shared, body: DocumentsRequest) -> dict[str, int]:
     """Store documents; each replaces one with the same id.
 
     If the request is stopped, the documents that are complete stay.
     """
-    seconds = services.settings.limits.mine_seconds
-    return JsonAnswer({"added": await services.pool.run(lambda: _add(services, body), seconds)})
+    documents = list(documents_of(body.documents))
+    with services.stores.writing(body.store) as corpus:
+        return {"added": corpus.add(until_stopped(documents))}
 
 
 @router.post("/documents/{doc_id:path}/highlights", response_model=HighlightsAnswer)
-async def highlights(
+@pooled()
+def highlights(
     services: Shared, doc_id: str, body: PhraseHighlights | TopicHighlights
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """A document, and every hit in it."""
-    return JsonAnswer(await services.pool.run(lambda: _highlights(services, doc_id, body)))
+    corpus = services.stores.get(body.store)
+    document = _document(corpus, doc_id)
+    hits = mined(services, corpus, body, {"_id": doc_id})
+    return {**document, "hits": [hit.to_dict() for hit in until_stopped(hits)]}
 
 
 @router.get("/documents/{doc_id:path}", response_model=DocumentAnswer)
-async def shown(services: Shared, doc_id: str, store: str | None = None) -> JsonAnswer:
+@pooled()
+def shown(services: Shared, doc_id: str, store: str | None = None) -> dict[str, Any]:
     """The text of a document, exactly as given, and its metadata."""
-    found = await services.pool.run(lambda: _document(services.stores.get(store), doc_id))
-    return JsonAnswer(found)
+    return _document(services.stores.get(store), doc_id)
 
 
 @router.delete("/documents/{doc_id:path}", status_code=204)
-async def delete(services: Shared, doc_id: str, store: str | None = None) -> Response:
+@pooled(mining=True)
+def delete(services: Shared, doc_id: str, store: str | None = None) -> Response:
     """Delete a document."""
-    seconds = services.settings.limits.mine_seconds
-    if not await services.pool.run(lambda: _delete(services, doc_id, store), seconds):
-        raise _no_such(doc_id)
+    with services.stores.writing(store) as corpus:
+        if not corpus.delete(doc_id):
+            raise _no_such(doc_id)
     return Response(status_code=204)
 
 
@@ -153,32 +163,6 @@ def documents_of(bodies: Iterable[DocumentBody]) -> Iterator[Document]:
     """Yield the documents; the id of one without an id is its position, from 0."""
     for number, body in enumerate(bodies):
         yield body.document(str(number))
-
-
-def _listed(services: Services, store: str | None, after: str, limit: int) -> dict[str, Any]:
-    entries = list(islice(services.stores.get(store).documents(after), limit + 1))
-    shown = list(map(asdict, entries[:limit]))
-    return {"documents": shown, "next": shown[-1]["id"] if len(entries) > limit else None}
-
-
-def _add(services: Services, body: DocumentsRequest) -> int:
-    documents = list(documents_of(body.documents))
-    with services.stores.writing(body.store) as corpus:
-        return corpus.add(until_stopped(documents))
-
-
-def _delete(services: Services, doc_id: str, store: str | None) -> bool:
-    with services.stores.writing(store) as corpus:
-        return bool(corpus.delete(doc_id))
-
-
-def _highlights(
-    services: Services, doc_id: str, body: PhraseHighlights | TopicHighlights
-) -> dict[str, Any]:
-    corpus = services.stores.get(body.store)
-    document = _document(corpus, doc_id)
-    hits = mined(services, corpus, body, {"_id": doc_id})
-    return {**document, "hits": [hit.to_dict() for hit in until_stopped(hits)]}
 
 
 def _document(corpus: Corpus, doc_id: str) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer, Text
-from slice_os.service.services import Services, Shared
+from slice_os.service.resources.bodies import WHOLE, Body, Text, pooled
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 
 router = APIRouter(tags=["encode"])
@@ -83,12 +83,9 @@ class EncodeAnswer(BaseModel):
 
 
 @router.post("/encode", response_model=EncodeAnswer)
-async def encode(services: Shared, body: EncodeRequest) -> JsonAnswer:
+@pooled()
+def encode(services: Shared, body: EncodeRequest) -> dict[str, Any]:
     """Encode phrases, and the spans and word pieces of texts."""
-    return JsonAnswer(await services.pool.run(lambda: _encoded(services, body)))
-
-
-def _encoded(services: Services, body: EncodeRequest) -> dict[str, Any]:
     encoder = services.encoders.default()
     return {
         "dimensions": encoder.card.dimension,

@@ -7,10 +7,11 @@ from typing import Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from slice_os.errors import SliceError
-from slice_os.service.services import Services, Shared
+from slice_os.service.resources.bodies import JsonAnswer, pooled
+from slice_os.service.services import Shared
 
 logger = logging.getLogger("slice_os.service")
 
@@ -37,15 +38,9 @@ async def health() -> dict[str, str]:
 
 
 @router.get("/ready", response_model=ReadyAnswer, responses={503: {"model": ReadyAnswer}})
-async def ready(services: Shared) -> Response:
+@pooled()
+def ready(services: Shared) -> Response:
     """Tell whether every store can be read, and its encoder is loaded."""
-    states = await services.pool.run(lambda: _states(services))
-    fine = all(state == "ok" for state in states.values())
-    body = {"status": "ready" if fine else "not ready", "stores": states}
-    return JSONResponse(body, status_code=200 if fine else 503)
-
-
-def _states(services: Services) -> dict[str, str]:
     states = {}
     for name in services.stores.names:
         try:
@@ -55,4 +50,6 @@ def _states(services: Services) -> dict[str, str]:
             # This answer needs no key, so the reason is only in the log.
             logger.warning("store %s: %s", name, error)
             states[name] = "unavailable"
-    return states
+    fine = all(state == "ok" for state in states.values())
+    body = {"status": "ready" if fine else "not ready", "stores": states}
+    return JsonAnswer(body, 200 if fine else 503)

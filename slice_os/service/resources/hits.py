@@ -92,6 +92,8 @@ def mined(
     return iter(arranged(until_stopped(corpus.iter_mine(wanted.phrases, streamed)), options))
 
 
-def named_topics(services: Services, names: Sequence[str]) -> list[Topic]:
-    """The topics of these names in the service's folder, or a `NoSuchTopicError`."""
+def named_topics(services: Services, names: Sequence[str] | None) -> list[Topic]:
+    """The topics of these names in the service's folder, or all; else a `NoSuchTopicError`."""
+    if names is None:
+        return [stored.topic for stored in services.topics.read()[0]]
     return [services.topics.get(name).topic for name in dict.fromkeys(names)]

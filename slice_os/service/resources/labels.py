@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from slice_os.hits.hit import Context
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body, JsonAnswer
-from slice_os.service.resources.topics import Filled, Name, in_thread
-from slice_os.service.services import Services, Shared
+from slice_os.service.resources.bodies import WHOLE, Body, in_thread
+from slice_os.service.resources.topics import Filled, Name
+from slice_os.service.services import Shared
 from slice_os.topics.labels import label_of
 
 router = APIRouter(tags=["labels"])
@@ -108,35 +108,14 @@ class LabelList(BaseModel):
 
 
 @router.get("/labels", response_model=LabelList)
-async def labels(
+@in_thread
+def labels(
     services: Shared,
     topic: Name | None = None,
     after: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LABELS)] = 100,
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """The last label of each run of words, in the order in which they were given."""
-    return JsonAnswer(await in_thread(_listed, services, topic, after, limit))
-
-
-@router.post("/labels", response_model=Added)
-async def add(services: Shared, body: NewLabels) -> JsonAnswer:
-    """Add labels. When the answer comes, they are on the disk."""
-    rows = [label.model_dump(exclude_none=True) for label in body.labels]
-    added = [label_of(row, f"labels.{number}") for number, row in enumerate(rows)]
-    await in_thread(services.labels.add, added)
-    return JsonAnswer({"added": len(added)})
-
-
-@router.delete("/labels", status_code=204)
-async def take_back(services: Shared, body: LabelledWords) -> Response:
-    """Take back the last label of some words; the one before it is then the last."""
-    label = label_of({**body.model_dump(exclude_none=True), "label": False}, "label")
-    if await in_thread(services.labels.take_back, label.key) is None:
-        raise Problem(404, "no_such_label", f"no label of topic {label.topic!r} on these words")
-    return Response(status_code=204)
-
-
-def _listed(services: Services, topic: str | None, after: int, limit: int) -> dict[str, Any]:
     found = [
         answer
         for answer in services.labels.read()
@@ -145,3 +124,23 @@ def _listed(services: Services, topic: str | None, after: int, limit: int) -> di
     shown = found[:limit]
     rows = [{"number": each.number, **each.label.to_row()} for each in shown]
     return {"labels": rows, "next": shown[-1].number if len(found) > limit else None}
+
+
+@router.post("/labels", response_model=Added)
+@in_thread
+def add(services: Shared, body: NewLabels) -> dict[str, int]:
+    """Add labels. When the answer comes, they are on the disk."""
+    rows = [label.model_dump(exclude_none=True) for label in body.labels]
+    added = [label_of(row, f"labels.{number}") for number, row in enumerate(rows)]
+    services.labels.add(added)
+    return {"added": len(added)}
+
+
+@router.delete("/labels", status_code=204)
+@in_thread
+def take_back(services: Shared, body: LabelledWords) -> Response:
+    """Take back the last label of some words; the one before it is then the last."""
+    label = label_of({**body.model_dump(exclude_none=True), "label": False}, "label")
+    if services.labels.take_back(label.key) is None:
+        raise Problem(404, "no_such_label", f"no label of topic {label.topic!r} on these words")
+    return Response(status_code=204)

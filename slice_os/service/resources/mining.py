@@ -25,6 +25,7 @@ from slice_os.service.resources.bodies import (
     Filters,
     PhraseBody,
     StoreName,
+    pooled,
     with_options,
 )
 from slice_os.service.resources.hits import TopicHighlights, mined
@@ -151,19 +152,16 @@ class ExportRequest(Body):
     response_class=Response,
     responses={200: {"content": {kind: {} for kind in _MEDIA_TYPES.values()}}},
 )
-async def export(
+@pooled()
+def export(
     services: Shared,
     body: ExportRequest,
     wanted: Annotated[FileFormat, Query(alias="format")] = "xlsx",
 ) -> Response:
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
-    content = await services.pool.run(lambda: _file(body, wanted))
-    headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
-    return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)
-
-
-def _file(body: ExportRequest, wanted: FileFormat) -> bytes:
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, f"hits.{wanted}")
         write_hits((Hit.from_dict(hit) for hit in body.hits), path)
-        return path.read_bytes()
+        content = path.read_bytes()
+    headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
+    return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)

@@ -11,10 +11,10 @@ from pydantic import Field
 from slice_os.query.options import HitOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.resources.bodies import JsonAnswer, PhraseBody, StoreName, with_options
+from slice_os.service.resources.bodies import PhraseBody, StoreName, pooled, with_options
 from slice_os.service.resources.documents import DocumentBody, documents_of
 from slice_os.service.resources.hits import HitsAnswer
-from slice_os.service.services import Services, Shared, stoppable
+from slice_os.service.services import Shared, stoppable
 from slice_os.service.settings import MOST_TEXTS
 
 router = APIRouter(tags=["search"])
@@ -59,18 +59,9 @@ class SearchAnswer(HitsAnswer):
 
 
 @router.post("/search", response_model=SearchAnswer)
-async def search(services: Shared, body: SearchRequest) -> JsonAnswer:
+@pooled()
+def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     """The best passages for any of the phrases, each with its best span."""
-    return JsonAnswer(await services.pool.run(lambda: _search(services, body)))
-
-
-@router.post("/scan", response_model=HitsAnswer)
-async def scan(services: Shared, body: ScanRequest) -> JsonAnswer:
-    """Every hit in documents that come with the request; nothing is stored."""
-    return JsonAnswer(await services.pool.run(lambda: _scan(services, body)))
-
-
-def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
     begun = perf_counter()
     corpus = services.stores.get(body.store)
     hits = corpus.search(body.phrases, stoppable(body.options(SearchOptions), corpus.encoder))
@@ -83,7 +74,10 @@ def _search(services: Services, body: SearchRequest) -> dict[str, Any]:
     }
 
 
-def _scan(services: Services, body: ScanRequest) -> dict[str, Any]:
+@router.post("/scan", response_model=HitsAnswer)
+@pooled()
+def scan(services: Shared, body: ScanRequest) -> dict[str, Any]:
+    """Every hit in documents that come with the request; nothing is stored."""
     encoder = services.encoders.default()
     documents = until_stopped(documents_of(body.documents))
     options = stoppable(body.options(HitOptions), encoder)

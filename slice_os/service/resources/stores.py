@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from slice_os.service.resources.bodies import JsonAnswer
-from slice_os.service.services import Services, Shared
+from slice_os.corpus import Corpus
+from slice_os.service.resources.bodies import pooled
+from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue
 
 router = APIRouter(tags=["stores"])
@@ -52,24 +53,23 @@ class FieldValuesAnswer(BaseModel):
 
 
 @router.get("/stores", response_model=StoresAnswer)
-async def stores(services: Shared) -> JsonAnswer:
+@pooled()
+def stores(services: Shared) -> dict[str, Any]:
     """Name, kind, size, encoder and metadata fields of every store."""
-    names = services.stores.names
-    found = await services.pool.run(lambda: [_entry(services, name) for name in names])
-    return JsonAnswer({"stores": found})
+    return {"stores": [_entry(name, services.stores.get(name)) for name in services.stores.names]}
 
 
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)
-async def values(
+@pooled()
+def values(
     services: Shared, name: str, field: str, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """The most frequent values of a metadata field, each with its number of documents."""
-    found = await services.pool.run(lambda: services.stores.get(name).field_values(field, limit))
-    return JsonAnswer({"values": list(map(asdict, found))})
+    found = services.stores.get(name).field_values(field, limit)
+    return {"values": list(map(asdict, found))}
 
 
-def _entry(services: Services, name: str) -> dict[str, Any]:
-    corpus = services.stores.get(name)
+def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
     info = corpus.info()
     return {
         "name": name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any
@@ -12,11 +11,11 @@ from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
-from slice_os.service.resources.bodies import Body, JsonAnswer
+from slice_os.service.resources.bodies import Body, pooled
 from slice_os.service.resources.documents import DocumentBody
 from slice_os.service.resources.hits import HitsAnswer, named_topics
 from slice_os.service.resources.topics import Name
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.run import TopicTagger
 from slice_os.topics.topic import Topic
@@ -59,20 +58,10 @@ class TagAnswer(BaseModel):
 
 
 @router.post("/tag", response_model=TagAnswer)
-async def tag(services: Shared, body: TagRequest) -> JsonAnswer:
+@pooled()
+def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
     """Find the topics of texts, and their hits; nothing is stored."""
-    topics = await asyncio.to_thread(_topics, services, body.topics)
-    return JsonAnswer(await services.pool.run(lambda: _tagged(services, body, topics)))
-
-
-def _topics(services: Services, names: list[str] | None) -> tuple[Topic, ...]:
-    if names is not None:
-        return tuple(named_topics(services, names))
-    stored, _ = services.topics.read()
-    return tuple(each.topic for each in stored)
-
-
-def _tagged(services: Services, body: TagRequest, topics: tuple[Topic, ...]) -> dict[str, Any]:
+    topics = tuple(named_topics(services, body.topics))
     # Named by their positions, since several may have one id.
     documents = [
         replace(given.document("-"), id=str(number)) for number, given in enumerate(body.documents)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from slice_os.encoder.span_encoder import SpanEncoder
-from slice_os.service.resources.bodies import WHOLE, Body, Filters, JsonAnswer, StoreName
+from slice_os.service.resources.bodies import (
+    WHOLE,
+    Body,
+    Filters,
+    JsonAnswer,
+    StoreName,
+    pooled,
+)
 from slice_os.service.resources.hits import HitAnswer, HitsAnswer
 from slice_os.service.resources.topics import (
     IfMatch,
     TopicAnswer,
     TopicName,
-    in_thread,
     topic_answer,
     wanted_etag,
 )
@@ -22,8 +29,8 @@ from slice_os.service.services import Services, Shared
 from slice_os.topics.checks import run_examples
 from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
-from slice_os.topics.near_misses import Suggestion, suggest
-from slice_os.topics.topic import Topic
+from slice_os.topics.near_misses import suggest
+from slice_os.topics.topic import Learned
 
 router = APIRouter(tags=["topics"])
 
@@ -109,26 +116,46 @@ class LearnRequest(Body):
 
 
 @router.post("/topics/{name}/test", response_model=CasesAnswer)
-async def try_examples(services: Shared, name: TopicName, store: str | None = None) -> JsonAnswer:
+@pooled()
+def try_examples(services: Shared, name: TopicName, store: str | None = None) -> dict[str, Any]:
     """Try the examples of a topic: must_match and must_not_match."""
-    tried = (await in_thread(services.topics.get, name)).topic
-    return JsonAnswer(await services.pool.run(lambda: _tested(services, tried, store)))
+    topic = services.topics.get(name).topic
+    cases = [
+        {
+            "text": outcome.example,
+            "expected": outcome.wanted,
+            "passed": outcome.right,
+            "hit": outcome.nearest and outcome.nearest.to_dict(),
+            "why": outcome.why(),
+        }
+        for outcome in run_examples([topic], _encoder(services, store))
+    ]
+    return {"passed": all(case["passed"] for case in cases), "cases": cases}
 
 
 @router.post("/topics/{name}/suggest", response_model=SuggestAnswer)
-async def near_misses(
+@pooled(mining=True)
+def near_misses(
     services: Shared, name: TopicName, body: SuggestRequest | None = None
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """Cluster the near misses of a topic in a store: candidate phrases and counter-phrases."""
     wanted = body or SuggestRequest()
-    topic = (await in_thread(services.topics.get, name)).topic
-
-    def found() -> list[Suggestion]:
-        corpus = services.stores.get(wanted.store)
-        return suggest(corpus, [topic], most=wanted.limit, margin=wanted.margin, where=wanted.where)
-
-    suggestions = await services.pool.run(found, services.settings.limits.mine_seconds)
-    return JsonAnswer({"suggestions": [_suggestion(each) for each in suggestions]})
+    topic = services.topics.get(name).topic
+    corpus = services.stores.get(wanted.store)
+    found = suggest(corpus, [topic], most=wanted.limit, margin=wanted.margin, where=wanted.where)
+    return {
+        "suggestions": [
+            {
+                "text": each.text,
+                "spans": each.spans,
+                "documents": each.documents,
+                "phrase": each.phrase,
+                "cosine": round(each.cosine, 6),
+                "hits": [hit.to_dict() for hit in each.hits[:_SHOWN_HITS]],
+            }
+            for each in found
+        ]
+    }
 
 
 @router.post("/topics/{name}/learn", response_model=TopicAnswer)
@@ -140,17 +167,18 @@ async def learn_topic(
 ) -> JsonAnswer:
     """Learn from the topic's labels; the topic then has a new table ``learned``."""
     wanted = body or LearnRequest()
-    stored = await in_thread(services.topics.get, name)
+    stored = await asyncio.to_thread(services.topics.get, name)
     etag = stored.etag if if_match is None else wanted_etag(if_match)
-    answers = await in_thread(services.labels.read)
-    labels = of_topic((answer.label for answer in answers), name)
-    learned = await services.pool.run(
-        lambda: learn(
-            stored.topic, labels, _encoder(services, wanted.store), exclusive=wanted.exclusive
-        ),
-        services.settings.limits.mine_seconds,
-    )
-    return topic_answer(await in_thread(services.topics.write_learned, name, learned, etag))
+
+    def learning() -> Learned:
+        labels = of_topic((answer.label for answer in services.labels.read()), name)
+        encoder = _encoder(services, wanted.store)
+        return learn(stored.topic, labels, encoder, exclusive=wanted.exclusive)
+
+    learned = await services.pool.run(learning, mining=True)
+    # Not in the pool: a request whose time is over must not change the topic.
+    written = await asyncio.to_thread(services.topics.write_learned, name, learned, etag)
+    return topic_answer(written)
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:
@@ -158,29 +186,3 @@ def _encoder(services: Services, store: str | None) -> SpanEncoder:
     if store is None and len(services.stores.names) != 1:
         return services.encoders.default()
     return services.stores.get(store).encoder
-
-
-def _tested(services: Services, topic: Topic, store: str | None) -> dict[str, Any]:
-    outcomes = list(run_examples([topic], _encoder(services, store)))
-    cases = [
-        {
-            "text": outcome.example,
-            "expected": outcome.wanted,
-            "passed": outcome.right,
-            "hit": outcome.nearest and outcome.nearest.to_dict(),
-            "why": outcome.why(),
-        }
-        for outcome in outcomes
-    ]
-    return {"passed": all(outcome.right for outcome in outcomes), "cases": cases}
-
-
-def _suggestion(found: Suggestion) -> dict[str, Any]:
-    return {
-        "text": found.text,
-        "spans": found.spans,
-        "documents": found.documents,
-        "phrase": found.phrase,
-        "cosine": round(found.cosine, 6),
-        "hits": [hit.to_dict() for hit in found.hits[:_SHOWN_HITS]],
-    }

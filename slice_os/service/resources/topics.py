@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query
 from pydantic import BaseModel, Field, create_model
+from starlette.responses import Response
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
@@ -22,7 +21,10 @@ from slice_os.service.resources.bodies import (
     Probability,
     Unit,
     VerifierName,
+    in_thread,
+    pooled,
 )
+from slice_os.service.resources.hits import named_topics
 from slice_os.service.services import Services, Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
@@ -50,9 +52,6 @@ _Texts = list[Filled]
 _Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
 _ETAG = re.compile(r'"([^"]*)"')
-
-# Work on files takes milliseconds. It does not wait for a worker, since others may be mining.
-in_thread = asyncio.to_thread
 
 _TYPES: dict[str, Any] = {
     "name": Name,
@@ -156,66 +155,69 @@ class AllCountsAnswer(BaseModel):
 
 
 @router.get("/topics", response_model=TopicList)
-async def topics(services: Shared) -> JsonAnswer:
+@in_thread
+def topics(services: Shared) -> dict[str, Any]:
     """All topics, by name, and the faults of files that cannot be used."""
-    found, problems = await in_thread(services.topics.read)
-    return JsonAnswer({"topics": [_shown(stored) for stored in found], "problems": problems})
+    found, problems = services.topics.read()
+    return {"topics": [_shown(stored) for stored in found], "problems": problems}
 
 
 @router.post("/topics", status_code=201, response_model=TopicAnswer)
-async def add(services: Shared, body: NewTopic) -> JsonAnswer:
+@in_thread
+def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
-    topic = _topic(body, body.name)
-    return topic_answer(await in_thread(services.topics.add, topic), 201)
+    return topic_answer(services.topics.add(_topic(body, body.name)), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
-async def topic(services: Shared, name: TopicName) -> JsonAnswer:
+@in_thread
+def topic(services: Shared, name: TopicName) -> JsonAnswer:
     """A topic, with the keys of its file."""
-    return topic_answer(await in_thread(services.topics.get, name))
+    return topic_answer(services.topics.get(name))
 
 
 @router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
-async def put(
+@in_thread
+def put(
     services: Shared, name: TopicName, body: TopicChange, if_match: IfMatch = None
 ) -> JsonAnswer:
     """Replace the version of a topic with the etag in If-Match; without it, add a topic."""
     topic = _topic(body, name)
     if if_match is None:
-        return topic_answer(await in_thread(services.topics.add, topic), 201)
-    return topic_answer(await in_thread(services.topics.replace, topic, wanted_etag(if_match)))
+        return topic_answer(services.topics.add(topic), 201)
+    return topic_answer(services.topics.replace(topic, wanted_etag(if_match)))
 
 
 @router.delete("/topics/{name}", status_code=204)
-async def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> None:
+@in_thread
+def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> Response:
     """Delete a topic; with If-Match only if it still has that etag."""
     etag = None if if_match is None else wanted_etag(if_match)
-    await in_thread(services.topics.delete, name, etag)
+    services.topics.delete(name, etag)
+    return Response(status_code=204)
 
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
-async def counts(
+@pooled(mining=True)
+def counts(
     services: Shared,
     name: TopicName,
     store: str | None = None,
     by: By = "day",
     date_field: DateField = "date",
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, by document, or by the values of a field."""
-    topic = (await in_thread(services.topics.get, name)).topic
-    (found,) = await _counted(services, [topic], store, by, date_field)
-    return JsonAnswer(found)
+    (found,) = _counted(services, [name], store, by, date_field)
+    return found
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
-async def all_counts(
+@pooled(mining=True)
+def all_counts(
     services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
-) -> JsonAnswer:
+) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it."""
-    stored, _ = await in_thread(services.topics.read)
-    topics = [each.topic for each in stored]
-    found = await _counted(services, topics, store, by, date_field) if topics else []
-    return JsonAnswer({"topics": found})
+    return {"topics": _counted(services, None, store, by, date_field)}
 
 
 def wanted_etag(header: str) -> str | None:
@@ -250,25 +252,25 @@ def _shown(stored: StoredTopic) -> dict[str, Any]:
     return {**topic_table(stored.topic), "etag": stored.etag}
 
 
-async def _counted(
-    services: Services, topics: Sequence[Topic], store: str | None, by: str, date_field: str
+def _counted(
+    services: Services, names: list[str] | None, store: str | None, by: str, date_field: str
 ) -> list[dict[str, Any]]:
-    def count() -> list[dict[str, Any]]:
-        hits: dict[str | None, list[Hit]] = {topic.name: [] for topic in topics}
-        for hit in until_stopped(mine_topics(services.stores.get(store), topics)):
-            hits[hit.topic].append(hit)
-        return [{"topic": name, **_tallied(found, by, date_field)} for name, found in hits.items()]
-
-    return await services.pool.run(count, services.settings.limits.mine_seconds)
-
-
-def _tallied(hits: Sequence[Hit], by: str, date_field: str) -> dict[str, Any]:
-    rows = tally(hits, by, date_field)
-    return {
-        "total": len(hits),
-        "documents": len({hit.doc_id for hit in hits}),
-        "by": by,
-        "counts": [
-            {"key": row.place, "hits": row.hits, "documents": row.documents} for row in rows
-        ],
-    }
+    topics = named_topics(services, names)
+    if not topics:
+        return []
+    hits: dict[str | None, list[Hit]] = {topic.name: [] for topic in topics}
+    for hit in until_stopped(mine_topics(services.stores.get(store), topics)):
+        hits[hit.topic].append(hit)
+    return [
+        {
+            "topic": name,
+            "total": len(found),
+            "documents": len({hit.doc_id for hit in found}),
+            "by": by,
+            "counts": [
+                {"key": row.place, "hits": row.hits, "documents": row.documents}
+                for row in tally(found, by, date_field)
+            ],
+        }
+        for name, found in hits.items()
+    ]
