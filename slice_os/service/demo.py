@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,8 +53,11 @@ def sample_store() -> Path:
         with TemporaryDirectory(dir=folder.parent) as partial:
             with Corpus(Path(partial) / NAME) as corpus:
                 corpus.add(islice(_documents(), 1, None, SAMPLE_STEP))
-            with suppress(OSError):  # another process has just made it
+            try:
                 (Path(partial) / NAME).rename(folder)
+            except OSError:
+                if not folder.exists():  # otherwise another process has just made it
+                    raise
     return folder
 
 

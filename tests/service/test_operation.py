@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Document, SpanEncoder
+from slice_os.service import demo
 
 from .conftest import served
 
@@ -146,3 +148,23 @@ def test_the_demo_needs_nothing_else(tmp_path: Path) -> None:
             httpx.put(f"{server.address}/topics/broken", json=topic).raise_for_status()
             httpx.delete(f"{server.address}/topics/broken").raise_for_status()
     assert (tmp_path / "slice-os" / "demo" / "topics").is_dir()
+
+
+def test_a_sample_that_another_process_made_first_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(demo, "_documents", lambda: iter([Document("1", "a"), Document("2", "b")]))
+
+    def full(path: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    def too_late(path: Path, target: Path) -> None:
+        target.mkdir()
+        raise OSError(errno.ENOTEMPTY, "not empty")
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="full"):
+        demo.sample_store()
+    monkeypatch.setattr(Path, "rename", too_late)
+    assert demo.sample_store().is_dir()
