@@ -55,6 +55,11 @@ name_option = click.option(
     help="The address that people use, if it is another one: of a reverse proxy, or of the port "
     "that a container publishes.",
 )
+@click.option(
+    "--verifier",
+    metavar="NAME",
+    help="Verifier for requests and topics that name none, such as wording.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
     stores: tuple[str, ...],
@@ -66,6 +71,7 @@ def serve(
     port: int,
     keys: Path | None,
     reached_at: str | None,
+    verifier: str | None,
     opens: bool,
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
@@ -89,7 +95,9 @@ def serve(
     if not served:
         raise click.UsageError("give a STORE, or --demo")
     topics, labels = topics or Path("topics"), labels or Path("labels.jsonl")
-    settings = ServiceSettings(served, topics, labels, host, port, keys, reached_at)
+    settings = ServiceSettings(
+        served, topics, labels, host, port, keys, reached_at, verifier=verifier
+    )
 
     def started(address: str) -> None:
         click.echo(f"serving {', '.join(served)} at {address}", err=True)

@@ -64,7 +64,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             could reach the service.
     """
     check_reach(settings)
-    services = Services.of(settings)
+    services = Services(settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

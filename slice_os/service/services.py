@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Annotated, TypeVar
 
@@ -15,7 +15,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, bundled_model
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.query.options import HitOptions
-from slice_os.service.asgi.keys import ApiKeys, read_keys
+from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool, check_stopped
 from slice_os.service.settings import ServiceSettings
@@ -89,8 +89,9 @@ class Encoders:
 class ServedStores:
     """Stores by name, each opened when it is first used."""
 
-    def __init__(self, locations: Mapping[str, str], encoders: Encoders) -> None:
-        self._locations = dict(locations)
+    def __init__(self, settings: ServiceSettings, encoders: Encoders) -> None:
+        self._locations = locations = dict(settings.stores)
+        self._verifier = settings.verifier
         self._encoders = encoders
         self._opening = {name: Lock() for name in locations}
         self._open: dict[str, Corpus] = {}
@@ -143,7 +144,7 @@ class ServedStores:
         try:
             info = store.info()
             encoder = self._encoders.of(info.encoder, info.location)
-            verifier = chosen_verifier(None, None, encoder)
+            verifier = chosen_verifier(None, self._verifier, encoder)
         except BaseException:
             store.close()
             raise
@@ -160,26 +161,17 @@ class ServedStores:
         return name
 
 
-@dataclass(frozen=True, slots=True)
 class Services:
-    """Shared by all requests of a service; without `keys`, it demands none."""
+    """Shared by all requests of a service; no store is opened yet. Unreadable keys are errors."""
 
-    settings: ServiceSettings
-    encoders: Encoders
-    stores: ServedStores
-    pool: WorkPool
-    topics: TopicsFolder
-    labels: LabelJournal
-    keys: ApiKeys | None
-
-    @classmethod
-    def of(cls, settings: ServiceSettings) -> Services:
-        """The services of these settings; no store is opened yet. Unreadable keys are errors."""
-        encoders = Encoders()
-        stores = ServedStores(settings.stores, encoders)
-        topics, labels = TopicsFolder(settings.topics), LabelJournal(settings.labels)
-        keys = None if settings.keys is None else read_keys(settings.keys)
-        return cls(settings, encoders, stores, WorkPool(settings.limits), topics, labels, keys)
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.encoders = Encoders()
+        self.stores = ServedStores(settings, self.encoders)
+        self.pool = WorkPool(settings.limits)
+        self.topics = TopicsFolder(settings.topics)
+        self.labels = LabelJournal(settings.labels)
+        self.keys = None if settings.keys is None else read_keys(settings.keys)
 
     def close(self) -> None:
         """Close the stores and end the threads."""

@@ -49,6 +49,8 @@ class ServiceSettings:
         reached_at: the address that people use, if it is another one than host and port; such as
             that of a reverse proxy, or of the port that a container publishes.
         limits: of requests.
+        verifier: name of the verifier for requests and topics that name none; None for the
+            bundled one.
     """
 
     stores: Mapping[str, str]
@@ -59,3 +61,4 @@ class ServiceSettings:
     keys: Path | None = None
     reached_at: str | None = None
     limits: Limits = field(default_factory=Limits)
+    verifier: str | None = None

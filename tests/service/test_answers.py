@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import httpx
 import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Corpus, Hit
+from slice_os.service.app import create_app
+from slice_os.service.settings import ServiceSettings
+from slice_os.verifier.claims import Claim, Verdict
+from slice_os.verifier.registry import VERIFIERS
 
-from .conftest import DOCUMENTS, Server
+from .conftest import DOCUMENTS, Server, asking
 
 PHRASE = "I want to cancel my subscription"
 
@@ -33,6 +40,42 @@ def test_a_passage_may_have_several_hits(client: TestClient, store_folder: str) 
     answer = client.post("/search", json={**body, "fusion": "rrf"})
     assert 400 <= answer.status_code < 500
     assert "use one of convex, cosine" in answer.text
+
+
+class Sure:
+    """A verifier to which every hit is as likely."""
+
+    def __init__(self, encoder: object) -> None:
+        pass
+
+    def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
+        return [Verdict(0.125) for _ in claims]
+
+
+@pytest.mark.parametrize("path", ["search", "scan", "tag"])
+def test_the_service_has_a_verifier_for_requests_that_name_none(
+    path: str, settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERIFIERS, "sure", f"{__name__}:Sure")
+    given = [{"id": "1", "text": "I want to cancel my subscription."}]
+    body = {
+        "search": {"phrases": PHRASE},
+        "scan": {"phrases": PHRASE, "documents": given},
+        "tag": {"documents": given},
+    }[path]
+    with asking(create_app(replace(settings, verifier="sure"))) as client:
+        client.post("/topics", json={"name": "cancel", "phrases": [PHRASE], "threshold": 0.5})
+
+        def probability(**changes: object) -> float:
+            answer = client.post(f"/{path}", json={**body, **changes}).json()
+            hits = answer["documents"][0]["hits"] if path == "tag" else answer["hits"]
+            found: float = hits[0]["probability"]
+            return found
+
+        assert probability() == 0.125
+        assert probability(verify=False) != 0.125
+        if path != "tag":
+            assert probability(verifier="wording") != 0.125
 
 
 def test_a_search_filters_and_cuts(client: TestClient) -> None:

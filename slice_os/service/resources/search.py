@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -80,6 +81,8 @@ def scan(services: Shared, body: ScanRequest) -> dict[str, Any]:
     """Every hit in documents that come with the request; nothing is stored."""
     encoder = services.encoders.default()
     documents = until_stopped(documents_of(body.documents))
-    options = stoppable(body.options(HitOptions), encoder)
+    options = body.options(HitOptions)
+    options = replace(options, verifier=options.verifier or services.settings.verifier)
+    options = stoppable(options, encoder)
     hits = scan_documents(documents, body.phrases, options, encoder=encoder)
     return {"hits": [hit.to_dict() for hit in until_stopped(hits)]}

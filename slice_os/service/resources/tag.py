@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.service.resources.bodies import Body, pooled
 from slice_os.service.resources.documents import DocumentBody
@@ -18,9 +17,10 @@ from slice_os.service.resources.topics import Name
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.topics.run import TopicTagger
-from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["tag"])
+
+_tagger = lru_cache(8)(TopicTagger)  # so that phrases are not encoded again for every request
 
 
 class TagRequest(Body):
@@ -68,7 +68,8 @@ def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
     ]
     hits: list[list[Hit]] = [[] for _ in documents]
     if topics:
-        tagger = _tagger(services.encoders.default(), topics, body.exclusive, body.verify)
+        encoder, verifier = services.encoders.default(), services.settings.verifier
+        tagger = _tagger(topics, encoder, body.exclusive, body.verify, verifier)
         for hit in tagger.scan(documents):
             hits[int(hit.doc_id)].append(hit)
     tagged = [
@@ -80,10 +81,3 @@ def tag(services: Shared, body: TagRequest) -> dict[str, Any]:
         for given, found in zip(body.documents, hits, strict=True)
     ]
     return {"documents": tagged}
-
-
-@lru_cache(8)  # so that phrases are not encoded again for every request
-def _tagger(
-    encoder: SpanEncoder, topics: tuple[Topic, ...], exclusive: bool, verify: bool | None
-) -> TopicTagger:
-    return TopicTagger(topics, encoder, exclusive, verify)
