@@ -168,6 +168,19 @@ class TestVerifiers:
         mined = slice_os("mine", "--topics", "end.toml", "--store", "s", "--json")
         assert [json.loads(line)["probability"] for line in mined.stdout.splitlines()] == [0.9]
 
+    def test_topics_are_tested_and_improved_with_one(self, slice_os: Run, tmp_path: Path) -> None:
+        (tmp_path / "ann.txt").write_text(self.TEXT)
+        (tmp_path / "end.toml").write_text(
+            'phrases = ["we end the contract"]\nmin_probability = 0.5\n'
+            'must_match = ["We end the contract."]\n'
+        )
+        low = ("--verifier", "careful:0.45")
+        strict = slice_os("topics", "test", "end.toml", *low, "--json")
+        assert (strict.returncode, json.loads(strict.stdout)["matched"]) == (1, False)
+        assert slice_os("ingest", "ann.txt", "--store", "s").returncode == 0
+        suggested = slice_os("topics", "suggest", "end.toml", "--store", "s", *low).stdout
+        assert json.loads(suggested)["spans"] == 1
+
     def test_a_broken_one_is_told_in_a_line(self, slice_os: Run, tmp_path: Path) -> None:
         (tmp_path / "ann.txt").write_text(self.TEXT)
         done = slice_os("scan", "ann.txt", "-p", "we end it", "--verifier", "broken")

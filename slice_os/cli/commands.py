@@ -14,44 +14,35 @@ from slice_os.cli.groups import CommandGroup
 
 PLUGINS = "slice_os.commands"
 
-# A new command is a file and a line here.
+# A new command is a file here and a line: its module and name, and what it does.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Fill": {
-        "ingest": (
-            "slice_os.cli.ingest:ingest",
-            "Read files, folders or standard input into a store.",
-        )
+        "ingest": ("ingest:ingest", "Read files, folders or standard input into a store."),
     },
     "Find": {
-        "search": (
-            "slice_os.cli.find:search",
-            "Rank passages that say a phrase, with their best spans.",
-        ),
-        "mine": ("slice_os.cli.find:mine", "Find every span in a store that says a phrase."),
-        "scan": ("slice_os.cli.find:scan", "Find every such span in files, without a store."),
+        "search": ("find:search", "Rank passages that say a phrase, with their best spans."),
+        "mine": ("find:mine", "Find every span in a store that says a phrase."),
+        "scan": ("find:scan", "Find every such span in files, without a store."),
     },
     "Decide": {
-        "topics": ("slice_os.cli.topics:topics", "Check, compare and improve topic files."),
-        "review": ("slice_os.cli.review:review", "Label hits of topics as right or wrong."),
-        "report": ("slice_os.cli.hit_files:report", "Show hits in context on one HTML page."),
-        "cut": ("slice_os.cli.hit_files:cut", "Choose a cut-off for a target precision."),
+        "topics": ("topics:topics", "Check, compare and improve topic files."),
+        "review": ("review:review", "Label hits of topics as right or wrong."),
+        "report": ("hit_files:report", "Show hits in context on one HTML page."),
+        "cut": ("hit_files:cut", "Choose a cut-off for a target precision."),
     },
     "Serve": {
-        "serve": ("slice_os.cli.serve:serve", "Serve stores over HTTP, with a search page."),
-        "key": ("slice_os.cli.serve:key", "Make an API key for the service."),
-        "mcp": ("slice_os.cli.serve:mcp", "Let a language model search stores."),
+        "serve": ("serve:serve", "Serve stores over HTTP, with a search page."),
+        "key": ("serve:key", "Make an API key for the service."),
+        "mcp": ("serve:mcp", "Let a language model search stores."),
     },
     "Maintain": {
-        "store": (
-            "slice_os.cli.store:store",
-            "Describe, list, delete, compact or check what is stored.",
-        ),
-        "index": ("slice_os.cli.index:index", "Plan, migrate and query an index in OpenSearch."),
-        "doctor": ("slice_os.cli.doctor:doctor", "Check what works here, and how fast."),
+        "store": ("store:store", "Describe, list, delete, compact or check what is stored."),
+        "index": ("index:index", "Plan, migrate and query an index in OpenSearch."),
+        "doctor": ("doctor:doctor", "Check what works here, and how fast."),
     },
     "Build": {
-        "model": ("slice_os.cli.model:model", "Export or train an encoder."),
-        "eval": ("slice_os.cli.evaluate:evaluate", "Measure encoders, also on your own data."),
+        "model": ("model:model", "Export or train an encoder."),
+        "eval": ("evaluate:evaluate", "Measure encoders, also on your own data."),
     },
 }
 PLACES = {name: place for group in COMMANDS.values() for name, (place, _) in group.items()}
@@ -73,7 +64,7 @@ class TopCommands(CommandGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command; ours before one of another package."""
         if cmd_name in PLACES:
-            command: click.Command = pkgutil.resolve_name(PLACES[cmd_name])
+            command: click.Command = pkgutil.resolve_name(f"{__package__}.{PLACES[cmd_name]}")
             return command
         from slice_os.plugins import plugins
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-import orjson
 
 from slice_os.cli.options import (
     EncoderChoice,
@@ -11,7 +10,7 @@ from slice_os.cli.options import (
     optional_store_option,
     report_option,
 )
-from slice_os.cli.render import echo_json, printable, styled, wants_json
+from slice_os.cli.render import printable, show, styled
 
 
 @click.command()
@@ -30,16 +29,15 @@ def doctor(store: str | None, encoder: EncoderChoice, as_json: bool | None) -> i
     if store:
         checks += store_checks(store, encoder.model)
     usable = all(check.usable for check in checks)
-    if wants_json(as_json):
-        rows = [
-            {"name": one.name, "usable": one.usable, "finding": one.finding, **one.facts}
-            for one in checks
-        ]
-        echo_json(orjson.dumps({"usable": usable, "checks": rows}))
-    else:
-        for check in checks:
-            mark = "" if check.usable else styled("FAILS ", fg="red")
-            click.echo(f"{check.name:<20} {mark}{printable(check.finding)}")
+    rows = [
+        {"name": one.name, "usable": one.usable, "finding": one.finding, **one.facts}
+        for one in checks
+    ]
+    fails = styled("FAILS ", fg="red")
+    lines = [
+        f"{one.name:<20} {'' if one.usable else fails}{printable(one.finding)}" for one in checks
+    ]
+    show({"usable": usable, "checks": rows}, "\n".join(lines), as_json)
     for check in checks:
         if not check.usable:
             click.echo(f"slice-os: {check.name}: {printable(check.finding)}", err=True)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import report_option
+from slice_os.cli.options import (
+    COUNT,
+    FILE,
+    FOLDER,
+    Command,
+    as_one,
+    report_option,
+    stacked,
+    threads_option,
+)
 from slice_os.cli.progress import StepBar
-from slice_os.cli.render import echo_json, wants_json
+from slice_os.cli.render import show
 
 if TYPE_CHECKING:
     from slice_os.datasets.catalog import Checked
     from slice_os.evaluation.encoders.vector_cache import VectorCache
     from slice_os.evaluation.harness import Harness, Option
-
-_file = click.Path(dir_okay=False, path_type=Path)
 
 
 class _Harnesses(CommandGroup):
@@ -50,8 +56,8 @@ def evaluate() -> None:
 
 
 @evaluate.command("compare")
-@click.argument("first", type=_file)
-@click.argument("second", type=_file)
+@click.argument("first", type=FILE)
+@click.argument("second", type=FILE)
 @click.option("--wide", is_flag=True, help="Show all columns of the table.")
 def compare_command(first: Path, second: Path, wide: bool) -> None:
     """Compare two saved results.
@@ -64,14 +70,14 @@ def compare_command(first: Path, second: Path, wide: bool) -> None:
 
 
 @evaluate.command("build-context")
-@click.argument("pairs", type=_file)
-@click.argument("out", type=_file)
-@click.option("--text", type=_file, help="Text to place sentences in: plain text or JSONL.")
+@click.argument("pairs", type=FILE)
+@click.argument("out", type=FILE)
+@click.option("--text", type=FILE, help="Text to place sentences in: plain text or JSONL.")
 @click.option(
     "--endpoint", metavar="URL", help="OpenAI-compatible endpoint, such as https://HOST/v1."
 )
 @click.option("--model", help="Model to use at the endpoint.")
-@click.option("--limit", type=click.IntRange(min=1), help="Only the first N pairs.")
+@click.option("--limit", type=COUNT, help="Only the first N pairs.")
 @click.option("--seed", type=int, default=0, help="Seed of the random choices.")
 def build_context(
     pairs: Path,
@@ -109,7 +115,7 @@ def build_context(
 
 
 @evaluate.command("data")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 @click.option("--strict", is_flag=True, help="Missing files are errors, too.")
 @report_option
 def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
@@ -125,14 +131,9 @@ def check_data(folder: Path, strict: bool, as_json: bool | None) -> None:
     found = list(check(folder))
     counts = Counter(one.state.value for one in found)
     totals = {state: counts[state] for state in ("right", "missing", "different")}
-    if wants_json(as_json):
-        files = [asdict(one) for one in found]
-        result = {"folder": str(folder), **totals, "files": files}
-        echo_json(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    else:
-        click.echo("\n".join(map(_describe_file, found)))
-        told = ", ".join(f"{count} {state}" for state, count in totals.items())
-        click.echo(f"{len(found)} files: {told}")
+    told = ", ".join(f"{count} {state}" for state, count in totals.items())
+    text = "\n".join([*map(_describe_file, found), f"{len(found)} files: {told}"])
+    show({"folder": folder, **totals, "files": found}, text, as_json, indent=True)
     faults = {State.DIFFERENT, State.MISSING} if strict else {State.DIFFERENT}
     if any(one.state in faults for one in found):
         raise click.exceptions.Exit(1)
@@ -146,9 +147,83 @@ def _describe_file(one: Checked) -> str:
     return f"{line}: {has}, expected {one.expected[:12]}…"
 
 
+def _vector_cache(cache: Path | None, cache_limit: float) -> VectorCache:
+    from slice_os.evaluation.encoders.vector_cache import GIGABYTE, VectorCache, default_cache
+
+    return VectorCache(cache or default_cache(), int(cache_limit * GIGABYTE))
+
+
+_cache_options = as_one(
+    "cache",
+    _vector_cache,
+    click.option(
+        "--cache",
+        type=FOLDER,
+        help="Folder to keep vectors in.  [default: in the user's cache folder]",
+    ),
+    click.option(
+        "--cache-limit",
+        type=click.FloatRange(min=0, min_open=True),
+        default=5,
+        envvar="SLICE_OS_CACHE_LIMIT",
+        metavar="GB",
+        help="Most gigabytes of vectors to keep (or set SLICE_OS_CACHE_LIMIT).",
+    ),
+)
+
+
+@evaluate.command("cache")
+@_cache_options
+@click.option("--empty", is_flag=True, help="Delete the vectors.")
+def cache_command(cache: VectorCache, empty: bool) -> None:
+    """Show or delete cached vectors.
+
+    When the cache grows beyond its limit, the vectors used least recently are deleted.
+    """
+    from slice_os.evaluation.encoders.vector_cache import GIGABYTE
+
+    usage = cache.usage()
+    click.echo(f"{cache.folder}: limit {cache.limit / GIGABYTE:g} GB")
+    for one in usage:
+        click.echo(
+            f"  {one.encoder} ({one.identity}): {one.entries:,} entries, "
+            f"{one.size_bytes / GIGABYTE:.3f} GB"
+        )
+    size, entries = sum(one.size_bytes for one in usage), sum(one.entries for one in usage)
+    if empty:
+        cache.empty()
+    deleted = "deleted: " if empty else ""
+    click.echo(f"{deleted}{entries:,} entries, {size / GIGABYTE:.3f} GB")
+
+
 def _command(harness: Harness) -> click.Command:
     """The command of a harness: the options that all have, and its own."""
 
+    @click.command(harness.name, help=harness.description)
+    @click.option(
+        "--data",
+        required=True,
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        help=harness.data,
+    )
+    @click.option(
+        "--encoder",
+        "encoders",
+        multiple=True,
+        metavar="[NAME=]ENCODER",
+        help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
+        "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
+        "[default: the bundled model]",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+    @click.option("--wide", is_flag=True, help="Show all columns of the table.")
+    @click.option("--out", type=FILE, help="Also save the result as JSON in this file.")
+    @click.option("--report", type=FILE, help="Also write a report, one HTML file.")
+    @_cache_options
+    @click.option("--no-cache", is_flag=True, help="Keep no vectors and use none.")
+    @threads_option
+    @stacked(*map(_option, harness.options))
     def run(
         data: Path,
         encoders: tuple[str, ...],
@@ -156,10 +231,8 @@ def _command(harness: Harness) -> click.Command:
         wide: bool,
         out: Path | None,
         report: Path | None,
-        cache: Path | None,
-        cache_limit: float,
+        cache: VectorCache,
         no_cache: bool,
-        threads: int | None,
         **options: Any,
     ) -> None:
         from slice_os.evaluation import evaluate
@@ -169,8 +242,7 @@ def _command(harness: Harness) -> click.Command:
                 harness.name,
                 data,
                 encoders,
-                cache=None if no_cache else _vector_cache(cache, cache_limit),
-                threads=threads,
+                cache=None if no_cache else cache,
                 progress=bar.update,
                 **options,
             )
@@ -180,128 +252,34 @@ def _command(harness: Harness) -> click.Command:
             from slice_os.evaluation.report.page import render_report
 
             report.write_text(render_report(evaluation), encoding="utf-8")
-        if as_json:
-            echo_json(evaluation.to_json())
-        else:
-            click.echo(evaluation.table(wide=wide))
+        show(evaluation.to_json(), evaluation.table(wide=wide), as_json)
 
-    return click.Command(
-        harness.name,
-        callback=run,
-        help=harness.description,
-        params=[*_shared_options(harness), *map(_option, harness.options)],
-    )
+    return run
 
 
-def _shared_options(harness: Harness) -> list[click.Option]:
-    return [
-        click.Option(
-            ["--data"],
-            required=True,
-            metavar="PATH",
-            type=click.Path(path_type=Path),
-            help=harness.data,
-        ),
-        click.Option(
-            ["--encoder", "encoders"],
-            multiple=True,
-            metavar="[NAME=]ENCODER",
-            help="Model or ONNX folder, bundled name, Hugging Face name or folder, glove:FILE, "
-            "start-end:MODEL, truncate-N:MODEL or pcpe:MODEL[:PROMPT]; repeatable.  "
-            "[default: the bundled model]",
-        ),
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of a table."),
-        click.Option(["--wide"], is_flag=True, help="Show all columns of the table."),
-        click.Option(["--out"], type=_file, help="Also save the result as JSON in this file."),
-        click.Option(["--report"], type=_file, help="Also write a report, one HTML file."),
-        *_cache_options(),
-        click.Option(["--no-cache"], is_flag=True, help="Keep no vectors and use none."),
-        click.Option(
-            ["--threads"], type=click.IntRange(min=1), help="CPU threads; all cores by default."
-        ),
-    ]
-
-
-def _cache_options() -> list[click.Option]:
-    return [
-        click.Option(
-            ["--cache"],
-            type=click.Path(file_okay=False, path_type=Path),
-            help="Folder to keep vectors in.  [default: in the user's cache folder]",
-        ),
-        click.Option(
-            ["--cache-limit"],
-            type=click.FloatRange(min=0, min_open=True),
-            default=5,
-            envvar="SLICE_OS_CACHE_LIMIT",
-            metavar="GB",
-            help="Most gigabytes of vectors to keep (or set SLICE_OS_CACHE_LIMIT).",
-        ),
-    ]
-
-
-def _option(option: Option) -> click.Option:
+def _option(option: Option) -> Callable[[Command], Command]:
     """A harness's option on the command line: ``max_sizes`` as ``--max-size``, repeatable."""
-    name = option.name.removesuffix("s") if option.multiple else option.name
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{option.name.removesuffix('s') if option.multiple else option.name}"
+    flag = flag.replace("_", "-")
     kinds: dict[str, Any] = {
         "text": click.Choice(option.choices) if option.choices else click.STRING,
         "number": click.IntRange(option.least, option.most),
         "flag": click.BOOL,
-        "file": click.Path(dir_okay=False, path_type=Path),
-        "folder": click.Path(file_okay=False, path_type=Path),
+        "file": FILE,
+        "folder": FOLDER,
         "path": click.Path(path_type=Path),
     }
-    settings: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
-    if option.kind == "flag":
-        if option.default:
-            return click.Option([f"{flag}/--no-{flag[2:]}", option.name], default=True, **settings)
-        return click.Option([flag, option.name], is_flag=True, **settings)
-    settings |= {
-        "type": kinds[option.kind],
-        "multiple": option.multiple,
-        "required": option.required,
-        "default": option.default,
-    }
-    return click.Option([flag, option.name], **settings)
-
-
-def _vector_cache(folder: Path | None, gigabytes: float) -> VectorCache:
-    from slice_os.evaluation.encoders.vector_cache import GIGABYTE, VectorCache, default_cache
-
-    return VectorCache(folder or default_cache(), int(gigabytes * GIGABYTE))
-
-
-def cache_command(cache: Path | None, cache_limit: float, empty: bool) -> None:
-    """Show or delete cached vectors.
-
-    When the cache grows beyond its limit, the vectors used least recently are deleted.
-    """
-    from slice_os.evaluation.encoders.vector_cache import GIGABYTE
-
-    vectors = _vector_cache(cache, cache_limit)
-    usage = vectors.usage()
-    click.echo(f"{vectors.folder}: limit {cache_limit:g} GB")
-    for one in usage:
-        click.echo(
-            f"  {one.encoder} ({one.identity}): {one.entries:,} entries, "
-            f"{one.size_bytes / GIGABYTE:.3f} GB"
-        )
-    size, entries = sum(one.size_bytes for one in usage), sum(one.entries for one in usage)
-    if empty:
-        vectors.empty()
-    deleted = "deleted: " if empty else ""
-    click.echo(f"{deleted}{entries:,} entries, {size / GIGABYTE:.3f} GB")
-
-
-evaluate.add_command(
-    click.Command(
-        "cache",
-        callback=cache_command,
-        help=cache_command.__doc__,
-        params=[
-            *_cache_options(),
-            click.Option(["--empty"], is_flag=True, help="Delete the vectors."),
-        ],
+    is_flag = option.kind == "flag"
+    if is_flag and option.default:
+        flag = f"{flag}/--no-{flag[2:]}"
+    return click.option(
+        flag,
+        option.name,
+        type=kinds[option.kind],
+        is_flag=is_flag,
+        multiple=option.multiple,
+        required=option.required,
+        default=bool(option.default) if is_flag else option.default,
+        help=option.help,
+        metavar=option.metavar,
     )
-)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import orjson
 
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
+    FILE,
     FORMATS_HELP,
     REPORT,
     EncoderChoice,
@@ -24,7 +24,7 @@ from slice_os.cli.options import (
     topics_option,
 )
 from slice_os.cli.reading_options import reading_options
-from slice_os.cli.render import complaint, echo_json, printable, wants_json
+from slice_os.cli.render import complaint, printable, show
 from slice_os.query.options import HitOptions, MineOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class TopicRun:
 
     exclusive: bool
     only_new: bool
-    state: str | None
+    state: Path | None
     counts: str | None
     date_field: str
 
@@ -138,7 +138,7 @@ topic_run_options = as_one(
     click.option(
         "--state",
         metavar="FILE",
-        type=click.Path(dir_okay=False),
+        type=FILE,
         help="With --new: file of earlier findings.  [default: in the folder of the store]",
     ),
     click.option(
@@ -225,7 +225,8 @@ def _mined_topics(
     corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
 ) -> Iterator[Hit]:
     """The hits of topics; the new ones alone, if the run is for those."""
-    from slice_os.topics.changes import FILE, SeenHits
+    from slice_os.topics.changes import FILE as SEEN
+    from slice_os.topics.changes import SeenHits
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
 
@@ -241,11 +242,10 @@ def _mined_topics(
     if not (run.only_new or run.state):
         return hits
     folder = corpus.store.folder
-    if run.state is not None:
-        return SeenHits(Path(run.state)).new(hits)
-    if folder is None:
+    seen = run.state or (folder and folder / SEEN)
+    if seen is None:
         raise click.UsageError("--new: give --state FILE, since this store has no folder")
-    return SeenHits(folder / FILE).new(hits)
+    return SeenHits(seen).new(hits)
 
 
 def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | None) -> None:
@@ -253,10 +253,8 @@ def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | 
     from slice_os.topics.tallies import tally
 
     for row in tally(hits, by, date_field):
-        if wants_json(as_json):
-            where = {by: row.place} if row.place else {}
-            counts = {"hits": row.hits, "documents": row.documents}
-            echo_json(orjson.dumps({"topic": row.topic, **where, **counts}))
-            continue
+        where = {by: row.place} if row.place else {}
+        plain = {"topic": row.topic, **where, "hits": row.hits, "documents": row.documents}
         place = f"{printable(row.place)}  " if row.place else ""
-        click.echo(f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}")
+        text = f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}"
+        show(plain, text, as_json)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from slice_os.cli.options import COSINE, PROBABILITY, REPORT, HitFile, as_one, where_option
+from slice_os.cli.options import (
+    COSINE,
+    COUNT,
+    PROBABILITY,
+    REPORT,
+    HitFile,
+    as_one,
+    verifier_option,
+    where_option,
+)
 from slice_os.cli.render import echo_json, wants_json
 from slice_os.query.options import (
     BY_SCORE,
@@ -48,11 +57,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         default=None,
         help="Have a verifier read each hit for its probability; by default if it knows the model.",
     ),
-    "verifier": click.option(
-        "--verifier",
-        metavar="NAME",
-        help="Verifier to use, such as wording or cross-encoder:FOLDER.",
-    ),
+    "verifier": verifier_option,
     "min_probability": click.option(
         "--min-probability",
         type=PROBABILITY,
@@ -78,15 +83,11 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         help="Extent of a hit: the span, or the clause, sentence or turn around it.",
     ),
     "collapse": click.option(
-        "--collapse",
-        is_flag=True,
-        help="Merge hits with the same words, and count them.",
+        "--collapse", is_flag=True, help="Merge hits with the same words, and count them."
     ),
 }
 _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
-    "top_k": click.option(
-        "-k", "--top-k", type=click.IntRange(min=1), default=10, help="Maximum number of hits."
-    ),
+    "top_k": click.option("-k", "--top-k", type=COUNT, default=10, help="Maximum number of hits."),
     "offset": click.option(
         "--offset", type=click.IntRange(min=0), default=0, help="Hits to skip, for the next page."
     ),
@@ -116,18 +117,22 @@ _SEARCH_FLAGS: dict[str, Callable[[Command], Command]] = {
     ),
     "per_passage": click.option(
         "--per-passage",
-        type=click.IntRange(min=1),
+        type=COUNT,
         default=1,
         help="Maximum hits in a passage; more than one needs --fusion convex or cosine.",
     ),
 }
 
-file_option = click.option(
-    "-o",
-    "--output",
-    type=HitFile(),
-    metavar="FILE",
-    help="Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html.",
+
+def output_file(told: str, required: bool = False) -> Callable[[Command], Command]:
+    """``--output``, a file for hits."""
+    return click.option(
+        "-o", "--output", type=HitFile(), required=required, metavar="FILE", help=told
+    )
+
+
+file_option = output_file(
+    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html."
 )
 
 
@@ -140,24 +145,18 @@ def flags_of(kind: type[HitOptions]) -> Callable[[Callable[..., Any]], Callable[
 
 def phrases_option(required: bool = True) -> Callable[[Command], Command]:
     """``--phrase``, repeatable."""
-    return click.option(
-        "-p",
-        "--phrase",
-        "phrases",
-        multiple=True,
-        required=required,
-        help="Phrase to find; repeatable.",
-    )
+    told = "Phrase to find; repeatable."
+    return click.option("-p", "--phrase", "phrases", multiple=True, required=required, help=told)
 
 
 def give(
     hits: Iterable[Hit],
     output: Path | None,
-    as_json: bool | None,
+    as_json: bool | None = None,
     first: int = 1,
-    threshold: float | None = None,
+    **settings: Any,
 ) -> None:
-    """Write hits to a file, or print them; a report shows those below the threshold apart."""
+    """Write hits to a file, or print them; the settings are those of a report."""
     if output is None:
         _show(hits, as_json, first)
         return
@@ -166,7 +165,7 @@ def give(
     if output.suffix.lower() == REPORT:
         from slice_os.hits.report.html_page import write_report
 
-        count = write_report(hits, output, threshold=threshold)
+        count = write_report(hits, output, **settings)
     else:
         from slice_os.hits.files import write_hits
 

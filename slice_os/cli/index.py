@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
+    COUNT,
     EncoderChoice,
     connect,
     encoder_options,
@@ -22,7 +21,7 @@ from slice_os.cli.options import (
     where_option,
 )
 from slice_os.cli.progress import StepBar
-from slice_os.cli.render import echo_json, printable, styled, wants_json
+from slice_os.cli.render import echo_json, printable, show, styled
 from slice_os.query.options import MAX_EXPORTED_CANDIDATES, NUM_CANDIDATES
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
 )
 @click.option(
     "--cores",
-    type=click.IntRange(min=1),
+    type=COUNT,
     default=16,
     help="Cores that ingest, those of OpenSearch included.",
 )
@@ -79,10 +78,7 @@ def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bo
     from slice_os.stores.opensearch.versions.planning import plan_index
 
     found = plan_index(tokens, replicas=replicas, node_memory=round(node_memory * GIB), cores=cores)
-    if wants_json(as_json):
-        echo_json(orjson.dumps(asdict(found)))
-    else:
-        click.echo(describe_plan(found))
+    show(found, describe_plan(found), as_json)
 
 
 @index.command()
@@ -93,11 +89,8 @@ def info(store: str) -> None:
 
     alias = connect(store)
     there = versions(alias)
-    if not sys.stdout.isatty():
-        echo_json(orjson.dumps({"alias": alias.name, "versions": list(map(as_json, there))}))
-        return
-    for version in there:
-        click.echo(describe(version))
+    plain = {"alias": alias.name, "versions": list(map(as_json, there))}
+    show(plain, "\n".join(map(describe, there)))
 
 
 @index.command()
@@ -212,17 +205,10 @@ def query(
     wanted = remote.filtered(make_query(loaded, phrases, where))
     if lines_only:
         for line in search_lines(wanted, alias.name, remote.settings, num_candidates):
-            echo_json(orjson.dumps(line))
+            echo_json(line)
         return
-    exported = export_query(
-        wanted,
-        alias.name,
-        remote.settings,
-        num_candidates,
-        remote.script_engine(wanted),
-        remote.can_fuse(),
-    )
-    echo_json(orjson.dumps(exported, option=orjson.OPT_SERIALIZE_NUMPY))
+    settings, engine = remote.settings, remote.script_engine(wanted)
+    echo_json(export_query(wanted, alias.name, settings, num_candidates, engine, remote.can_fuse()))
 
 
 def as_json(version: IndexVersion) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from slice_os.cli.options import (
+    FILE,
     FORMATS_HELP,
     EncoderChoice,
     connect,
@@ -21,9 +19,11 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.progress import ProgressBar
 from slice_os.cli.reading_options import reading_options
-from slice_os.cli.render import echo_json
+from slice_os.cli.render import printable, show
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slice_os.corpus import Corpus
     from slice_os.ingest.pipeline import Enrich
     from slice_os.ingest.readers import ReadOptions
@@ -49,9 +49,7 @@ if TYPE_CHECKING:
     "--prune", is_flag=True, help="Delete the documents of files that are gone from a folder."
 )
 @click.option(
-    "--checksum",
-    is_flag=True,
-    help="Detect changed files by content, not by size and time.",
+    "--checksum", is_flag=True, help="Detect changed files by content, not by size and time."
 )
 @click.option("--strict", is_flag=True, help="Exit with status 1 if files were skipped.")
 @click.option(
@@ -69,15 +67,13 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--dead-letters",
-    type=click.Path(dir_okay=False),
+    type=FILE,
     help="File for records that cannot be used.  [default: dead-letters.jsonl in the store]",
 )
 @topics_option()
 @index_options
 @click.option(
-    "--force-merge",
-    is_flag=True,
-    help="Index: merge segments at the end, for faster searches.",
+    "--force-merge", is_flag=True, help="Index: merge segments at the end, for faster searches."
 )
 @encoder_options
 def ingest(
@@ -85,18 +81,15 @@ def ingest(
     store: str,
     reading: ReadOptions,
     format_name: str | None,
-    source: str | None,
-    id_prefix: str,
-    prune: bool,
-    checksum: bool,
     strict: bool,
     part: str,
     max_pieces: int | None,
-    dead_letters: str | None,
+    dead_letters: Path | None,
     topic_paths: tuple[str, ...],
     force_merge: bool,
     encoder: EncoderChoice,
     index_choices: dict[str, Any],
+    **run: Any,
 ) -> int:
     """Read files, folders, globs or standard input (-) into a store.
 
@@ -108,7 +101,6 @@ def ingest(
     Index options apply when an index in OpenSearch is created. To change them later, use
     `slice-os index reindex`.
     """
-    from slice_os.cli.render import printable
     from slice_os.corpus import Corpus
     from slice_os.ingest.sources import skipped_line
 
@@ -124,23 +116,17 @@ def ingest(
             read_as=format_name,
             dead_letters=letters,
             part=part,
-            source=source,
-            id_prefix=id_prefix,
-            prune=prune,
-            checksum=checksum,
             progress=bar.update,
             complain=bar.complain,
             enrich=_tagger(topic_paths, corpus),
+            **run,
         )
     if force_merge:
         from slice_os.stores.opensearch.schema.indices import force_merge as merge_segments
 
         click.echo("merging …", err=True)
         merge_segments(connect(store))
-    if sys.stdout.isatty():
-        click.echo(summary_line(summary))
-    else:
-        echo_json(orjson.dumps(asdict(summary)))
+    show(summary, summary_line(summary))
     if summary.skipped:
         click.echo(f"slice-os: {printable(skipped_line(summary.skipped))}", err=True)
     if summary.bad_records:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from slice_os.cli.groups import CommandGroup
-from slice_os.cli.options import COSINE, report_option
+from slice_os.cli.options import COSINE, FILE, FOLDER, report_option
 from slice_os.cli.progress import StepBar
-from slice_os.cli.render import echo_json, wants_json
+from slice_os.cli.render import show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from slice_os.export.parity import ParityReport
     from slice_os.training import Estimate, Tick, TrainingSummary
@@ -43,24 +43,10 @@ def model() -> None:
     "license_name",
     help="SPDX expression of the weights.  [default: what MODEL's README declares]",
 )
-@click.option(
-    "--threshold",
-    type=COSINE,
-    default=0.6,
-    help="Lowest cosine of a hit by default.",
-)
+@click.option("--threshold", type=COSINE, default=0.6, help="Lowest cosine of a hit by default.")
 @click.option("--force", is_flag=True, help="Replace a model folder at OUT.")
 @report_option
-def export(
-    source: str,
-    out: str,
-    precision: str,
-    name: str | None,
-    license_name: str | None,
-    threshold: float,
-    force: bool,
-    as_json: bool | None,
-) -> None:
+def export(source: str, out: str, as_json: bool | None, **options: Any) -> None:
     """Turn a Hugging Face encoder into a model folder for --model.
 
     MODEL is a name on Hugging Face, or a folder of transformers or sentence-transformers. OUT is
@@ -71,30 +57,20 @@ def export(
     from slice_os.export import export_model
 
     report = export_model(
-        source,
-        out,
-        precision=precision,
-        name=name,
-        license_name=license_name,
-        threshold=threshold,
-        force=force,
-        progress=lambda step: click.echo(f"{step} …", err=True),
+        source, out, progress=lambda step: click.echo(f"{step} …", err=True), **options
     )
-    if wants_json(as_json):
-        echo_json(report.to_json())
-    else:
-        click.echo(describe_parity(report, out))
+    show(report.to_json(), describe_parity(report, out), as_json)
 
 
 @model.command()
-@click.argument("recipe", type=click.Path(dir_okay=False))
+@click.argument("recipe", type=FILE)
 @click.option(
     "--data",
-    type=click.Path(file_okay=False),
+    type=FOLDER,
     required=True,
     help="Data folder; the recipe's file names are relative to it.",
 )
-@click.option("--out", type=click.Path(file_okay=False), help="Folder for the model and its logs.")
+@click.option("--out", type=FOLDER, help="Folder for the model and its logs.")
 @click.option("--model", "start", help="Encoder to start from.  [default: the recipe's]")
 @click.option(
     "--second-teacher", help="Second teacher, if the recipe has one.  [default: the recipe's]"
@@ -104,9 +80,9 @@ def export(
 @click.option("--dry-run", is_flag=True, help="Estimate time and memory, but write nothing.")
 @report_option
 def train(
-    recipe: str,
-    data: str,
-    out: str | None,
+    recipe: Path,
+    data: Path,
+    out: Path | None,
     start: str | None,
     second_teacher: str | None,
     seed: int | None,
@@ -134,15 +110,15 @@ def train(
             config, second_teacher=replace(config.second_teacher, model=second_teacher)
         )
     with closing(StepBar()) as bar:
-        progress = partial(_show, bar)
+        progress = partial(_tell, bar)
         if dry_run:
             expected = estimate(config, data, progress)
-            click.echo(_json(expected) if wants_json(as_json) else describe_estimate(expected))
+            show(expected, describe_estimate(expected), as_json, indent=True)
             return
         if out is None:
             raise click.UsageError("give --out, or --dry-run")
         summary = carry_out(config, data, out, tensorboard=tensorboard, progress=progress)
-    click.echo(_json(summary) if wants_json(as_json) else describe(summary))
+    show(summary, describe(summary), as_json, indent=True)
 
 
 def describe_parity(report: ParityReport, out: str) -> str:
@@ -193,10 +169,6 @@ def _counts(datasets: Mapping[str, Counts]) -> list[str]:
     ]
 
 
-def _json(result: Estimate | TrainingSummary) -> str:
-    return orjson.dumps(asdict(result), default=str, option=orjson.OPT_INDENT_2).decode()
-
-
-def _show(bar: StepBar, tick: Tick) -> None:
+def _tell(bar: StepBar, tick: Tick) -> None:
     note = "" if tick.loss is None else f"loss {tick.loss:.3f}"
     bar.update(tick.part, tick.done, tick.total, note)

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -71,6 +71,9 @@ class NumberRange(click.FloatRange):
 
 COSINE = NumberRange(-1, 1)
 PROBABILITY = NumberRange(0, 1)
+COUNT = click.IntRange(min=1)
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 # The extension of a report.
 REPORT = ".html"
@@ -110,26 +113,23 @@ def _ask_password(
     return store
 
 
-def _store_option(required: bool) -> Callable[[Command], Command]:
-    return click.option(
-        "--store",
-        required=required,
-        envvar="SLICE_OS_STORE",
-        metavar="STORE",
-        callback=_ask_password,
-        help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
-    )
-
-
+_store_option = partial(
+    click.option,
+    "--store",
+    envvar="SLICE_OS_STORE",
+    metavar="STORE",
+    callback=_ask_password,
+    help="Folder, or http(s)://[user@]host[:port]/index in OpenSearch (or set SLICE_OS_STORE).",
+)
 store_option = _store_option(required=True)
+optional_store_option = _store_option()
 
-optional_store_option = _store_option(required=False)
-
-output_option = click.option(
-    "--json/--text",
-    "as_json",
-    default=None,
-    help="JSON lines, or hits in context; by default JSON unless the output is a terminal.",
+_json_option = partial(click.option, "--json/--text", "as_json", default=None)
+output_option = _json_option(
+    help="JSON lines, or hits in context; by default JSON unless the output is a terminal."
+)
+report_option = _json_option(
+    help="Report as JSON, or as a table; by default JSON unless the output is a terminal."
 )
 
 id_field_option = click.option(
@@ -169,12 +169,13 @@ FORMATS_HELP = "\n".join(
     ]
 )
 
-report_option = click.option(
-    "--json/--text",
-    "as_json",
-    default=None,
-    help="Report as JSON, or as a table; by default JSON unless the output is a terminal.",
+verifier_option = click.option(
+    "--verifier",
+    metavar="NAME",
+    help="Verifier to use, such as wording or cross-encoder:FOLDER.",
 )
+
+threads_option = click.option("--threads", type=COUNT, help="CPU threads; all cores by default.")
 
 _FILTER = re.compile(
     r"(?P<field>[^=!<>].*?)(?:\s*(?P<symbol>[=!<>]+)\s*|\s+in\s+)(?P<value>.*)", re.DOTALL
@@ -265,9 +266,7 @@ encoder_options = as_one(
         multiple=True,
         help="onnxruntime execution provider, such as CUDA; repeatable, preferred first.",
     ),
-    click.option(
-        "--threads", type=click.IntRange(min=1), help="CPU threads; all cores by default."
-    ),
+    threads_option,
 )
 
 
@@ -299,7 +298,7 @@ index_options = as_one(
     ),
     click.option(
         "--truncate-dim",
-        type=click.IntRange(min=1),
+        type=COUNT,
         help="Index: length of span vectors; by default half the model's.",
     ),
     click.option("--analyzer", help="Index: name of a text analyzer in OpenSearch."),
@@ -310,7 +309,7 @@ index_options = as_one(
         metavar="NAME=TYPE",
         help="Index: type of a metadata field; repeatable.",
     ),
-    click.option("--shards", type=click.IntRange(min=1), help="Index: primary shards."),
+    click.option("--shards", type=COUNT, help="Index: primary shards."),
     click.option("--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."),
 )
 
@@ -323,14 +322,12 @@ exclusive_option = click.option(
 )
 
 
-def topics_option(required: bool = False) -> Callable[[Command], Command]:
-    """``--topics``, files and folders."""
-    return click.option(
-        "--topics",
-        "topic_paths",
-        multiple=True,
-        required=required,
-        metavar="PATH",
-        type=click.Path(exists=True),
-        help="Topic file, or folder of topic files; repeatable.",
-    )
+topics_option = partial(
+    click.option,
+    "--topics",
+    "topic_paths",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(exists=True),
+    help="Topic file, or folder of topic files; repeatable.",
+)

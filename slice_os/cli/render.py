@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
 import click
+import orjson
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
@@ -116,8 +117,18 @@ def wants_json(as_json: bool | None) -> bool:
     return not sys.stdout.isatty() if as_json is None else as_json
 
 
-def echo_json(raw: bytes) -> None:
-    """Print JSON; on a terminal, characters that it could obey are escaped."""
+def show(value: Any, text: str, as_json: bool | None = None, indent: bool = False) -> None:
+    """Print a value as JSON, or the text that people read instead."""
+    if wants_json(as_json):
+        echo_json(value, indent)
+    else:
+        click.echo(text)
+
+
+def echo_json(value: Any, indent: bool = False) -> None:
+    """Print a value as JSON, bytes as they are; characters that a terminal obeys are escaped."""
+    option = orjson.OPT_SERIALIZE_NUMPY | (orjson.OPT_INDENT_2 if indent else 0)
+    raw = value if isinstance(value, bytes) else orjson.dumps(value, str, option)
     text = raw.decode().rstrip("\n")
     if sys.stdout.isatty():
         text = "".join(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 
+from slice_os.cli.options import FILE, FOLDER
 from slice_os.errors import MissingExtraError
 
 name_option = click.option(
@@ -27,16 +29,8 @@ name_option = click.option(
     is_flag=True,
     help="Serve 600 documents of the demo; made at first use, in ten seconds.",
 )
-@click.option(
-    "--topics",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of topic files.  [default: topics]",
-)
-@click.option(
-    "--labels",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File to add labels to.  [default: labels.jsonl]",
-)
+@click.option("--topics", type=FOLDER, help="Folder of topic files.  [default: topics]")
+@click.option("--labels", type=FILE, help="File to add labels to.  [default: labels.jsonl]")
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--port",
@@ -67,12 +61,8 @@ def serve(
     demo: bool,
     topics: Path | None,
     labels: Path | None,
-    host: str,
-    port: int,
-    keys: Path | None,
-    reached_at: str | None,
-    verifier: str | None,
     opens: bool,
+    **settings: Any,
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
 
@@ -95,16 +85,14 @@ def serve(
     if not served:
         raise click.UsageError("give a STORE, or --demo")
     topics, labels = topics or Path("topics"), labels or Path("labels.jsonl")
-    settings = ServiceSettings(
-        served, topics, labels, host, port, keys, reached_at, verifier=verifier
-    )
+    service = ServiceSettings(served, topics, labels, **settings)
 
     def started(address: str) -> None:
         click.echo(f"serving {', '.join(served)} at {address}", err=True)
         if opens:
             click.launch(address)
 
-    run_service(settings, started)
+    run_service(service, started)
 
 
 @click.command()
@@ -120,7 +108,7 @@ def serve(
 @click.option(
     "--keys",
     default="keys.jsonl",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="File that the key's hash is added to; `slice-os serve --keys` reads it.",
 )
 def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:

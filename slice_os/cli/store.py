@@ -11,17 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
-import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import connect, output_option, store_option
-from slice_os.cli.render import echo_json, printable, styled, wants_json
+from slice_os.cli.render import echo_json, printable, show, styled, wants_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slice_os.stores.local.faults import Fault
-    from slice_os.stores.opensearch.loading.repair import Fault as PassageFault
     from slice_os.stores.protocol import DocumentEntry, SourceEntry
 
 WIDTH_ROWS = 1_000
@@ -44,7 +41,7 @@ def info(store: str) -> None:
     # Names of folders may be any bytes.
     found["location"] = os.fsencode(found["location"]).decode(errors="replace")
     if not sys.stdout.isatty():
-        echo_json(orjson.dumps(found))
+        echo_json(found)
         return
     encoder = found.pop("encoder")
     for name, value in {**found, **{f"encoder {key}": encoder[key] for key in encoder}}.items():
@@ -73,7 +70,7 @@ def list_entries(store: str, wants_documents: bool, as_json: bool | None) -> Non
         entries = corpus.documents() if wants_documents else corpus.sources()
         if wants_json(as_json):
             for entry in entries:
-                echo_json(orjson.dumps(asdict(entry)))
+                echo_json(entry)
         else:
             _show_table(entries)
 
@@ -153,12 +150,11 @@ def _check_folder(store: str, folder: Path, repair: bool) -> int:
 
     with closing(LocalStore.open(folder)) as opened:
         faults = opened.verify(repair=repair)
-    _show_faults(faults)
-    if not faults:
-        click.echo(f"{store}: everything is as it was written", err=True)
-        return 0
-    if not repair:
-        return _advise_repair(store, len(faults))
+    for fault in faults:
+        document = f" (document {fault.document})" if fault.document is not None else ""
+        show(fault, printable(f"{fault.where}: {fault.problem}{document}"))
+    if not (faults and repair):
+        return _tell_found(store, len(faults), "everything is as it was written")
     click.echo(f"{store}: {len(faults)} faults repaired", err=True)
     return _tell_deleted(sorted({fault.document for fault in faults if fault.document is not None}))
 
@@ -173,12 +169,11 @@ def _check_index(store: str, repair: bool) -> int:
     named = connect(store)
     found = named.named(require_index(named).name)
     faults = list(find_faults(found))
-    _show_faults(faults)
-    if not faults:
-        click.echo(f"{found.name}: every document has its passages", err=True)
-        return 0
-    if not repair:
-        return _advise_repair(found.name, len(faults))
+    for fault in faults:
+        lacks = f"{fault.missing} of {fault.expected} passages missing"
+        show(fault, printable(f"{fault.doc_id}: {lacks}, {len(fault.surplus)} too many"))
+    if not (faults and repair):
+        return _tell_found(found.name, len(faults), "every document has its passages")
     with leased(found):
         lacking = manage.forget(found, list(find_faults(found)))
         surplus = delete_surplus(found)
@@ -186,9 +181,11 @@ def _check_index(store: str, repair: bool) -> int:
     return _tell_deleted(lacking)
 
 
-def _advise_repair(store: str, count: int) -> int:
-    click.echo(f"{store}: {count} faults; use --repair to fix them", err=True)
-    return 1
+def _tell_found(store: str, faults: int, none: str) -> int:
+    """Say how many faults there are, or what their absence means; the exit status."""
+    told = f"{faults} faults; use --repair to fix them" if faults else none
+    click.echo(f"{store}: {told}", err=True)
+    return 1 if faults else 0
 
 
 def _tell_deleted(documents: Sequence[str]) -> int:
@@ -196,24 +193,6 @@ def _tell_deleted(documents: Sequence[str]) -> int:
     if documents:
         click.echo(f"deleted, ingest them again: {printable(', '.join(documents))}", err=True)
     return 1 if documents else 0
-
-
-def _show_faults(faults: Iterable[Fault | PassageFault]) -> None:
-    from slice_os.stores.local.faults import Fault
-
-    for fault in faults:
-        if not sys.stdout.isatty():
-            echo_json(orjson.dumps(asdict(fault)))
-            continue
-        if isinstance(fault, Fault):
-            document = f" (document {fault.document})" if fault.document is not None else ""
-            line = f"{fault.where}: {fault.problem}{document}"
-        else:
-            line = (
-                f"{fault.doc_id}: {fault.missing} of {fault.expected} passages missing, "
-                f"{len(fault.surplus)} too many"
-            )
-        click.echo(printable(line))
 
 
 def _show_table(entries: Iterable[DocumentEntry | SourceEntry]) -> None:

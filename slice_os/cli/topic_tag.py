@@ -128,7 +128,7 @@ def _tag_batch(
         row["topics"] = sorted({hit["topic"] for hit in hits})
         if with_hits:
             row["topic_hits"] = hits
-        echo_json(orjson.dumps(row))
+        echo_json(row)
 
 
 def _hits(tagger: TopicTagger, documents: Sequence[Document]) -> list[list[dict[str, Any]]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-import orjson
 
 from slice_os.cli.groups import CommandGroup
 from slice_os.cli.options import (
+    COUNT,
     EncoderChoice,
     encoder_options,
     exclusive_option,
@@ -16,13 +16,11 @@ from slice_os.cli.options import (
     output_option,
     store_option,
     topic_paths,
+    verifier_option,
     where_option,
 )
-from slice_os.cli.render import echo_json, printable, render, styled, wants_json
+from slice_os.cli.render import printable, render, show, styled, wants_json
 from slice_os.cli.topic_tag import tag
-
-if TYPE_CHECKING:
-    from slice_os.query.filters import Condition
 
 MOST_EXAMPLES = 3
 
@@ -38,9 +36,12 @@ def topics() -> None:
 
 @topics.command()
 @topic_paths
+@verifier_option
 @output_option
 @encoder_options
-def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -> int:
+def test(
+    paths: tuple[str, ...], verifier: str | None, as_json: bool | None, encoder: EncoderChoice
+) -> int:
     """Test the examples of topics: must_match and must_not_match.
 
     The exit status is 1 if an example fails.
@@ -50,17 +51,14 @@ def test(paths: tuple[str, ...], as_json: bool | None, encoder: EncoderChoice) -
 
     found = read_topics(paths)
     wrong = right = 0
-    for outcome in run_examples(found, encoder.load()):
+    for outcome in run_examples(found, encoder.load(), verifier=verifier):
         right += outcome.right
         wrong += not outcome.right
-        if wants_json(as_json):
-            shown = {"topic": outcome.topic, "example": outcome.example}
-            verdict = {"wanted": outcome.wanted, "matched": outcome.matched}
-            echo_json(orjson.dumps({**shown, **verdict, "why": outcome.why()}))
-        elif not outcome.right:
-            told = "no hit" if outcome.wanted else "a hit"
-            line = f"{outcome.topic}: {told} in {outcome.example!r}: {outcome.why()}"
-            click.echo(printable(line))
+        plain = {name: getattr(outcome, name) for name in ("topic", "example", "wanted", "matched")}
+        told = "no hit" if outcome.wanted else "a hit"
+        line = printable(f"{outcome.topic}: {told} in {outcome.example!r}: {outcome.why()}")
+        if wants_json(as_json) or not outcome.right:
+            show({**plain, "why": outcome.why()}, line, as_json)
     click.echo(f"{right} of {right + wrong} examples pass", err=True)
     return 1 if wrong else 0
 
@@ -87,19 +85,15 @@ def lint(
         with encoder.corpus(store) as corpus:
             problems = find_problems(paths, corpus.encoder, corpus)
     for problem in problems:
-        if wants_json(as_json):
-            echo_json(orjson.dumps({"file": str(problem.path), "problem": problem.told}))
-        else:
-            click.echo(printable(f"{problem.path}: {problem.told}"))
+        plain = {"file": problem.path, "problem": problem.told}
+        show(plain, printable(f"{problem.path}: {problem.told}"), as_json)
     return 1 if problems else 0
 
 
 @topics.command()
 @topic_paths
 @store_option
-@click.option(
-    "-k", "most", type=click.IntRange(min=1), default=10, help="Maximum suggestions for a topic."
-)
+@click.option("-k", "most", type=COUNT, default=10, help="Maximum suggestions for a topic.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
@@ -107,16 +101,16 @@ def lint(
     help="How far below the cut-off of its topic a near miss may be.",
 )
 @where_option
+@verifier_option
 @output_option
 @encoder_options
 def suggest(
     paths: tuple[str, ...],
     store: str,
-    most: int,
-    margin: float,
-    where: tuple[Condition, ...],
+    verifier: str | None,
     as_json: bool | None,
     encoder: EncoderChoice,
+    **bounds: Any,
 ) -> None:
     """Suggest phrases and counter-phrases from near misses in a store.
 
@@ -126,21 +120,19 @@ def suggest(
     from slice_os.topics.near_misses import suggest as find_suggestions
 
     found = read_topics(paths)
-    with encoder.corpus(store) as corpus:
-        suggestions = find_suggestions(corpus, found, most=most, margin=margin, where=where)
+    with encoder.corpus(store, verifier) as corpus:
+        suggestions = find_suggestions(corpus, found, **bounds)
     for suggestion in suggestions:
-        examples = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
-        if wants_json(as_json):
-            names = ("topic", "text", "spans", "documents", "phrase")
-            told = {name: getattr(suggestion, name) for name in names}
-            cosine = round(suggestion.cosine, 6)
-            echo_json(orjson.dumps({**told, "cosine": cosine, "examples": examples}))
-            continue
-        click.echo(
+        names = ("topic", "text", "spans", "documents", "phrase")
+        plain = {name: getattr(suggestion, name) for name in names}
+        plain["cosine"] = round(suggestion.cosine, 6)
+        plain["examples"] = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
+        text = (
             f"{styled(printable(suggestion.topic), bold=True)}  "
             f"{printable(repr(suggestion.text))}  {suggestion.spans} in {suggestion.documents} "
             f"documents  cosine {suggestion.cosine:.3f} with {printable(repr(suggestion.phrase))}"
         )
+        show(plain, text, as_json)
 
 
 @topics.command()
@@ -159,11 +151,9 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
     with encoder.corpus(store) as corpus:
         for change in difference(corpus, before, after):
             counts[change.kind] += 1
-            if wants_json(as_json):
-                echo_json(orjson.dumps({"change": change.kind, **change.hit.to_dict()}))
-            else:
-                click.echo(styled(f"{change.kind}  {change.hit.topic}", bold=True))
-                click.echo(render(change.hit, sum(counts.values())))
+            head = styled(f"{change.kind}  {change.hit.topic}", bold=True)
+            text = f"{head}\n{render(change.hit, sum(counts.values()))}"
+            show({"change": change.kind, **change.hit.to_dict()}, text, as_json)
     click.echo(f"{counts['gained']} gained, {counts['lost']} lost", err=True)
 
 

@@ -22,6 +22,7 @@ from slice_os.topics.files import examine, topic_files
 from slice_os.topics.labels import folded
 from slice_os.topics.run import TopicQuery, make_rules
 from slice_os.topics.topic import Requirement, Topic
+from slice_os.verifier.claims import Verifier
 
 _SAME_COSINE = 0.97
 
@@ -66,17 +67,20 @@ class Outcome:
 
 
 def run_examples(
-    topics: Sequence[Topic], encoder: SpanEncoder, verify: bool | None = None
+    topics: Sequence[Topic],
+    encoder: SpanEncoder,
+    verify: bool | None = None,
+    verifier: Verifier | str | None = None,
 ) -> Iterator[Outcome]:
     """Try every example of every topic.
 
     Each example is a text of its own, and each topic stands alone. Conditions on metadata do not
-    apply, since examples have none.
+    apply, since examples have none. The verifier is for topics that name none.
 
     Raises:
         InputError: as `mine_topics`.
     """
-    for rule in make_rules(topics, encoder, verify=verify):
+    for rule in make_rules(topics, encoder, verify=verify, verifier=verifier):
         rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
         examples = [(text, True) for text in rule.topic.must_match]
         examples += [(text, False) for text in rule.topic.must_not_match]
