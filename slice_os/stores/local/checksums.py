@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,8 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.table import PassageTable
+from slice_os.stores.local.files import Database
+from slice_os.stores.local.table import PassageTable, file_rows
 from slice_os.threads import usable_cores
 
 CHUNK_PIECES = 65_536
@@ -25,27 +25,18 @@ COVERED = {
 }
 
 
-def seal(connection: sqlite3.Connection, table: str, key: int) -> None:
+def seal(connection: Database, table: str, key: int) -> None:
     """Note the checksum of a row that was inserted or changed."""
-    row = connection.execute(
-        f"SELECT {COVERED[table]} FROM {table} WHERE id = ?",  # noqa: S608
-        (key,),
-    ).fetchone()
-    connection.execute(
-        f"UPDATE {table} SET checksum = ? WHERE id = ?",  # noqa: S608
-        (_row_checksum(row), key),
-    )
+    row = connection.row(f"SELECT {COVERED[table]} FROM {table} WHERE id = ?", key)  # noqa: S608
+    statement = f"UPDATE {table} SET checksum = ? WHERE id = ?"  # noqa: S608
+    connection.execute(statement, (_row_checksum(row), key))
 
 
-def checked_row(connection: sqlite3.Connection, table: str, key: int) -> tuple[Any, ...] | None:
+def checked_row(connection: Database, table: str, key: int) -> tuple[Any, ...] | None:
     """The columns that a row's checksum covers; None if the row is not as it was written."""
-    row = connection.execute(
-        f"SELECT {COVERED[table]}, checksum FROM {table} WHERE id = ?",  # noqa: S608
-        (key,),
-    ).fetchone()
-    if row is None or row[-1] != _row_checksum(row[:-1]):
-        return None
-    return tuple(row[:-1])
+    statement = f"SELECT {COVERED[table]}, checksum FROM {table} WHERE id = ?"  # noqa: S608
+    row = connection.row(statement, key)
+    return row[:-1] if row and row[-1] == _row_checksum(row[:-1]) else None
 
 
 def data_checksum(key: int, n_terms: int, rows: Iterable[memoryview]) -> int:
@@ -56,13 +47,10 @@ def data_checksum(key: int, n_terms: int, rows: Iterable[memoryview]) -> int:
     return _signed(found)
 
 
-def stored_rows(table: PassageTable, arrays: Arrays, row: int) -> list[npt.NDArray[Any]]:
-    """The token vectors, scales, words and norms of the passage in a row of the table."""
-    piece, word = int(table.first_piece[row]), int(table.first_word[row])
-    end_piece, end_word = piece + int(table.n_pieces[row]), word + int(table.n_words[row])
+def stored_rows(table: PassageTable, arrays: Arrays) -> list[npt.NDArray[Any]]:
+    """The token vectors, scales, words and norms of the one passage in a table."""
     return [
-        *(file.view(end_piece)[piece:] for file in arrays.by_piece),
-        *(file.view(end_word)[word:] for file in arrays.by_word),
+        file.view(int(end))[int(first) :] for file, (first,), (end,) in file_rows(table, arrays)
     ]
 
 
@@ -110,21 +98,13 @@ def damaged_passages(table: PassageTable, arrays: Arrays) -> Iterator[int]:
         return
     # Bytes are cut several times as fast as arrays, and there may be millions of passages.
     files = []
-    for part, first, counts in (
-        (arrays.by_piece, table.first_piece, table.n_pieces),
-        (arrays.by_word, table.first_word, table.n_words),
-    ):
-        ends = first + counts
-        for file in part:
-            content = file.view(int(ends.max())).data.cast("B")
-            size = file.row_bytes
-            files.append((content, (first * size).tolist(), (ends * size).tolist()))
-    checksums = table.checksum.tolist()
-    for row, (key, n_terms) in enumerate(
-        zip(table.ids.tolist(), table.n_terms.tolist(), strict=True)
-    ):
+    for file, first, ends in file_rows(table, arrays):
+        content, size = file.view(int(ends.max())).data.cast("B"), file.row_bytes
+        files.append((content, (first * size).tolist(), (ends * size).tolist()))
+    noted = (column.tolist() for column in (table.ids, table.n_terms, table.checksum))
+    for row, (key, n_terms, checksum) in enumerate(zip(*noted, strict=True)):
         rows = [content[first[row] : end[row]] for content, first, end in files]
-        if data_checksum(key, n_terms, rows) != checksums[row]:
+        if data_checksum(key, n_terms, rows) != checksum:
             yield key
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from pathlib import Path
 
 import numpy as np
 
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.files import StoreSettings, errors_explained, read_state, transaction
-from slice_os.stores.local.table import PassageTable, read_table, rows_of
+from slice_os.stores.local.files import (
+    Database,
+    StoreSettings,
+    errors_explained,
+    read_state,
+    transaction,
+)
+from slice_os.stores.local.table import PassageTable, file_rows, read_table, rows_of
 
 # Share of deleted token vectors beyond which a writer compacts the store when it ends: copying
 # the rest then costs at most three times as much as writing the deleted ones did.
@@ -19,7 +24,7 @@ COPIED_PIECES = 65_536
 CHECKPOINT_SECONDS = 2
 
 
-def compact(connection: sqlite3.Connection, folder: Path, settings: StoreSettings) -> None:
+def compact(connection: Database, settings: StoreSettings) -> None:
     """Write the array files again without the rows of deleted passages, and shrink the database.
 
     Readers go on with the files that they have open. If it is interrupted, the store is as before
@@ -29,11 +34,12 @@ def compact(connection: sqlite3.Connection, folder: Path, settings: StoreSetting
     Raises:
         StoreError: if the store is damaged, or the disk is too full for a second copy.
     """
+    folder = connection.folder
     with errors_explained(folder):
         # The former files may go only when the commit that replaces them is on the disk.
         connection.execute("PRAGMA synchronous = FULL")
         with transaction(connection):
-            state = read_state(connection, folder)
+            state = read_state(connection)
             table = read_table(connection, state)
             former = Arrays(folder, settings.encoder, state.generation)
             former.open(state.words, state.pieces)
@@ -72,12 +78,9 @@ def _copy(table: PassageTable, source: Arrays, target: Arrays) -> None:
             rows = table[chunk]
             if not len(rows):
                 continue
-            pieces = rows_of(rows.first_piece, rows.n_pieces)
-            words = rows_of(rows.first_word, rows.n_words)
-            for own, file in zip(source.by_piece, target.by_piece, strict=True):
-                file.append(own.view(int((rows.first_piece + rows.n_pieces).max()))[pieces])
-            for own, file in zip(source.by_word, target.by_word, strict=True):
-                file.append(own.view(int((rows.first_word + rows.n_words).max()))[words])
+            files = zip(target.files, file_rows(rows, source), strict=True)
+            for file, (former, first, ends) in files:
+                file.append(former.view(int(ends.max()))[rows_of(first, ends - first)])
         target.sync()
         target.close()
     except BaseException:

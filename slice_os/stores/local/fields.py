@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from slice_os.query.filters import (
     unknown_field,
     without_order,
 )
+from slice_os.stores.local.files import Database
 from slice_os.stores.protocol import FieldValue
 from slice_os.text.documents import Metadata, field_text
 from slice_os.text.passage_layout import LAYOUT
@@ -58,7 +57,7 @@ def labels_of(fields: Metadata) -> set[tuple[str, str]]:
     return {(field, field_text(value)) for field, value in fields.items() if field != LAYOUT}
 
 
-def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -> None:
+def add_labels(connection: Database, passage: int, fields: Metadata) -> None:
     """Store the labels of a passage: the fields of its document and its own."""
     for label in sorted(labels_of(fields)):
         connection.execute("INSERT OR IGNORE INTO labels (field, value) VALUES (?, ?)", label)
@@ -69,29 +68,25 @@ def add_labels(connection: sqlite3.Connection, passage: int, fields: Metadata) -
         )
 
 
-def field_kinds(connection: sqlite3.Connection) -> dict[str, str]:
+def field_kinds(connection: Database) -> dict[str, str]:
     """The fields, each ``text`` or ``number``."""
     kinds = {}
-    for name in _select(connection, _FIELDS):
-        values = _select(connection, _SOME, name, _SAMPLE)
+    for name in connection.column(_FIELDS):
+        values = connection.column(_SOME, name, _SAMPLE)
         numbers = all(parse_number(value) is not None for value in values)
         kinds[name] = "number" if numbers else "text"
     return kinds
 
 
-def values_of(
-    connection: sqlite3.Connection, field: str, limit: int, folder: Path
-) -> list[FieldValue]:
+def values_of(connection: Database, field: str, limit: int) -> list[FieldValue]:
     """The most frequent values of a field; see `Store.field_values`."""
     found = [FieldValue(*row) for row in connection.execute(_COUNTED, (field, limit))]
-    if not found and field not in (names := _select(connection, _FIELDS)):
-        raise unknown_field(Condition(field, "eq", ()), names, folder)
+    if not found and field not in (names := connection.column(_FIELDS)):
+        raise unknown_field(Condition(field, "eq", ()), names, connection.folder)
     return found
 
 
-def admitted_rows(
-    connection: sqlite3.Connection, condition: Condition, ids: IntArray, folder: Path
-) -> IntArray:
+def admitted_rows(connection: Database, condition: Condition, ids: IntArray) -> IntArray:
     """Rows of the passages that a condition admits, given the ids of passages, ascending.
 
     Raises:
@@ -101,19 +96,19 @@ def admitted_rows(
     found: list[int] = []
     if condition.field == DOCUMENT_ID:
         for some in _batches(condition.values):
-            found += _select(connection, _OF_DOCUMENTS.format(_marks(some)), *some)
-    elif not _select(connection, _HAS_FIELD, condition.field):
-        raise unknown_field(condition, _select(connection, _FIELDS), folder)
+            found += connection.column(_OF_DOCUMENTS.format(_marks(some)), *some)
+    elif not connection.row(_HAS_FIELD, condition.field):
+        raise unknown_field(condition, connection.column(_FIELDS), connection.folder)
     else:
         labels = _matching(connection, condition)
-        _check_found(connection, condition, [value for _, value in labels], folder)
+        _check_found(connection, condition, [value for _, value in labels])
         for some in _batches([label for label, _ in labels]):
             statement = f"SELECT passage FROM passage_labels WHERE label IN ({_marks(some)})"  # noqa: S608
-            found += _select(connection, statement, *some)
+            found += connection.column(statement, *some)
     return np.flatnonzero(np.isin(ids, found, invert=condition.operator == "ne"))
 
 
-def _matching(connection: sqlite3.Connection, condition: Condition) -> list[tuple[int, str]]:
+def _matching(connection: Database, condition: Condition) -> list[tuple[int, str]]:
     """Ids and values of the labels that fit a condition, or that ``ne`` excludes."""
     named: Sequence[str] = ()
     narrowed = ""
@@ -125,22 +120,15 @@ def _matching(connection: sqlite3.Connection, condition: Condition) -> list[tupl
     return [(label, value) for label, value in rows if matches(value)]
 
 
-def _check_found(
-    connection: sqlite3.Connection, condition: Condition, found: Sequence[str], folder: Path
-) -> None:
+def _check_found(connection: Database, condition: Condition, found: Sequence[str]) -> None:
     """Log the values that do not occur; refuse an ordering of values without order."""
     values = missing(condition, found)
     if not values:
         return
-    frequent = _select(connection, _VALUES, condition.field, _FREQUENT)
+    frequent = connection.column(_VALUES, condition.field, _FREQUENT)
     if condition.ordering and not comparable(frequent):
-        raise without_order(condition, frequent, folder)
-    logger.warning("%s: %s", folder, absent(condition, values, frequent))
-
-
-def _select(connection: sqlite3.Connection, statement: str, *values: str | int) -> list[Any]:
-    """The one column of what a statement selects."""
-    return [value for (value,) in connection.execute(statement, values)]
+        raise without_order(condition, frequent, connection.folder)
+    logger.warning("%s: %s", connection.folder, absent(condition, values, frequent))
 
 
 def _batches(values: Sequence[Any]) -> list[Sequence[Any]]:

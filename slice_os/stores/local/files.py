@@ -8,8 +8,9 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import orjson
 from xxhash import xxh3_64_hexdigest
@@ -21,7 +22,7 @@ from slice_os.stores.local.terms import PASSAGE_TERMS
 
 # Stores of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 3
-COUNTS = ("documents", "passages", "words", "pieces")
+FIXED = ("schema_version", "encoder", "max_pieces")
 # Least size of the file through which SQLite's processes share memory.
 SHARED_MEMORY = 32_768
 
@@ -84,20 +85,41 @@ class StoreState:
     """The counts of one state of a store.
 
     Attributes:
-        folder: the store's.
         revision: commits so far.
         generation: of the array files; see `Arrays`.
         words: rows of the files by word.
         pieces: rows of the files by piece.
     """
 
-    folder: Path
     revision: int
     generation: int
-    words: int
-    pieces: int
     documents: int
     passages: int
+    words: int
+    pieces: int
+
+
+STATE = tuple(field.name for field in fields(StoreState))
+COUNTS = STATE[2:]
+
+
+class Database(sqlite3.Connection):
+    """A connection to the database of the store in a folder, for any thread, one at a time.
+
+    Attributes:
+        stamp: of the store when it was opened; see `ReadConnections`.
+    """
+
+    folder: Path
+    stamp: tuple[int, ...] | None = None
+
+    def row(self, statement: str, *values: object) -> Any:
+        """The first row that a statement selects; None if there is none."""
+        return self.execute(statement, values).fetchone()
+
+    def column(self, statement: str, *values: object) -> list[Any]:
+        """The one column of what a statement selects."""
+        return [value for (value,) in self.execute(statement, values)]
 
 
 def create(folder: Path, settings: StoreSettings) -> None:
@@ -111,7 +133,7 @@ def create(folder: Path, settings: StoreSettings) -> None:
         "encoder": orjson.dumps(asdict(settings.encoder)).decode(),
         "max_pieces": str(settings.max_pieces),
     }
-    values |= dict.fromkeys(("revision", "generation", *COUNTS), "0")
+    values |= dict.fromkeys(STATE, "0")
     with errors_explained(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         others = [path.name for path in folder.iterdir() if not path.name.startswith(DATABASE)]
@@ -125,14 +147,12 @@ def create(folder: Path, settings: StoreSettings) -> None:
             with transaction(connection):
                 for statement in (*_SCHEMA.strip().split(";\n"), PASSAGE_TERMS):
                     connection.execute(statement)
-                connection.executemany("INSERT INTO settings VALUES (?, ?)", values.items())
-                connection.execute(
-                    "INSERT INTO settings VALUES ('checksum', ?)", (_settings_checksum(values),)
-                )
+                stored = values | {"checksum": _settings_checksum(values)}
+                connection.executemany("INSERT INTO settings VALUES (?, ?)", stored.items())
 
 
-def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
-    """A connection to the store's database, for any thread, one at a time.
+def connect(folder: Path, mode: str = "rw") -> Database:
+    """Connect to the store's database.
 
     The mode is ``rw``, or what SQLite's URIs offer for folders that cannot be written.
     """
@@ -142,7 +162,9 @@ def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
         timeout=30,
+        factory=Database,
     )
+    connection.folder = folder
     for pragma in ("synchronous = NORMAL", "secure_delete = ON", "cell_size_check = ON"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
@@ -158,8 +180,7 @@ def exists(folder: Path) -> bool:
         if not (folder / DATABASE).is_file():
             return False
         with closing(connect(folder, reading_mode(folder))) as connection:
-            found = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'settings'")
-            return found.fetchone() is not None
+            return bool(connection.row("SELECT 1 FROM sqlite_master WHERE name = 'settings'"))
 
 
 def reading_mode(folder: Path) -> str:
@@ -188,15 +209,16 @@ def has_log(folder: Path) -> bool:
         return False
 
 
-def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings:
+def read_settings(connection: Database) -> StoreSettings:
     """The settings of the store.
 
     Raises:
         StoreError: if another version made it, or if it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
+    folder = connection.folder
     damaged = StoreError(f"{folder}: its settings are damaged; ingest again into a new store")
-    if not values.keys() >= {"schema_version", "encoder", "max_pieces"}:
+    if not values.keys() >= set(FIXED):
         raise damaged
     version = str(values["schema_version"])
     if version != str(SCHEMA_VERSION) and version.isdecimal():
@@ -213,7 +235,7 @@ def read_settings(connection: sqlite3.Connection, folder: Path) -> StoreSettings
         raise damaged from None
 
 
-def read_state(connection: sqlite3.Connection, folder: Path) -> StoreState:
+def read_state(connection: Database) -> StoreState:
     """The counts of the state that the connection sees.
 
     Raises:
@@ -221,11 +243,18 @@ def read_state(connection: sqlite3.Connection, folder: Path) -> StoreState:
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     try:
-        return StoreState(
-            folder, **{name: int(values[name]) for name in ("revision", "generation", *COUNTS)}
-        )
+        return StoreState(**{name: int(values[name]) for name in STATE})
     except (KeyError, TypeError, ValueError):
-        raise damage(folder, "its settings lack a count") from None
+        raise damage(connection.folder, "its settings lack a count") from None
+
+
+def used_counts(connection: Database) -> dict[str, int]:
+    """The `COUNTS` of a store, from its documents and the last rows that its passages refer to."""
+    counts = connection.row(
+        "SELECT (SELECT count(*) FROM documents), count(*), ifnull(max(first_word + n_words), 0), "
+        "ifnull(max(first_piece + n_pieces), 0) FROM passages"
+    )
+    return dict(zip(COUNTS, counts, strict=True))
 
 
 def damage(folder: Path, what: str) -> StoreError:
@@ -237,9 +266,9 @@ def damage(folder: Path, what: str) -> StoreError:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, mode: str = "IMMEDIATE") -> Iterator[None]:
+def transaction(connection: Database) -> Iterator[None]:
     """Commit everything in the block, or nothing."""
-    connection.execute(f"BEGIN {mode}")
+    connection.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
@@ -260,7 +289,8 @@ def errors_explained(folder: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         # Where SQLite cannot enlarge the memory that processes share, it says "disk I/O error".
-        if reason == "database or disk is full" or (reason == "disk I/O error" and _full(folder)):
+        full = reason == "disk I/O error" and shutil.disk_usage(folder).free < SHARED_MEMORY
+        if full or reason == "database or disk is full":
             raise _disk_full(folder) from error
         # Only damage has this class itself; so has text that is not UTF-8, by its message.
         if type(error) is sqlite3.DatabaseError or "decode" in reason:
@@ -282,14 +312,10 @@ def folder_size(folder: Path) -> int:
     return size
 
 
-def _full(folder: Path) -> bool:
-    return shutil.disk_usage(folder).free < SHARED_MEMORY
-
-
 def _disk_full(folder: Path) -> StoreError:
     return StoreError(f"{folder}: the disk is full; make room, then try again")
 
 
 def _settings_checksum(values: Mapping[str, str]) -> str:
-    fixed = (values[name] for name in ("schema_version", "encoder", "max_pieces"))
-    return xxh3_64_hexdigest("\0".join(map(str, fixed)).encode("utf-8", "surrogatepass"))
+    fixed = "\0".join(str(values[name]) for name in FIXED)
+    return xxh3_64_hexdigest(fixed.encode("utf-8", "surrogatepass"))

@@ -12,7 +12,7 @@ from slice_os.arrays import FloatArray, Int8Array, IntArray
 from slice_os.query.query import Query
 from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.table import PassageTable, rows_of
+from slice_os.stores.local.table import PassageTable, file_rows, rows_of
 from slice_os.threads import usable_cores
 
 # Large enough that NumPy's calls take longer than handing over the interpreter between threads,
@@ -36,10 +36,8 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
     best = np.empty((len(phrases), len(table)), dtype=np.float32)
     if not len(table):
         return best
-    end_piece = int((table.first_piece + table.n_pieces).max())
-    end_word = int((table.first_word + table.n_words).max())
-    vectors, scales = (file.view(end_piece) for file in arrays.by_piece)
-    words, norms = (file.view(end_word) for file in arrays.by_word)
+    rows_in_files = file_rows(table, arrays)
+    vectors, scales, words, norms = (file.view(int(ends.max())) for file, _, ends in rows_in_files)
     starts_at = range(0, len(phrases), PHRASES_AT_ONCE)
     batches = [slice(start, start + PHRASES_AT_ONCE) for start in starts_at]
     multiply = [PhraseProducts(phrases[batch]) for batch in batches]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import orjson
@@ -21,7 +20,7 @@ from slice_os.stores.local.arrays import DATABASE, Arrays
 from slice_os.stores.local.checksums import CheckedPassages, checked_row, damaged_rows, stored_rows
 from slice_os.stores.local.fields import admitted_rows
 from slice_os.stores.local.files import (
-    StoreState,
+    Database,
     connect,
     damage,
     errors_explained,
@@ -32,34 +31,33 @@ from slice_os.stores.local.scoring import passage_cosines
 from slice_os.stores.local.table import PassageTable
 from slice_os.stores.local.terms import bm25, occurrences, prepare
 
-Stamp: TypeAlias = tuple[int, ...] | None
-
 
 class ReadConnections:
     """Connections, each lent for one question at a time and kept for the next one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._idle: list[sqlite3.Connection] = []
-        self._stamp: Stamp = None
+        self._idle: list[Database] = []
+        self._stamp: tuple[int, ...] | None = None
         self._closed = False
 
-    def take(self) -> tuple[sqlite3.Connection, Stamp]:
-        """A connection, and the stamp for `give_back`."""
+    def take(self) -> Database:
+        """A connection, until `give_back`."""
         stamp = _stamp(self._folder)
         if stamp != self._stamp:
             self._close_idle()
             self._stamp = stamp
         try:
-            return self._idle.pop(), stamp
+            return self._idle.pop()
         except IndexError:
             connection = connect(self._folder, reading_mode(self._folder))
+            connection.stamp = stamp
             prepare(connection)
-            return connection, stamp
+            return connection
 
-    def give_back(self, connection: sqlite3.Connection, stamp: Stamp) -> None:
+    def give_back(self, connection: Database) -> None:
         """Take back a connection after a question, and end its transaction."""
-        if self._closed or stamp != self._stamp:
+        if self._closed or connection.stamp != self._stamp:
             connection.close()
             return
         connection.rollback()
@@ -79,8 +77,7 @@ class ReadConnections:
 class Snapshot:
     """The state of a store that a question sees, whatever writers commit or delete meanwhile."""
 
-    _connection: sqlite3.Connection
-    _state: StoreState
+    _connection: Database
     table: PassageTable
     arrays: Arrays
     _checked: CheckedPassages
@@ -89,10 +86,9 @@ class Snapshot:
     def rank(self, query: Query) -> ScoredCandidates:
         """Score every passage that the query admits; the candidates keep the snapshot."""
         table = self.table
-        with self._lock, errors_explained(self._state.folder):
+        with self._lock, errors_explained(self._connection.folder):
             for condition in query.where:
-                rows = admitted_rows(self._connection, condition, table.ids, self._state.folder)
-                table = table[rows]
+                table = table[admitted_rows(self._connection, condition, table.ids)]
             scores = np.stack([self._bm25(phrase, table.ids) for phrase in query.phrases.texts])
         self._check(table)
         return ScoredCandidates(
@@ -115,38 +111,28 @@ class Snapshot:
         self._check(table)
         loaded: dict[PassageKey, StoredPassage] = {}
         document: tuple[Any, ...] | None = None
-        with self._lock, errors_explained(self._state.folder):
-            for row in range(len(table)):
-                one = table[row : row + 1]
-                passage = self._row("passages", int(one.ids[0]))
-                if document is None or document[0] != passage[1]:
-                    document = self._row("documents", passage[1])
-                loaded[passage[0]] = self._passage(document, passage, one)
+        with self._lock, errors_explained(self._connection.folder):
+            for row, key in enumerate(table.ids.tolist()):
+                _, number, start, end, _, own, *_ = self._row("passages", key)
+                if document is None or document[0] != number:
+                    document = self._row("documents", number)
+                _, doc_id, _, _, text, fields = document
+                vectors, scales, words, norms = stored_rows(table[row : row + 1], self.arrays)
+                encoded = EncodedPassage(
+                    start=start,
+                    end=end,
+                    words=words.astype(np.int64),
+                    vectors=dequantise(vectors, scales),
+                    metadata=orjson.loads(fields) | orjson.loads(own),
+                )
+                loaded[key] = StoredPassage(doc_id, text[start:end], encoded, norms.copy())
         return loaded
-
-    def _passage(
-        self, document: tuple[Any, ...], passage: tuple[Any, ...], table: PassageTable
-    ) -> StoredPassage:
-        _, doc_id, _, _, text, fields = document
-        _, _, start, end, _, metadata, *_ = passage
-        vectors, scales, words, norms = stored_rows(table, self.arrays, 0)
-        return StoredPassage(
-            doc_id=doc_id,
-            text=text[start:end],
-            encoded=EncodedPassage(
-                start=start,
-                end=end,
-                words=words.astype(np.int64),
-                vectors=dequantise(vectors, scales),
-                metadata=orjson.loads(fields) | orjson.loads(metadata),
-            ),
-            norms=norms.copy(),
-        )
 
     def _row(self, table: str, key: int) -> tuple[Any, ...]:
         row = checked_row(self._connection, table, key)
         if row is None:
-            raise damage(self._state.folder, f"row {key} of the {table} is not as it was written")
+            what = f"row {key} of the {table} is not as it was written"
+            raise damage(self._connection.folder, what)
         return row
 
     def _check(self, table: PassageTable) -> None:
@@ -154,20 +140,21 @@ class Snapshot:
         key = self._checked.damaged(table)
         if key is not None:
             where = damaged_rows(self.table, self.arrays, key)
-            raise damage(self._state.folder, f"{where} are not as they were written")
+            raise damage(self._connection.folder, f"{where} are not as they were written")
 
     def _bm25(self, phrase: str, ids: IntArray) -> FloatArray:
         passages = self.table
         scores = np.zeros(len(passages), dtype=np.float32)
         for term, times, found, frequencies in occurrences(self._connection, phrase):
             if not np.isin(found, passages.ids).all():
-                raise damage(self._state.folder, f"{term!r} is a term of unknown passages")
+                what = f"{term!r} is a term of unknown passages"
+                raise damage(self._connection.folder, what)
             rows = np.searchsorted(passages.ids, found)
             scores[rows] += times * bm25(frequencies, rows, passages.n_terms)
         return scores[np.searchsorted(passages.ids, ids)]
 
 
-def _stamp(folder: Path) -> Stamp:
+def _stamp(folder: Path) -> tuple[int, ...] | None:
     """Changes with the store where SQLite has no lock that would tell: if it cannot be written."""
     if os.access(folder, os.W_OK):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -29,6 +28,7 @@ from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.faults import repair as repair_store
 from slice_os.stores.local.files import (
     SCHEMA_VERSION,
+    Database,
     StoreSettings,
     StoreState,
     connect,
@@ -72,7 +72,7 @@ class LocalStore:
         self.folder = folder
         self._connections = ReadConnections(folder)
         with self._reading() as connection:
-            self.settings: StoreSettings = read_settings(connection, folder)
+            self.settings: StoreSettings = read_settings(connection)
         self._lock = Lock()
         self._table: tuple[StoreState, PassageTable] | None = None
         self._arrays = Arrays(folder, self.settings.encoder, 0)
@@ -108,10 +108,10 @@ class LocalStore:
     def info(self) -> StoreInfo:
         """Counts and encoder; see `Store.info`."""
         with self._reading() as connection:
-            documents, passages, words, pieces = connection.execute(
+            documents, passages, words, pieces = connection.row(
                 "SELECT (SELECT count(*) FROM documents), count(*), "
                 "ifnull(sum(n_words), 0), ifnull(sum(n_pieces), 0) FROM passages"
-            ).fetchone()
+            )
         made = str(self.folder), SCHEMA_VERSION, self.settings.encoder, self.settings.max_pieces
         return StoreInfo(*made, documents, passages, words, pieces, folder_size(self.folder))
 
@@ -125,7 +125,7 @@ class LocalStore:
             StoreError: if another process is writing.
         """
         with self._writing() as connection:
-            writer = LocalWriter(connection, self.folder, self.settings)
+            writer = LocalWriter(connection, self.settings)
             try:
                 yield writer
             finally:
@@ -133,7 +133,7 @@ class LocalStore:
             if writer.dead_share > DEAD_SHARE:
                 # All is stored: if the disk is too full, the next writer tries again.
                 with suppress(StoreError):
-                    compact(connection, self.folder, self.settings)
+                    compact(connection, self.settings)
 
     def compact(self) -> None:
         """Remove what deleted documents left in the files, and give their space back.
@@ -145,7 +145,7 @@ class LocalStore:
                 of what stays.
         """
         with self._writing() as connection:
-            compact(connection, self.folder, self.settings)
+            compact(connection, self.settings)
 
     def verify(self, *, repair: bool = False) -> list[Fault]:
         """Compare everything that is stored with its checksums; returns the faults.
@@ -158,10 +158,10 @@ class LocalStore:
         with self._writing() as connection:
             with errors_explained(self.folder):
                 connection.execute("BEGIN IMMEDIATE")
-                faults = list(find_faults(connection, self.folder, self.settings))
+                faults = list(find_faults(connection, self.settings))
                 connection.rollback()
             if repair and faults:
-                repair_store(connection, self.folder, self.settings, faults)
+                repair_store(connection, self.settings, faults)
         return faults
 
     def find_documents(self, doc_ids: Iterable[str]) -> dict[str, StoredDocument]:
@@ -216,7 +216,7 @@ class LocalStore:
     def field_values(self, field: str, limit: int) -> list[FieldValue]:
         """The most frequent values of a field; see `Store.field_values`."""
         with self._reading() as connection:
-            return fields.values_of(connection, field, limit, self.folder)
+            return fields.values_of(connection, field, limit)
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:
         """Score every passage that ``query.where`` admits: this store is exhaustive.
@@ -259,7 +259,7 @@ class LocalStore:
             return [row for rows in selected for row in rows]
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[Database]:
         if not os.access(self.folder, os.W_OK):
             raise StoreError(f"{self.folder}: cannot be written; its user and disk allow reading")
         mode = (self.folder / DATABASE).stat().st_mode & 0o666
@@ -268,41 +268,38 @@ class LocalStore:
             try:
                 held = lock.acquire()
             except Timeout:
-                raise StoreError(
-                    f"{self.folder}: another process is writing to it; wait until it ends"
-                ) from None
+                busy = f"{self.folder}: another process is writing to it; wait until it ends"
+                raise StoreError(busy) from None
         with held, closing(connect(self.folder)) as connection:
             yield connection
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[Database]:
         """A connection that sees one state of the database, even if a writer commits meanwhile."""
         with errors_explained(self.folder):
-            connection, stamp = self._connections.take()
+            connection = self._connections.take()
             try:
                 connection.execute("BEGIN")
                 yield connection
             finally:
-                self._connections.give_back(connection, stamp)
+                self._connections.give_back(connection)
 
     def _snapshot(self) -> Snapshot:
         """The present state of the store, kept until the snapshot is dropped."""
         with errors_explained(self.folder):
-            connection, stamp = self._connections.take()
+            connection = self._connections.take()
             try:
                 snapshot = Snapshot(connection, *self._read(connection))
             except BaseException:
-                self._connections.give_back(connection, stamp)
+                self._connections.give_back(connection)
                 raise
-        weakref.finalize(snapshot, self._connections.give_back, connection, stamp)
+        weakref.finalize(snapshot, self._connections.give_back, connection)
         return snapshot
 
-    def _read(
-        self, connection: sqlite3.Connection
-    ) -> tuple[StoreState, PassageTable, Arrays, CheckedPassages]:
+    def _read(self, connection: Database) -> tuple[PassageTable, Arrays, CheckedPassages]:
         """Begin a transaction, and find what belongs to the state that it sees."""
         connection.execute("BEGIN")
-        state = read_state(connection, self.folder)
+        state = read_state(connection)
         while True:
             try:
                 arrays, checked = self._files(state)
@@ -311,13 +308,13 @@ class LocalStore:
                 # A compaction may have replaced the files since the transaction began.
                 connection.rollback()
                 connection.execute("BEGIN")
-                former, state = state, read_state(connection, self.folder)
+                former, state = state, read_state(connection)
                 if state.generation == former.generation:
                     raise
         with self._lock:
             if self._table is None or self._table[0] != state:
                 self._table = state, read_table(connection, state)
-            return state, self._table[1], arrays, checked
+            return self._table[1], arrays, checked
 
     def _files(self, state: StoreState) -> tuple[Arrays, CheckedPassages]:
         """The array files of a state, mapped; kept for the questions that follow."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import IntArray
-from slice_os.stores.local.files import StoreState, damage
+from slice_os.stores.local.arrays import ArrayFile, Arrays
+from slice_os.stores.local.files import Database, StoreState, damage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,25 @@ class PassageTable:
         return itertools.starmap(slice, itertools.pairwise([0, *edges.tolist(), len(self)]))
 
 
-def read_table(connection: sqlite3.Connection, state: StoreState) -> PassageTable:
+def read_table(connection: Database, state: StoreState) -> PassageTable:
     """All passages of a store.
 
     Raises:
         StoreError: if they are not as many as were stored, or lie beyond the files' rows.
     """
-    table = select_table(connection, state)
+    table, folder = select_table(connection), connection.folder
     if state.passages != len(table):
-        raise damage(state.folder, f"has {len(table)} of {state.passages} passages")
+        raise damage(folder, f"has {len(table)} of {state.passages} passages")
     if (np.diff(table.ids) <= 0).any():
-        raise damage(state.folder, "the passages are not in the order of their ids")
-    outside = np.flatnonzero(~rows_within(table, state.words, state.pieces))
+        raise damage(folder, "the passages are not in the order of their ids")
+    outside = table.ids[~rows_within(table, state.words, state.pieces)]
     if len(outside):
-        key = int(table.ids[outside[0]])
-        raise damage(
-            state.folder,
-            f"passage {key} is not in the {state.words} words and {state.pieces} pieces stored",
-        )
+        there = f"the {state.words} words and {state.pieces} pieces stored"
+        raise damage(folder, f"passage {outside[0]} is not in {there}")
     return table
 
 
-def select_table(connection: sqlite3.Connection, state: StoreState) -> PassageTable:
+def select_table(connection: Database) -> PassageTable:
     """All passages of a store, without a look at the counts.
 
     Raises:
@@ -76,7 +73,7 @@ def select_table(connection: sqlite3.Connection, state: StoreState) -> PassageTa
     try:
         columns = np.array(rows, dtype=np.int64).reshape(-1, 7).T
     except (TypeError, ValueError, OverflowError):
-        raise damage(state.folder, "the table of passages holds something else") from None
+        raise damage(connection.folder, "the table of passages holds something else") from None
     return PassageTable(*np.ascontiguousarray(columns))
 
 
@@ -89,6 +86,17 @@ def rows_within(table: PassageTable, words: int, pieces: int) -> npt.NDArray[np.
     ):
         within &= (first >= 0) & (count > 0) & (count <= most) & (first <= most - count)
     return within
+
+
+def file_rows(
+    table: PassageTable, arrays: Arrays
+) -> Iterator[tuple[ArrayFile, IntArray, IntArray]]:
+    """Each of `Arrays.files` with the first row of every passage, and one past the last."""
+    for files, first, counts in (
+        (arrays.by_piece, table.first_piece, table.n_pieces),
+        (arrays.by_word, table.first_word, table.n_words),
+    ):
+        yield from ((file, first, first + counts) for file in files)
 
 
 def rows_of(first: IntArray, counts: IntArray) -> slice | IntArray:

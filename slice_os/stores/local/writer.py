@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,13 @@ from slice_os.stores.local.checksums import checked_row, data_checksum, seal
 from slice_os.stores.local.fields import add_labels
 from slice_os.stores.local.files import (
     COUNTS,
+    Database,
     StoreSettings,
     StoreState,
     damage,
     errors_explained,
     read_state,
+    used_counts,
 )
 from slice_os.stores.local.terms import add_terms, terms
 from slice_os.stores.protocol import Rejection
@@ -42,22 +42,19 @@ class LocalWriter:
     What is complete is committed every two seconds, also while nothing is written.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, folder: Path, settings: StoreSettings
-    ) -> None:
+    def __init__(self, connection: Database, settings: StoreSettings) -> None:
         self._connection = connection
-        self._folder = folder
         self._settings = settings
         self._document: int | None = None
         self._changed = False
         self._failure: StoreError | None = None
         self._committed = time.monotonic()
-        with errors_explained(folder):
+        with errors_explained(connection.folder):
             connection.execute("BEGIN IMMEDIATE")
-            state = read_state(connection, folder)
+            state = read_state(connection)
             self._live_pieces = _count_live(connection, state)
             self._counts: dict[str, int] = {name: getattr(state, name) for name in COUNTS}
-            self._arrays = Arrays(folder, settings.encoder, state.generation)
+            self._arrays = Arrays(connection.folder, settings.encoder, state.generation)
             self._arrays.truncate(state.words, state.pieces)
             self._arrays.delete_others()
         self._lock = threading.RLock()
@@ -109,16 +106,19 @@ class LocalWriter:
         """Note that documents come from another source; see `Writer.assign`."""
         with self._acting(changes=True):
             for doc_id in doc_ids:
-                self._assign(doc_id, source)
+                statement = "SELECT id FROM documents WHERE doc_id = ?"
+                for key in self._connection.column(statement, doc_id):
+                    sound = checked_row(self._connection, "documents", key)
+                    change = "UPDATE documents SET source = ? WHERE id = ?"
+                    self._connection.execute(change, (source, key))
+                    if sound:  # otherwise the damage stays visible
+                        seal(self._connection, "documents", key)
 
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
         with self._acting(changes=True):
-            self._connection.execute(
-                "INSERT INTO sources VALUES (?, ?) "
-                "ON CONFLICT (source) DO UPDATE SET signature = excluded.signature",
-                (source, signature),
-            )
+            noted = source, signature
+            self._connection.execute("REPLACE INTO sources VALUES (?, ?)", noted)
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
@@ -129,7 +129,7 @@ class LocalWriter:
         """Commit the complete documents, and drop an incomplete one."""
         self._closing.set()
         self._clock.join()
-        with errors_explained(self._folder):
+        with errors_explained(self._connection.folder):
             try:
                 if self._connection.in_transaction:
                     if self._document is not None:
@@ -161,7 +161,7 @@ class LocalWriter:
                 raise self._failure
             self._changed |= changes
             try:
-                with errors_explained(self._folder):
+                with errors_explained(self._connection.folder):
                     yield
             except StoreError as error:
                 self._failure = error
@@ -188,30 +188,15 @@ class LocalWriter:
         seal(self._connection, "documents", self._document)
         self._counts["documents"] += 1
 
-    def _assign(self, doc_id: str, source: str) -> None:
-        for (key,) in self._connection.execute(
-            "SELECT id FROM documents WHERE doc_id = ?", (doc_id,)
-        ).fetchall():
-            sound = checked_row(self._connection, "documents", key)
-            self._connection.execute("UPDATE documents SET source = ? WHERE id = ?", (source, key))
-            if sound:  # otherwise the damage stays visible
-                seal(self._connection, "documents", key)
-
     def _delete(self, doc_id: str) -> bool:
-        row = self._connection.execute(
-            "SELECT id FROM documents WHERE doc_id = ?", (doc_id,)
-        ).fetchone()
+        row = self._connection.row("SELECT id FROM documents WHERE doc_id = ?", doc_id)
         if row is None:
             return False
-        (pieces,) = self._connection.execute(
-            "SELECT ifnull(sum(n_pieces), 0) FROM passages WHERE document = ?", row
-        ).fetchone()
-        for table, column in (("passage_terms", "rowid"), ("passage_labels", "passage")):
-            self._connection.execute(
-                f"DELETE FROM {table} WHERE {column} IN "  # noqa: S608
-                "(SELECT id FROM passages WHERE document = ?)",
-                row,
-            )
+        live = "SELECT ifnull(sum(n_pieces), 0) FROM passages WHERE document = ?"
+        (pieces,) = self._connection.row(live, *row)
+        own = "(SELECT id FROM passages WHERE document = ?)"
+        for column in ("passage_terms WHERE rowid", "passage_labels WHERE passage"):
+            self._connection.execute(f"DELETE FROM {column} IN {own}", row)  # noqa: S608
         passages = self._connection.execute("DELETE FROM passages WHERE document = ?", row)
         self._connection.execute("DELETE FROM documents WHERE id = ?", row)
         self._counts["passages"] -= passages.rowcount
@@ -222,9 +207,8 @@ class LocalWriter:
     def _add(self, document: Document, passage: EncodedPassage) -> None:
         passage = joined(passage)
         vectors, scales = quantise(passage.vectors)
-        norms = span_norms(
-            dequantise(vectors, scales), passage.layout, self._settings.encoder.max_words
-        )
+        max_words = self._settings.encoder.max_words
+        norms = span_norms(dequantise(vectors, scales), passage.layout, max_words)
         rows: list[npt.NDArray[Any]] = [vectors, scales, passage.words.astype(np.uint32), norms]
         for file, added in zip(self._arrays.files, rows, strict=True):
             file.append(added)
@@ -242,16 +226,18 @@ class LocalWriter:
             len(found),
             orjson.dumps(dict(passage.metadata)).decode(),
         )
-        self._connection.execute(
-            "UPDATE passages SET data_checksum = ? WHERE id = ?",
-            (data_checksum(key, len(found), (part.data for part in rows)), key),
-        )
+        checksum = data_checksum(key, len(found), (part.data for part in rows))
+        statement = "UPDATE passages SET data_checksum = ? WHERE id = ?"
+        self._connection.execute(statement, (checksum, key))
         seal(self._connection, "passages", key)
         add_terms(self._connection, key, found)
         add_labels(self._connection, key, {**document.metadata, **passage.metadata})
-        self._counts["words"] += len(passage.words)
-        self._counts["pieces"] += len(vectors)
-        self._counts["passages"] += 1
+        for name, more in (
+            ("words", len(passage.words)),
+            ("pieces", len(vectors)),
+            ("passages", 1),
+        ):
+            self._counts[name] += more
         self._live_pieces += len(vectors)
 
     def _insert(self, columns: str, *values: str | int | None) -> int:
@@ -263,10 +249,8 @@ class LocalWriter:
         if not (self._changed or last):
             return
         self._arrays.sync()
-        self._connection.executemany(
-            "UPDATE settings SET value = ? WHERE name = ?",
-            [(str(value), name) for name, value in self._counts.items()],
-        )
+        counts = [(str(value), name) for name, value in self._counts.items()]
+        self._connection.executemany("UPDATE settings SET value = ? WHERE name = ?", counts)
         self._connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'revision'")
         self._connection.execute("COMMIT")
         self._changed = False
@@ -275,23 +259,16 @@ class LocalWriter:
             self._connection.execute("BEGIN IMMEDIATE")
 
 
-def _count_live(connection: sqlite3.Connection, state: StoreState) -> int:
+def _count_live(connection: Database, state: StoreState) -> int:
     """Number of token vectors that passages refer to.
 
     Raises:
         StoreError: if the rows do not fit the stored counts, by which the files will be cut.
     """
-    documents, passages, words, pieces, live = connection.execute(
-        "SELECT (SELECT count(*) FROM documents), count(*), ifnull(max(first_word + n_words), 0), "
-        "ifnull(max(first_piece + n_pieces), 0), ifnull(sum(n_pieces), 0) FROM passages"
-    ).fetchone()
-    for name, found, stored in (
-        ("documents", documents, state.documents),
-        ("passages", passages, state.passages),
-    ):
-        if found != stored:
-            raise damage(state.folder, f"has {found} of {stored} {name}")
-    for name, used, stored in (("words", words, state.words), ("pieces", pieces, state.pieces)):
-        if not used <= stored:
-            raise damage(state.folder, f"passages use {used} of {stored} {name}")
-    return int(live)
+    for name, found in used_counts(connection).items():
+        stored = getattr(state, name)
+        if name in ("documents", "passages") and found != stored:
+            raise damage(connection.folder, f"has {found} of {stored} {name}")
+        if not found <= stored:
+            raise damage(connection.folder, f"passages use {found} of {stored} {name}")
+    return int(connection.row("SELECT ifnull(sum(n_pieces), 0) FROM passages")[0])
