@@ -47,27 +47,20 @@ if Path(__file__).with_name("ingest").is_file():
     raise ImportError(f"slice_os cannot be imported: {broken_links(Path(__file__).parent)}")
 
 _HOMES = {
-    "AsyncCorpus": "async_corpus",
-    "Claim": "verifier.claims",
-    "Context": "hits.hit",
-    "Corpus": "corpus",
-    "CrossEncoderVerifier": "verifier.cross_encoder",
-    "Document": "text.documents",
-    "Hit": "hits.hit",
-    "HitOptions": "query.options",
-    "Hits": "hits.hit",
-    "IndexOptions": "stores.opensearch.schema.settings",
-    "LocalStore": "stores.local",
-    "MineOptions": "query.options",
-    "ModelCard": "encoder.model_folder",
-    "OpenSearchStore": "stores.opensearch.store",
-    "SearchOptions": "query.options",
-    "Segment": "text.documents",
-    "SpanEncoder": "encoder.span_encoder",
-    "Verdict": "verifier.claims",
-    "Verifier": "verifier.claims",
-    "scan": "search.scan",
-    "write_hits": "hits.files",
+    "async_corpus": ["AsyncCorpus"],
+    "corpus": ["Corpus"],
+    "encoder.model_folder": ["ModelCard"],
+    "encoder.span_encoder": ["SpanEncoder"],
+    "hits.files": ["write_hits"],
+    "hits.hit": ["Context", "Hit", "Hits"],
+    "query.options": ["HitOptions", "MineOptions", "SearchOptions"],
+    "search.scan": ["scan"],
+    "stores.local": ["LocalStore"],
+    "stores.opensearch.schema.settings": ["IndexOptions"],
+    "stores.opensearch.store": ["OpenSearchStore"],
+    "text.documents": ["Document", "Segment"],
+    "verifier.claims": ["Claim", "Verdict", "Verifier"],
+    "verifier.cross_encoder": ["CrossEncoderVerifier"],
 }
 
 __all__ = [
@@ -106,8 +99,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that the command line starts fast."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'slice_os' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"slice_os.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(importlib.import_module(f"slice_os.{home}"), name)
+            return value
+    raise AttributeError(f"module 'slice_os' has no attribute {name!r}")

@@ -194,14 +194,11 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
 async def _search(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> Hits:
     """The best hits by score, as `slice_os.search.run.search` finds them."""
     options.check_reach()
-    requests = passage_requests(query, options, exhaustive=False)
-    request = next(requests)
-    try:
-        while True:
-            request = requests.send(await _found(store, query, request))
-    except StopIteration as end:
-        hits: Hits = end.value
-        return hits
+    steps = passage_requests(query, options, exhaustive=False)
+    step = next(steps)
+    while isinstance(step, SearchOptions):
+        step = steps.send(await _found(store, query, step))
+    return step
 
 
 async def _found(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> FoundHits:

@@ -115,13 +115,10 @@ class Corpus:
         Raises:
             StoreError: if it does not exist yet.
         """
-        card = None if self._encoder is None else self.encoder.card
-        if isinstance(self._source, (str, Path)):
-            store = open_store(self._source, card)
-        else:
-            store = self._source
-            if card is not None:
-                store.check_encoder(card)
+        source = self._source
+        store = open_store(source) if isinstance(source, (str, Path)) else source
+        if self._encoder is not None:
+            store.check_encoder(self.encoder.card)
         made_with = store.info().max_pieces
         if self._max_pieces not in (None, made_with):
             raise StoreError(

@@ -73,9 +73,9 @@ def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:
 
 
 def _write_page(hits: Iterable[Hit], path: Path) -> None:
-    from slice_os.hits.report.html_page import write_page
+    from slice_os.hits.report.html_page import write_report
 
-    write_page(hits, path)
+    write_report(hits, path)
 
 
 def _as_table(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -51,17 +52,14 @@ def check_unit(unit: str) -> None:
 
 def check_threshold(threshold: object) -> None:
     """Raise `InputError` for what no cosine can be compared with."""
-    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
-    # NaN is not equal to itself.
-    if not number or threshold != threshold:
+    if not _within(threshold, -inf, inf):
         raise InputError(f"threshold {threshold!r}: give a number from -1 to 1, such as 0.6")
 
 
-def check_probability(probability: object) -> None:
-    """Raise `InputError` for what no probability can be compared with."""
-    number = isinstance(probability, Real) and not isinstance(probability, bool)
-    if not number or not 0 <= float(probability) <= 1:  # type: ignore[arg-type]
-        raise InputError(f"min_probability {probability!r}: give a number from 0 to 1, such as 0.5")
+def _within(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a number, and not NaN, between two others."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    return number and bool(low <= value <= high)
 
 
 def load_fusion(name: str) -> Fusion:
@@ -128,8 +126,9 @@ class HitOptions:
     def __post_init__(self) -> None:
         if self.threshold is not None:
             check_threshold(self.threshold)
-        if self.min_probability is not None:
-            check_probability(self.min_probability)
+        least = self.min_probability
+        if least is not None and not _within(least, 0, 1):
+            raise InputError(f"min_probability {least!r}: give a number from 0 to 1, such as 0.5")
         if self.order is not None and self.order not in ORDERS:
             raise InputError(f"no order {self.order!r}; there are {', '.join(ORDERS)}")
         check_unit(self.unit)

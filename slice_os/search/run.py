@@ -93,14 +93,11 @@ def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) 
     """
     if not store.exhaustive:
         options.check_reach()
-    requests = passage_requests(query, options, store.exhaustive)
-    request = next(requests)
-    try:
-        while True:
-            request = requests.send(_found(store, query, request))
-    except StopIteration as end:
-        hits: Hits = end.value
-        return hits
+    steps = passage_requests(query, options, store.exhaustive)
+    step = next(steps)
+    while isinstance(step, SearchOptions):
+        step = steps.send(_found(store, query, step))
+    return step
 
 
 def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = True) -> Iterator[Hit]:
@@ -118,15 +115,17 @@ def mine(store: Store, query: Query, *, threshold: float, exhaustive: bool = Tru
 
 def passage_requests(
     query: Query, options: SearchOptions, exhaustive: bool
-) -> Generator[SearchOptions, FoundHits, Hits]:
+) -> Generator[SearchOptions | Hits, FoundHits, None]:
     """Search for passages until the requested hits are complete, and no better ones can follow.
 
-    Yields the passages to search for next, to which the hits in them are sent; returns the hits.
+    Yields the passages to search for next, to which the hits in them are sent; then the hits.
     An ``exhaustive`` store scores every passage, however many are requested.
     """
     loses_hits = options.collapse or query.counters is not None
     if not loses_hits and options.per_passage == 1:
-        return (yield options).hits
+        found = yield options
+        yield found.hits
+        return
     most = max(MAX_CANDIDATES if exhaustive else options.num_candidates, options.end)
     size = min((_MORE if loses_hits else 1) * options.end, most)
     while True:
@@ -136,7 +135,8 @@ def passage_requests(
         different = collapse(sure) if options.collapse else sure
         if complete or len(different) >= options.end:
             shown = different[options.offset : options.end]
-            return replace(found.hits, items=tuple(shown))
+            yield replace(found.hits, items=tuple(shown))
+            return
         size = min(_MORE * size, most)
 
 

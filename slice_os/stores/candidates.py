@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -57,13 +57,9 @@ class ScoredCandidates:
 
     def select(self, columns: IntArray) -> ScoredCandidates:
         """The candidates in these columns."""
-        return ScoredCandidates(
-            keys=[self.keys[column] for column in columns.tolist()],
-            cosines=self.cosines[:, columns],
-            bm25=self.bm25[:, columns],
-            bm25_best=self.bm25_best,
-            load=self.load,
-        )
+        keys = [self.keys[column] for column in columns.tolist()]
+        cosines, bm25 = self.cosines[:, columns], self.bm25[:, columns]
+        return replace(self, keys=keys, cosines=cosines, bm25=bm25)
 
     def at_least(self, threshold: float) -> ScoredCandidates:
         """The candidates with a span at or above a cosine, for any of the phrases."""

@@ -69,18 +69,6 @@ def write_report(
         min_probability: the same for the probability.
         title: of the page.
     """
-    with replacing(Path(path)) as part:
-        return write_page(hits, part, threshold, min_probability, title)
-
-
-def write_page(
-    hits: Iterable[Hit],
-    path: Path,
-    threshold: float | None = None,
-    min_probability: float | None = None,
-    title: str = "Hits",
-) -> int:
-    """Write hits as an HTML page; see `write_report`."""
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
     cuts = {"cosine": threshold, "probability": min_probability}
     environment = Environment(
@@ -114,7 +102,8 @@ def write_page(
         width=_WIDTH,
         height=_HEIGHT,
     )
-    path.write_text(page, encoding="utf-8")
+    with replacing(Path(path)) as part:
+        part.write_text(page, encoding="utf-8")
     return found.hits
 
 
