@@ -97,6 +97,21 @@ class Term:
             raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
         settings.positive(self, "shares")
 
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Term:
+        """A term from its table, which also has the settings of its objective."""
+        kind = table.get("kind")
+        if kind not in OBJECTIVES:
+            raise InputError(f"kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
+        common = table.keys() & {f.name for f in fields(cls) if f.name != "objective"}
+        own = {name: table[name] for name in table if name not in common}
+        try:
+            objective = settings.from_table(OBJECTIVES[kind], own)
+        except InputError as error:
+            raise InputError(f"{kind}: {error}") from None
+        rest = {name: table[name] for name in common}
+        return settings.from_table(cls, rest, objective=objective)
+
 
 @dataclass(frozen=True, slots=True)
 class SecondTeacherConfig:
@@ -296,55 +311,4 @@ def read_config(path: str | Path) -> TrainingConfig:
         InputError: if the file is missing or not TOML, a field is missing, unknown or of another
             type, or a value is out of range.
     """
-    table = settings.read_toml(Path(path))
-    try:
-        return _config(table)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-
-
-def _config(table: dict[str, Any]) -> TrainingConfig:
-    data = table.pop("data", {})
-    soup = settings.as_table(table.pop("soup", {}), "soup")
-    stages = table.pop("stages", [])
-    second_teacher = table.pop("second_teacher", None)
-    if not isinstance(data, dict) or not isinstance(stages, list):
-        raise InputError("write data sets as [data.NAME] and stages as [[stages]]")
-    if second_teacher is not None:
-        second_teacher = settings.from_table(SecondTeacherConfig, second_teacher, "second_teacher")
-    return settings.from_table(
-        TrainingConfig,
-        table,
-        "recipe",
-        data={
-            name: settings.from_table(DataConfig, part, f"data.{name}")
-            for name, part in data.items()
-        },
-        stages=tuple(_stage(part, f"stages[{index}]") for index, part in enumerate(stages)),
-        soup={
-            name: settings.as_kind(share, float, f"soup: {name}") for name, share in soup.items()
-        },
-        second_teacher=second_teacher,
-        dev=settings.from_table(DevConfig, table.pop("dev", {}), "dev"),
-    )
-
-
-def _stage(table: Any, where: str) -> Stage:
-    table = settings.as_table(table, where)
-    terms = table.pop("objectives", [])
-    if not isinstance(terms, list):
-        raise InputError(f"{where}: write objectives as [[stages.objectives]]")
-    objectives = (_term(part, f"{where}.objectives[{i}]") for i, part in enumerate(terms))
-    return settings.from_table(Stage, table, where, objectives=tuple(objectives))
-
-
-def _term(table: Any, where: str) -> Term:
-    table = settings.as_table(table, where)
-    kind = table.get("kind")
-    if kind not in OBJECTIVES:
-        raise InputError(f"{where}: kind is {kind!r}; there are {', '.join(OBJECTIVES)}")
-    common = {f.name for f in fields(Term)}
-    own = {name: value for name, value in table.items() if name not in common}
-    objective = settings.from_table(OBJECTIVES[kind], own, f"{where} ({kind})")
-    rest = {name: value for name, value in table.items() if name in common}
-    return settings.from_table(Term, rest, where, objective=objective)
+    return settings.read_settings(TrainingConfig, Path(path))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -47,57 +48,65 @@ def _numbers(settings: object, *names: str) -> Iterator[tuple[str, float]]:
             yield name, number
 
 
-def from_table(cls: type[T], table: Any, where: str, **given: Any) -> T:
+def read_settings(cls: type[T], path: Path) -> T:
+    """Settings from a recipe.
+
+    Raises:
+        InputError: if the file is missing or not TOML, or as `from_table`.
+    """
+    try:
+        return from_table(cls, tomllib.loads(path.read_text("utf-8")))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such recipe") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML ({error})") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def from_table(cls: type[T], table: Mapping[str, Any], **given: Any) -> T:
     """A settings dataclass from a table of TOML, and from values that are already built.
+
+    Tables in it become dataclasses, too, by `from_table` of their class if it has one.
 
     Raises:
         InputError: if a field is missing, unknown, of another type or out of range; it is named.
     """
-    table = as_table(table, where)
     hints = get_type_hints(cls)
     known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]
     for name in table:
         if name not in known:
-            raise InputError(f"{where}: unknown field {name!r}; there are {', '.join(known)}")
+            raise InputError(f"unknown field {name!r}; there are {', '.join(known)}")
     values = dict(given)
     for name, known_field in known.items():
         if name in table:
-            values[name] = as_kind(table[name], hints[name], f"{where}: {name}")
+            values[name] = _as_kind(table[name], hints[name], name)
         elif known_field.default is MISSING and known_field.default_factory is MISSING:
-            raise InputError(f"{where}: {name} is missing")
-    try:
-        return cls(**values)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+            raise InputError(f"{name} is missing")
+    return cls(**values)
 
 
-def as_kind(value: Any, kind: Any, where: str) -> Any:
+def _as_kind(value: Any, kind: Any, name: str) -> Any:
     """A value of TOML as a type, if it fits: lists become tuples, integers floats if needed."""
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
     if get_origin(kind) is tuple:
         if not isinstance(value, list):
-            raise InputError(f"{where} is {value!r}; give a list")
-        return tuple(as_kind(item, get_args(kind)[0], where) for item in value)
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
-        raise InputError(f"{where} is {value!r}, not {kind.__name__}")
-    return value
-
-
-def as_table(table: Any, where: str) -> dict[str, Any]:
-    """A copy of a table; `InputError` if it is something else."""
-    if not isinstance(table, dict):
-        raise InputError(f"{where} is {table!r}, not a table")
-    return dict(table)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a recipe; `InputError` if the file is missing or not TOML."""
+            raise InputError(f"{name} is {value!r}; give a list")
+        part = get_args(kind)[0]
+        return tuple(_as_kind(item, part, f"{name}[{i}]") for i, item in enumerate(value))
+    if not is_dataclass(kind) and get_origin(kind) is not Mapping:
+        if kind is float and type(value) is int:
+            return float(value)
+        if type(value) is not kind:
+            raise InputError(f"{name} is {value!r}, not {kind.__name__}")
+        return value
+    if not isinstance(value, dict):
+        raise InputError(f"{name} is {value!r}, not a table")
+    if get_origin(kind) is Mapping:
+        part = get_args(kind)[1]
+        return {key: _as_kind(item, part, f"{name}.{key}") for key, item in value.items()}
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such recipe") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not valid TOML ({error})") from None
+        return getattr(kind, "from_table", partial(from_table, kind))(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None

@@ -25,7 +25,7 @@ from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.settings import at_least, from_table, not_negative, positive, read_toml
+from slice_os.training.settings import at_least, not_negative, positive, read_settings
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import ClaimInputs
 
@@ -93,7 +93,7 @@ class VerifierRecipe:
 
 def read_recipe(path: Path) -> VerifierRecipe:
     """Read and check a recipe; `InputError` if it is missing, not TOML, or a value cannot be."""
-    return from_table(VerifierRecipe, read_toml(path), str(path))
+    return read_settings(VerifierRecipe, path)
 
 
 @dataclass(frozen=True, slots=True)
