@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ from slice_os.errors import imported
 from slice_os.training.backend import torch
 from slice_os.training.config import BASE, Stage, TrainingConfig
 from slice_os.training.prepared_sets import load_datasets, texts_of
-from slice_os.training.progress import Report, silent
+from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.record_types import Record
 from slice_os.training.stage import StageRun
 from slice_os.training.teachers import OneTeacher, Teacher, TwoTeachers, sample_phrases
@@ -30,11 +31,16 @@ class RunContext:
     ) -> None:
         self.config = config
         self.out = out
+        self.report = report
         self.accelerator = _accelerator(config.precision)
         loaded = load_encoder(config.model)
         self._tokenizer = loaded.tokenizer
         self.base = self._encoder(loaded.network, chunk=0)
         self.datasets = load_datasets(config, data, self.base.fits, report)
+
+    def progress(self, part: str) -> Callable[[int, int], None]:
+        """A function that reports how much of a part is done, and its total."""
+        return lambda done, total: self.report(Tick(part, done, total))
 
     def encoder(self, name: str, chunk: int = 0) -> TrainingEncoder:
         """A fresh copy of the base model, or of the result of an earlier stage."""

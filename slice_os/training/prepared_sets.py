@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from slice_os.training.config import DataConfig, TrainingConfig
 from slice_os.training.examples.formats import read_files
 from slice_os.training.examples.placement import context_sentences, place
 from slice_os.training.progress import Report, silent, tracked
-from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution, Triple
+from slice_os.training.record_types import Pair, Passage, Record, Sense, Substitution
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +135,8 @@ def _cut(record: Record, max_words: int) -> Sequence[Record]:
 
 def texts_of(record: Record) -> list[str]:
     """All texts of a record that an encoder may read."""
-    if isinstance(record, Passage):
-        return [record.text]
-    if isinstance(record, Triple):
-        return [record.query, record.positive, *record.negatives]
-    if isinstance(record, Pair):
-        return [record.first, record.second, record.passage.text]
-    if isinstance(record, Sense):
-        return [record.text, record.definition, *record.others]
-    return [record.text, *record.right, *record.wrong]
+    parts = (part if isinstance(part, tuple) else (part,) for part in astuple(record))
+    return [text for part in parts for text in part if isinstance(text, str)]
 
 
 def part_key(record: Record) -> str:

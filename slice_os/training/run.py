@@ -51,17 +51,17 @@ def train(
         return finished
     began = time.monotonic()
     context = RunContext(config, Path(data), target, progress)
-    before = _measure(context, context.base, "dev metrics before", progress)
+    before = _measure(context, context.base, "dev metrics before")
     for stage in config.stages:
         events = tensorboard and context.accelerator.is_main_process
         with run_files.RunLog(target, stage.name, events) as log:
-            _carry_out(stage, context, log, progress)
+            _carry_out(stage, context, log)
     result = context.result()
-    after = _measure(context, result, "dev metrics after", progress)
+    after = _measure(context, result, "dev metrics after")
     counts = {name: loaded.counts for name, loaded in context.datasets.items()}
     if context.accelerator.is_main_process:
         context.save(result, target)
-        _save_projection(context, result, progress)
+        _save_projection(context, result)
         card = run_files.model_card(config, counts, before, after)
         (target / "README.md").write_text(card, "utf-8")
     summary = run_files.TrainingSummary(target, time.monotonic() - began, before, after, counts)
@@ -71,7 +71,7 @@ def train(
     return summary
 
 
-def _carry_out(stage: Stage, context: RunContext, log: run_files.RunLog, report: Report) -> None:
+def _carry_out(stage: Stage, context: RunContext, log: run_files.RunLog) -> None:
     """A stage from its last checkpoint to its end; its result is in the folder of its name."""
     result = context.out / STAGES / stage.name
     if result.is_dir():
@@ -90,7 +90,7 @@ def _carry_out(stage: Stage, context: RunContext, log: run_files.RunLog, report:
             log.write(state.step, {**losses, "learning_rate": rate})
         pace = (time.monotonic() - started) / (state.step - first)
         left = pace * (stage.steps - state.step)
-        report(Tick(stage.name, state.step, stage.steps, losses["loss"], left))
+        context.report(Tick(stage.name, state.step, stage.steps, losses["loss"], left))
         if (dev.pairs or dev.substitutions) and state.step % dev.every == 0:
             state = _watch(run, context, state, log, work)
         if main and stage.save_every and state.step % stage.save_every == 0:
@@ -127,14 +127,11 @@ def _finish(run: StageRun, context: RunContext, work: Path, result: Path) -> Non
     context.accelerator.wait_for_everyone()
 
 
-def _measure(context: RunContext, encoder: TrainingEncoder, part: str, report: Report) -> DevResult:
-    def tell(done: int, total: int) -> None:
-        report(Tick(part, done, total))
-
-    return evaluate(context.config.dev, context.datasets, encoder, tell)
+def _measure(context: RunContext, encoder: TrainingEncoder, part: str) -> DevResult:
+    return evaluate(context.config.dev, context.datasets, encoder, context.progress(part))
 
 
-def _save_projection(context: RunContext, result: TrainingEncoder, report: Report) -> None:
+def _save_projection(context: RunContext, result: TrainingEncoder) -> None:
     """Find the projection; a run that has read few records does not spend long on it."""
     read = sum(stage.records for stage in context.config.stages)
     records = context.sample(min(RECORDS, read))
@@ -143,7 +140,7 @@ def _save_projection(context: RunContext, result: TrainingEncoder, report: Repor
         records,
         f"{context.config.seed}/axes",
         steps=-(-STEPS * min(RECORDS, read) // RECORDS),
-        progress=lambda done, total: report(Tick("projection", done, total)),
+        progress=context.progress("projection"),
     )
     np.save(context.out / PROJECTION_FILE, projection.cpu().numpy(), allow_pickle=False)
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from slice_os.errors import InputError, imported
-from slice_os.training.config import TrainingConfig
+from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.dev import DevResult
 from slice_os.training.prepared_sets import Counts
 
@@ -99,56 +99,30 @@ def model_card(
     config: TrainingConfig, datasets: Mapping[str, Counts], before: DevResult, after: DevResult
 ) -> str:
     """A README.md with the license in its front matter, the data, the stages and dev metrics."""
-    lines = [
-        "---",
-        f"license: {config.license}",
-        f"base_model: {config.model}",
-        "library_name: transformers",
-        "tags: [span-retrieval, phrase-mining, feature-extraction]",
-        "---",
-        "",
-        f"# {config.name}",
-        "",
-        "Token vectors whose mean over any consecutive words is the vector of that phrase: mean",
-        "pooling over a span's word pieces, cosine similarity. Made by `slice-os model train`.",
-        "",
-        "## Data",
-        "",
-        "| data set | records | dropped: evaluation sentence | dropped: unfit | license | source |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, counts in datasets.items():
-        data = config.data[name]
-        lines.append(
-            f"| {name} ({data.part}) | {counts.records:,} | {counts.contaminated:,} "
-            f"| {counts.unfit:,} | {data.license} | {data.source} |"
-        )
-    lines += ["", "## Stages", ""]
-    for stage in config.stages:
-        terms = ", ".join(
-            f"{term.weight:g} × {term.kind} on {' + '.join(term.data)} (batch {term.batch})"
-            for term in stage.objectives
-        )
-        lines.append(
-            f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
-            f"{stage.learning_rate:g}{', two teachers' if stage.two_teachers else ''}: {terms}"
-        )
+    data = "".join(
+        f"| {name} ({config.data[name].part}) | {held.records:,} | {held.contaminated:,} "
+        f"| {held.unfit:,} | {config.data[name].license} | {config.data[name].source} |\n"
+        for name, held in datasets.items()
+    )
+    notes = ""
     if config.soup:
         shares = [f"{share:g} of {name}" for name, share in config.soup.items()]
         rest = 1 - sum(config.soup.values())
-        lines += ["", f"Weights: {' + '.join(shares)} + {rest:g} of {config.model}."]
+        notes += f"\nWeights: {' + '.join(shares)} + {rest:g} of {config.model}.\n"
     if (second := config.second_teacher) is not None:
-        lines += ["", f"Second teacher: {second.model} ({second.license})."]
-    lines += [
-        "",
-        "## Dev metrics",
-        "",
-        "On data that was held out; see the recipe. No evaluation set was used for choosing.",
-        "",
-        "| | Pearson, best span in context | AUC, substitutes in context |",
-        "|---|---|---|",
-        f"| {config.model} | {before.pearson:.3f} | {before.auc:.3f} |",
-        f"| {config.name} | {after.pearson:.3f} | {after.auc:.3f} |",
-        "",
-    ]
-    return "\n".join(lines)
+        notes += f"\nSecond teacher: {second.model} ({second.license}).\n"
+    stages = "".join(map(_stage_line, config.stages))
+    values = {"stages": stages, "notes": notes, "before": before, "after": after}
+    template = Path(__file__).with_name("model_card.md").read_text("utf-8")
+    return template.format(config=config, data=data, **values)
+
+
+def _stage_line(stage: Stage) -> str:
+    terms = ", ".join(
+        f"{term.weight:g} × {term.kind} on {' + '.join(term.data)} (batch {term.batch})"
+        for term in stage.objectives
+    )
+    return (
+        f"- {stage.name}: {stage.steps} steps from {stage.start}, learning rate "
+        f"{stage.learning_rate:g}{', two teachers' if stage.two_teachers else ''}: {terms}\n"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,38 +57,30 @@ def text_spans(aligned: AlignedText, vectors: FloatArray, phrases: PhraseVectors
         return TextSpans(cosines, start, length, np.zeros_like(cosines))
     for opening in range(0, len(words), _BLOCK_WORDS):
         block = words[opening : opening + _BLOCK_WORDS + MAX_WORDS - 1]
-        found = _best(vectors, block, phrases.vectors)
-        better = found[0] > cosines
-        cosines[better] = found[0][better]
-        start[better] = opening + found[1][better]
-        length[better] = found[2][better]
+        for number, found in enumerate(_span_cosines(vectors, block, phrases.vectors), start=1):
+            places = found.argmax(axis=0)
+            nearest = found[places, np.arange(len(cosines))]
+            better = nearest > cosines
+            cosines[better] = nearest[better]
+            start[better] = opening + places[better]
+            length[better] = number
     mean = vectors.mean(axis=0)
     whole = phrases.vectors @ (mean / max(float(np.linalg.norm(mean)), _TINY))
     return TextSpans(cosines, start, length, whole)
 
 
-def _best(
+def _span_cosines(
     vectors: FloatArray, words: IntArray, phrases: FloatArray
-) -> tuple[FloatArray, IntArray, npt.NDArray[np.uint8]]:
-    """For each phrase the cosine of the best span, its first word and its number of words."""
+) -> Iterator[FloatArray]:
+    """``(n_spans, n_phrases)`` cosines of spans of one word, of two, and so on to 20."""
     opening = words[0, 2]
     own = vectors[opening : words[-1, 3]]
     products, sums = _sums(own @ phrases.T), _sums(own)
-    highest = np.full(len(phrases), -1, dtype=np.float32)
-    starts = np.zeros(len(phrases), dtype=np.int64)
-    lengths = np.ones(len(phrases), dtype=np.uint8)
     for length in range(1, min(len(words), MAX_WORDS) + 1):
         first = words[: len(words) - length + 1, 2] - opening
         last = words[length - 1 :, 3] - opening
         norms = np.linalg.norm(sums[last] - sums[first], axis=1, keepdims=True)
-        cosines = (products[last] - products[first]) / np.maximum(norms, _TINY)
-        places = cosines.argmax(axis=0)
-        nearest = cosines[places, np.arange(len(phrases))]
-        better = nearest > highest
-        highest[better] = nearest[better]
-        starts[better] = places[better]
-        lengths[better] = length
-    return highest, starts, lengths
+        yield (products[last] - products[first]) / np.maximum(norms, _TINY)
 
 
 def _sums(values: FloatArray) -> FloatArray:
