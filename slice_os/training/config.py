@@ -9,12 +9,22 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from slice_os.errors import InputError
-from slice_os.training import settings
 from slice_os.training.examples.formats import FORMATS
 from slice_os.training.objectives import OBJECTIVES, Objective
+from slice_os.training.settings import (
+    ABOVE_0,
+    Count,
+    Natural,
+    NotNegative,
+    Positive,
+    Settings,
+    at_least,
+    from_table,
+    read_settings,
+)
 
 PRECISIONS = ("fp32", "bf16", "fp16")
 PARTS = ("all", "train", "dev")
@@ -23,7 +33,7 @@ _FOLDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class DataConfig:
+class DataConfig(Settings):
     """A data set: ``[data.NAME]``.
 
     Attributes:
@@ -42,19 +52,19 @@ class DataConfig:
     files: tuple[str, ...]
     place_in: str = ""
     split: str = ""
-    max_words: int = 60
+    max_words: Annotated[int, at_least(4)] = 60
     part: str = "all"
     license: str = "unknown"
     source: str = ""
 
     def __post_init__(self) -> None:
+        Settings.__post_init__(self)
         if self.format not in FORMATS:
             raise InputError(f"format is {self.format!r}; there are {', '.join(FORMATS)}")
         if not self.files:
             raise InputError("files is empty; name at least one")
         if self.split and not FORMATS[self.format].splits:
             raise InputError(f"split is {self.split!r}; format {self.format!r} has no splits")
-        settings.at_least(self, max_words=4)
         if self.part not in PARTS:
             raise InputError(f"part is {self.part!r}; give {', '.join(PARTS)}")
 
@@ -65,7 +75,7 @@ class DataConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class Term(Settings):
     """One objective of a stage: ``[[stages.objectives]]``; the loss is their weighted sum.
 
     Attributes:
@@ -82,20 +92,18 @@ class Term:
 
     kind: str
     data: tuple[str, ...]
-    batch: int
+    batch: Count
     objective: Objective
-    weight: float = 1.0
-    shares: tuple[float, ...] = ()
-    dimensions: tuple[int, ...] = ()
+    weight: NotNegative = 1.0
+    shares: Annotated[tuple[float, ...], ABOVE_0] = ()
+    dimensions: Annotated[tuple[int, ...], at_least(1)] = ()
 
     def __post_init__(self) -> None:
-        settings.at_least(self, batch=1, dimensions=1)
-        settings.not_negative(self, "weight")
+        Settings.__post_init__(self)
         if not self.data:
             raise InputError("data is empty; name at least one data set")
         if self.shares and len(self.shares) != len(self.data):
             raise InputError(f"shares has {len(self.shares)} numbers for {len(self.data)} data")
-        settings.positive(self, "shares")
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Term:
@@ -106,15 +114,15 @@ class Term:
         common = table.keys() & {f.name for f in fields(cls) if f.name != "objective"}
         own = {name: table[name] for name in table if name not in common}
         try:
-            objective = settings.from_table(OBJECTIVES[kind], own)
+            objective = from_table(OBJECTIVES[kind], own)
         except InputError as error:
             raise InputError(f"{kind}: {error}") from None
         rest = {name: table[name] for name in common}
-        return settings.from_table(cls, rest, objective=objective)
+        return from_table(cls, rest, objective=objective)
 
 
 @dataclass(frozen=True, slots=True)
-class SecondTeacherConfig:
+class SecondTeacherConfig(Settings):
     """A second teacher for stages with ``two_teachers``: ``[second_teacher]``.
 
     Attributes:
@@ -125,17 +133,13 @@ class SecondTeacherConfig:
     """
 
     model: str
-    weight: float = 1.0
-    centre: float = 0.5
+    weight: Positive = 1.0
+    centre: NotNegative = 0.5
     license: str = "unknown"
-
-    def __post_init__(self) -> None:
-        settings.positive(self, "weight")
-        settings.not_negative(self, "centre")
 
 
 @dataclass(frozen=True, slots=True)
-class DevConfig:
+class DevConfig(Settings):
     """The watching of a run: ``[dev]``, with data that nothing is trained on.
 
     Attributes:
@@ -152,17 +156,14 @@ class DevConfig:
 
     pairs: str = ""
     substitutions: str = ""
-    every: int = 100
-    patience: int = 0
-    limit: int = 500
-    max_words: int = 20
-
-    def __post_init__(self) -> None:
-        settings.at_least(self, every=1, patience=0, limit=2, max_words=1)
+    every: Count = 100
+    patience: Natural = 0
+    limit: Annotated[int, at_least(2)] = 500
+    max_words: Count = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Settings):
     """One part of a run: ``[[stages]]``; the last one makes the result, unless there is a soup.
 
     Attributes:
@@ -184,20 +185,20 @@ class Stage:
     """
 
     name: str
-    steps: int
+    steps: Count
     objectives: tuple[Term, ...]
     start: str = BASE
     teacher: str = BASE
     two_teachers: bool = False
-    learning_rate: float = 1e-4
-    warmup: int = 20
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    accumulate: int = 1
-    chunk: int = 0
+    learning_rate: Positive = 1e-4
+    warmup: Natural = 20
+    weight_decay: NotNegative = 0.01
+    clip: Positive = 1.0
+    accumulate: Count = 1
+    chunk: Natural = 0
     dropout: bool = False
     freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
-    save_every: int = 200
+    save_every: Natural = 200
 
     @property
     def records(self) -> int:
@@ -205,9 +206,7 @@ class Stage:
         return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:
-        settings.at_least(self, steps=1, accumulate=1, warmup=0, chunk=0, save_every=0)
-        settings.positive(self, "learning_rate", "clip")
-        settings.not_negative(self, "weight_decay")
+        Settings.__post_init__(self)
         if not self.objectives:
             raise InputError("objectives is empty; give at least one")
         if not self.name or self.name == BASE or "/" in self.name:
@@ -215,7 +214,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingConfig:
+class TrainingConfig(Settings):
     """A recipe.
 
     Attributes:
@@ -246,14 +245,14 @@ class TrainingConfig:
     dev: DevConfig = field(default_factory=DevConfig)
     seed: int = 0
     precision: str = "fp32"
-    max_pieces: int = 160
-    max_length: int = 256
+    max_pieces: Annotated[int, at_least(8)] = 160
+    max_length: Annotated[int, at_least(16)] = 256
     hashes: str = ""
 
     def __post_init__(self) -> None:
+        Settings.__post_init__(self)
         if self.precision not in PRECISIONS:
             raise InputError(f"precision is {self.precision!r}; give {', '.join(PRECISIONS)}")
-        settings.at_least(self, max_pieces=8, max_length=16)
         if not self.stages:
             raise InputError("stages is empty; give at least one")
         _check_names(self)
@@ -311,4 +310,4 @@ def read_config(path: str | Path) -> TrainingConfig:
         InputError: if the file is missing or not TOML, a field is missing, unknown or of another
             type, or a value is out of range.
     """
-    return settings.read_settings(TrainingConfig, Path(path))
+    return read_settings(TrainingConfig, Path(path))

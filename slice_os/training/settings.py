@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from slice_os.errors import InputError
 
@@ -20,32 +29,41 @@ else:
 T = TypeVar("T")
 
 
-def at_least(settings: object, **least: int) -> None:
-    """Refuse fields below these integers; of a tuple, every number is checked."""
-    for name, value in _numbers(settings, *least):
-        if value < least[name]:
-            raise InputError(f"{name} is {value}; give {least[name]} or more")
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the numbers of a field must be, in a test and in words."""
 
+    fits: Callable[[float], bool]
+    wanted: str
 
-def positive(settings: object, *names: str) -> None:
-    """Refuse fields that are not above 0; of a tuple, every number is checked."""
-    for name, value in _numbers(settings, *names):
-        if not value > 0:
-            raise InputError(f"{name} is {value}; give a number above 0")
-
-
-def not_negative(settings: object, *names: str) -> None:
-    """Refuse fields below 0."""
-    for name, value in _numbers(settings, *names):
-        if not value >= 0:
-            raise InputError(f"{name} is {value}; give 0 or more")
-
-
-def _numbers(settings: object, *names: str) -> Iterator[tuple[str, float]]:
-    for name in names:
-        value = getattr(settings, name)
+    def check(self, name: str, value: float | tuple[float, ...]) -> None:
+        """Refuse a number that does not fit; of a tuple, every number is checked."""
         for number in value if isinstance(value, tuple) else (value,):
-            yield name, number
+            if not self.fits(number):
+                raise InputError(f"{name} is {number}; give {self.wanted}")
+
+
+def at_least(least: int) -> Bound:
+    """The bound of numbers that are not below another one."""
+    return Bound(lambda value: value >= least, f"{least} or more")
+
+
+ABOVE_0 = Bound(lambda value: value > 0, "a number above 0")
+Positive: TypeAlias = Annotated[float, ABOVE_0]
+NotNegative: TypeAlias = Annotated[float, at_least(0)]
+Natural: TypeAlias = Annotated[int, at_least(0)]
+Count: TypeAlias = Annotated[int, at_least(1)]
+
+
+class Settings:
+    """The base of dataclasses of settings: the bounds in the types of their fields are checked."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            for bound in getattr(hint, "__metadata__", ()):
+                bound.check(name, getattr(self, name))
 
 
 def read_settings(cls: type[T], path: Path) -> T:

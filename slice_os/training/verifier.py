@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,15 @@ from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.settings import at_least, not_negative, positive, read_settings
+from slice_os.training.settings import (
+    Count,
+    Natural,
+    NotNegative,
+    Positive,
+    Settings,
+    at_least,
+    read_settings,
+)
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import ClaimInputs
 
@@ -39,7 +47,7 @@ _MOST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class VerifierRecipe:
+class VerifierRecipe(Settings):
     """A recipe, every value checked.
 
     Attributes:
@@ -63,25 +71,20 @@ class VerifierRecipe:
     name: str
     model: str
     license: str
-    steps: int
-    minutes: float = 0.0
-    singles: float = 1.0
-    batch_pieces: int = 2_048
-    max_length: int = 96
-    learning_rate: float = 5e-5
-    warmup: int = 20
-    head_rate: float = 10.0
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    pairwise: float = 1.0
+    steps: Count
+    minutes: NotNegative = 0.0
+    singles: NotNegative = 1.0
+    batch_pieces: Count = 2_048
+    max_length: Annotated[int, at_least(16)] = 96
+    learning_rate: Positive = 5e-5
+    warmup: Natural = 20
+    head_rate: Positive = 10.0
+    weight_decay: NotNegative = 0.01
+    clip: Positive = 1.0
+    pairwise: NotNegative = 1.0
     bf16: bool = False
     seed: int = 0
-    save_every: int = 50
-
-    def __post_init__(self) -> None:
-        at_least(self, steps=1, batch_pieces=1, max_length=16, warmup=0, save_every=0)
-        positive(self, "learning_rate", "head_rate", "clip")
-        not_negative(self, "weight_decay", "pairwise", "minutes", "singles")
+    save_every: Natural = 50
 
     def rate(self, step: int, seconds: float) -> float:
         """The learning rate of a step, counted from 0, so long after the start; 0 at the end."""

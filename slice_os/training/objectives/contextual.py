@@ -11,14 +11,14 @@ from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
 from slice_os.training.objectives.objective import contrast, cosent
 from slice_os.training.record_types import Passage, Sense, Substitution
-from slice_os.training.settings import at_least, positive
+from slice_os.training.settings import Natural, Positive, Settings
 from slice_os.training.span_tensors import span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class Contextual:
+class Contextual(Settings):
     """A word in its sentence is nearer to right substitutes there than to wrong ones.
 
     Each record gives three sentences: the original, one with a right substitute and one with a
@@ -27,11 +27,8 @@ class Contextual:
     threshold can separate them; the logistic loss of the difference ranks the two of a sentence.
     """
 
-    scale: float = 15.0
+    scale: Positive = 15.0
     records: ClassVar[tuple[type, ...]] = (Substitution,)
-
-    def __post_init__(self) -> None:
-        positive(self, "scale")
 
     def __call__(
         self, batch: Sequence[Substitution], student: Student, teacher: Teacher, rng: Random
@@ -50,7 +47,7 @@ class Contextual:
 
 
 @dataclass(frozen=True, slots=True)
-class Senses:
+class Senses(Settings):
     """A word in its sentence is nearest to the definition that it has there.
 
     The candidates are its own definition, some of its other senses, and the definitions of all
@@ -61,13 +58,9 @@ class Senses:
         others: number of definitions of other senses, as far as the word has them.
     """
 
-    scale: float = 20.0
-    others: int = 2
+    scale: Positive = 20.0
+    others: Natural = 2
     records: ClassVar[tuple[type, ...]] = (Sense,)
-
-    def __post_init__(self) -> None:
-        positive(self, "scale")
-        at_least(self, others=0)
 
     def __call__(
         self, batch: Sequence[Sense], student: Student, teacher: Teacher, rng: Random

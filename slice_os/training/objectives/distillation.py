@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 from slice_os.text.words import touched_words
 from slice_os.training.record_types import Pair, Passage
-from slice_os.training.settings import at_least, not_negative
+from slice_os.training.settings import Count, Natural, NotNegative, Settings, at_least
 from slice_os.training.span_tensors import phrase, sample_span, span_vectors, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class SpanDistillation:
+class SpanDistillation(Settings):
     """The mean of a span's token vectors in context ← a frozen teacher's vector of the span alone.
 
     Three terms: 1 - cos to the teacher's vector; the mean squared difference between the
@@ -32,17 +32,17 @@ class SpanDistillation:
         isolated_weight: weight of their terms.
     """
 
-    spans: int = 12
-    min_words: int = 1
+    spans: Count = 12
+    min_words: Count = 1
     max_words: int = 20
-    matrix: float = 10.0
-    isolated: int = 24
-    isolated_weight: float = 0.5
+    matrix: NotNegative = 10.0
+    isolated: Natural = 24
+    isolated_weight: NotNegative = 0.5
     records: ClassVar[tuple[type, ...]] = (Passage, Pair)
 
     def __post_init__(self) -> None:
-        at_least(self, spans=1, min_words=1, max_words=self.min_words, isolated=0)
-        not_negative(self, "matrix", "isolated_weight")
+        Settings.__post_init__(self)
+        at_least(self.min_words).check("max_words", self.max_words)
 
     def __call__(
         self, batch: Sequence[Passage | Pair], student: Student, teacher: Teacher, rng: Random

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from slice_os.training.backend import torch
 from slice_os.training.objectives.objective import contrast, cosent
 from slice_os.training.record_types import Pair
-from slice_os.training.settings import at_least, not_negative, positive
+from slice_os.training.settings import Count, NotNegative, Positive, Settings
 from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class GradedSpans:
+class GradedSpans(Settings):
     """The best span of a passage is as near to a phrase as it should be.
 
     A passage's score is the maximum over its spans (SLICE, section 3.2). Some of many spans are
@@ -35,18 +35,13 @@ class GradedSpans:
         max_words: longest span.
     """
 
-    scale: float = 20.0
-    ranking: float = 1.0
-    regression: float = 0.0
-    score_share: float = 0.0
-    matrix: float = 0.0
-    max_words: int = 20
+    scale: Positive = 20.0
+    ranking: NotNegative = 1.0
+    regression: NotNegative = 0.0
+    score_share: NotNegative = 0.0
+    matrix: NotNegative = 0.0
+    max_words: Count = 20
     records: ClassVar[tuple[type, ...]] = (Pair,)
-
-    def __post_init__(self) -> None:
-        positive(self, "scale")
-        not_negative(self, "ranking", "regression", "score_share", "matrix")
-        at_least(self, max_words=1)
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
@@ -74,16 +69,12 @@ class GradedSpans:
 
 
 @dataclass(frozen=True, slots=True)
-class GradedPairs:
+class GradedPairs(Settings):
     """Two phrases, each read alone, are as near as their score says: CoSENT, and a regression."""
 
-    scale: float = 20.0
-    regression: float = 0.0
+    scale: Positive = 20.0
+    regression: NotNegative = 0.0
     records: ClassVar[tuple[type, ...]] = (Pair,)
-
-    def __post_init__(self) -> None:
-        positive(self, "scale")
-        not_negative(self, "regression")
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
@@ -99,14 +90,11 @@ class GradedPairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Paraphrases:
+class Paraphrases(Settings):
     """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE)."""
 
-    scale: float = 20.0
+    scale: Positive = 20.0
     records: ClassVar[tuple[type, ...]] = (Pair,)
-
-    def __post_init__(self) -> None:
-        positive(self, "scale")
 
     def __call__(
         self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random

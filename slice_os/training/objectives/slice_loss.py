@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 from slice_os.training.backend import torch
 from slice_os.training.objectives.objective import contrast
 from slice_os.training.record_types import Triple
-from slice_os.training.settings import at_least, positive
+from slice_os.training.settings import Count, Natural, Positive, Settings, at_least
 from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.teachers import Teacher
 from slice_os.training.training_encoder import Student
 
 
 @dataclass(frozen=True, slots=True)
-class SliceLoss:
+class SliceLoss(Settings):
     """SLICE, section 3.2: L = -λ·sim_true + log(e^{λ·sim_true} + e^{λ·sim_false}).
 
     sim is the cosine of the query and the best of all spans of a..b words, scaled to [0, 1].
@@ -29,14 +29,14 @@ class SliceLoss:
         max_words: b; the paper has 10 in training, 20 in evaluation.
     """
 
-    scale: float = 30.0
-    min_words: int = 1
+    scale: Positive = 30.0
+    min_words: Count = 1
     max_words: int = 10
     records: ClassVar[tuple[type, ...]] = (Triple,)
 
     def __post_init__(self) -> None:
-        positive(self, "scale")
-        at_least(self, min_words=1, max_words=self.min_words)
+        Settings.__post_init__(self)
+        at_least(self.min_words).check("max_words", self.max_words)
 
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
@@ -64,11 +64,7 @@ class InBatchLoss(SliceLoss):
         negatives: number of hard negatives of a triple to use, as far as it has them.
     """
 
-    negatives: int = 1
-
-    def __post_init__(self) -> None:
-        SliceLoss.__post_init__(self)
-        at_least(self, negatives=0)
+    negatives: Natural = 1
 
     def __call__(
         self, batch: Sequence[Triple], student: Student, teacher: Teacher, rng: Random
