@@ -32,13 +32,11 @@ class Change:
 def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> Iterator[Change]:
     """The hits that topics gain and lose by a change, in one pass.
 
-    Hits that overlap are the same. A topic is known by its name.
+    Hits that overlap are the same. A topic is known by its name. Raises an `InputError` as
+    `mine_topics`.
 
     Yields:
         Changes by document and position.
-
-    Raises:
-        InputError: as `mine_topics`.
     """
     former = [replace(topic, name=f"{_FORMER}{topic.name}") for topic in old]
     hits = mine_topics(corpus, [*former, *new])
@@ -62,11 +60,9 @@ def _among(hit: Hit, others: Sequence[Hit]) -> bool:
 class SeenHits:
     """The hits that earlier runs of each topic found on a store, in one file.
 
-    A hit is known by its topic, its document and its words, not by its offsets. So what stays in
-    a document that was replaced is not new. The file need not exist.
-
-    Raises:
-        InputError: if it cannot be read.
+    A hit is known by its topic, its document and its words, not by its offsets. So what stays in a
+    document that was replaced is not new. The file need not exist. Raises an `InputError` if it
+    cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,8 +75,7 @@ class SeenHits:
     def new(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits that no earlier run found; when all are taken, they count as seen.
 
-        Raises:
-            InputError: if the file cannot be written.
+        Raises an `InputError` if the file cannot be written.
         """
         copies: Counter[str] = Counter()
         fresh = []

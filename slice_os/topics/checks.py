@@ -75,10 +75,8 @@ def run_examples(
     """Try every example of every topic.
 
     Each example is a text of its own, and each topic stands alone. Conditions on metadata do not
-    apply, since examples have none. The verifier is for topics that name none.
-
-    Raises:
-        InputError: as `mine_topics`.
+    apply, since examples have none. The verifier is for topics that name none. Raises an
+    `InputError` as `mine_topics`.
     """
     for rule in make_rules(topics, encoder, verify=verify, verifier=verifier):
         rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
@@ -125,9 +123,7 @@ def lint(
     """Everything that is wrong or needless in topic files and folders.
 
     In a corpus, that includes phrases without a hit, because others match the same words better.
-
-    Raises:
-        InputError: if a path does not exist.
+    Raises an `InputError` if a path does not exist.
     """
     problems = []
     topics: dict[Path, Topic] = {}

@@ -53,8 +53,7 @@ def read_topics(paths: Sequence[str | Path]) -> list[Topic]:
 def topic_files(paths: Sequence[str | Path]) -> list[Path]:
     """Topic files, and those in folders, by name.
 
-    Raises:
-        InputError: if a path does not exist, or a folder has no topic file.
+    Raises an `InputError` if a path does not exist, or a folder has no topic file.
     """
     found = []
     for path in map(Path, paths):
@@ -95,8 +94,7 @@ def parse_topic(content: bytes, name: str) -> tuple[Topic | None, list[str]]:
 def with_learned(text: str, learned: Learned) -> str:
     """The text of a topic file with another ``[learned]`` table; all else stays as it is.
 
-    Raises:
-        InputError: if its table cannot be replaced alone.
+    Raises an `InputError` if its table cannot be replaced alone.
     """
     table = learned_table(learned)
     written = _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}"
@@ -113,8 +111,7 @@ def with_learned(text: str, learned: Learned) -> str:
 def write_learned(path: Path, learned: Learned) -> None:
     """Replace the ``[learned]`` table of a topic file; comments and all else stay.
 
-    Raises:
-        InputError: if the file cannot be written.
+    Raises an `InputError` if the file cannot be written.
     """
     try:
         written = with_learned(path.read_bytes().decode("utf-8"), learned)

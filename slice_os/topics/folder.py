@@ -76,11 +76,7 @@ class TopicsFolder:
         return sorted(found.values(), key=lambda stored: stored.topic.name), problems
 
     def get(self, name: str) -> StoredTopic:
-        """A topic by its name.
-
-        Raises:
-            NoSuchTopicError: if there is none.
-        """
+        """A topic by its name; `NoSuchTopicError` if there is none."""
         if stored := self._find(name):
             return stored
         raise NoSuchTopicError(f"no topic {name!r}; add it first")
@@ -130,11 +126,7 @@ class TopicsFolder:
             return _written(topic, with_learned(text, learned).encode(), stored.path)
 
     def delete(self, name: str, etag: str | None) -> None:
-        """Delete a topic and its file.
-
-        Raises:
-            NoSuchTopicError, TopicChangedError: as `replace`.
-        """
+        """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""
         with self._locked():
             self._unchanged(name, etag).path.unlink()
 

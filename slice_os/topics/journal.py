@@ -32,8 +32,7 @@ class LabelJournal:
     def read(self) -> list[Answer]:
         """The labels that hold, in the order in which they were given.
 
-        Raises:
-            InputError: if a line is no label.
+        Raises an `InputError` if a line is no label.
         """
         if not self.path.exists():
             return []
@@ -44,8 +43,7 @@ class LabelJournal:
     def add(self, labels: Sequence[Label]) -> None:
         """Add labels; once this returns, they survive a loss of power.
 
-        Raises:
-            InputError: if the file cannot be written; then none is added.
+        Raises an `InputError` if the file cannot be written; then none is added.
         """
         with self._opened() as file:
             _append(file, b"".join(label.to_json() for label in labels))
@@ -53,8 +51,7 @@ class LabelJournal:
     def take_back(self, key: LabelKey) -> Label | None:
         """Take back and return the last answer about some words; the one before it holds again.
 
-        Raises:
-            InputError: if the file cannot be read or written.
+        Raises an `InputError` if the file cannot be read or written.
         """
         if not self.path.exists():
             return None

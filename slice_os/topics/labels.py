@@ -11,7 +11,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
-from slice_os.tables.fields import json_object
+from slice_os.tables.fields import decoded, json_object
 from slice_os.text.documents import Extent
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
@@ -85,11 +85,8 @@ def read_labels(path: str | Path) -> list[Label]:
     """Labels from JSON lines; of several about the same words the last one holds.
 
     A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
-    ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes
-    back the last answer about these words.
-
-    Raises:
-        InputError: naming file and line.
+    ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes back
+    the last answer about these words. Raises an `InputError` naming file and line.
     """
     try:
         content = Path(path).read_bytes()
@@ -101,8 +98,7 @@ def read_labels(path: str | Path) -> list[Label]:
 def read_answers(content: bytes, path: str | Path) -> list[Answer]:
     """The labels of `read_labels`, from the content of their file.
 
-    Raises:
-        InputError: naming file and line.
+    Raises an `InputError` naming file and line.
     """
     given: dict[LabelKey, list[Answer]] = {}
     for number, line in enumerate(content.splitlines(), start=1):
@@ -132,8 +128,7 @@ def of_topic(labels: Iterable[Label], name: str) -> list[Label]:
 def label_of(row: Mapping[str, Any], where: str) -> Label:
     """The label that a JSON object is, as `Label.to_json` writes it; ``where`` is its place.
 
-    Raises:
-        InputError: on a missing field, or one of another type.
+    Raises an `InputError` on a missing field, or one of another type.
     """
     for name in ("topic", "text"):
         if not isinstance(row.get(name), str) or not row[name].strip():
@@ -147,12 +142,11 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
     context = None
     if passage is not None:
         try:
-            context = Context(passage["start"], passage["end"], passage["text"])
+            context = decoded(Context, {name: passage[name] for name in ("start", "end", "text")})
         except (KeyError, TypeError):
-            raise InputError(f"{where}: 'passage' needs 'start', 'end' and 'text'") from None
-        kinds = type(context.start), type(context.end), type(context.text)
-        if kinds != (int, int, str):
-            raise InputError(f"{where}: 'passage' has whole numbers and a text")
+            raise InputError(
+                f"{where}: 'passage' needs 'start' and 'end', whole numbers, and 'text'"
+            ) from None
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
     return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)

@@ -55,7 +55,8 @@ def learn(
 
     A right hit that no phrase is near becomes a phrase. A wrong one that comes near the threshold
     becomes a counter-phrase, unless a right one would be out by it. Threshold and calibration are
-    fitted to the cosines that the labelled words have without their own label.
+    fitted to the cosines that the labelled words have without their own label. Raises an
+    `InputError` if there is no label of the topic.
 
     Args:
         topic: as its file has it.
@@ -66,9 +67,6 @@ def learn(
         verify: whether the probabilities of hits will be those of the verifier; see
             `Corpus.search`.
         today: the day to note; None for the present one.
-
-    Raises:
-        InputError: if there is no label of the topic.
     """
     if not labels or any(label.topic != topic.name for label in labels):
         raise InputError(

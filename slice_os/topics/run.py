@@ -195,10 +195,8 @@ def make_rules(
 ) -> list[Rule]:
     """Topics with what their hits need, how wide they are, and what verifies them.
 
-    Unit and verifier are for topics that name none; see `Corpus.search`.
-
-    Raises:
-        InputError: as `mine_topics`.
+    Unit and verifier are for topics that name none; see `Corpus.search`. Raises an `InputError` as
+    `mine_topics`.
     """
     check_topics(topics)
     check_unit(unit)

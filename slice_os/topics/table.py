@@ -47,8 +47,7 @@ def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
 def topic_table(topic: Topic) -> dict[str, Any]:
     """The keys and values of a topic that are not the usual ones, as plain JSON types.
 
-    Raises:
-        InputError: if its conditions are none that a table can have.
+    Raises an `InputError` if its conditions are none that a table can have.
     """
     table = _unusual(topic, Topic("", ()))
     if topic.where:
@@ -61,8 +60,7 @@ def topic_table(topic: Topic) -> dict[str, Any]:
 def topic_text(topic: Topic) -> str:
     """A topic as the text of a file that `read_topic` reads as the same topic.
 
-    Raises:
-        InputError: as `topic_table`.
+    Raises an `InputError` as `topic_table`.
     """
     table = topic_table(topic)
     learned = table.pop("learned", {})

@@ -11,9 +11,9 @@ import numpy as np
 
 from slice_os.training.backend import torch
 from slice_os.training.config import DevConfig
-from slice_os.training.objectives.contextual import placed_vectors, substitute
+from slice_os.training.objectives.contextual import placed_vectors, substituted
 from slice_os.training.prepared_sets import Loaded
-from slice_os.training.record_types import Pair, Passage, Substitution
+from slice_os.training.record_types import Pair, Substitution
 from slice_os.training.span_tensors import best_cosines, text_vectors
 from slice_os.training.training_encoder import TrainingEncoder
 
@@ -89,13 +89,7 @@ def _right_and_wrong(
     records: Sequence[Substitution], encoder: TrainingEncoder, rng: Random
 ) -> np.ndarray:
     """``(2, n)`` cosines of words with one right and one wrong substitute each, in context."""
-    original = _vectors([Passage(r.text, r.start, r.end) for r in records], encoder)
-    sides = []
-    for name in ("right", "wrong"):
-        replaced = [substitute(r, rng.choice(getattr(r, name))) for r in records]
-        sides.append((original * _vectors(replaced, encoder)).sum(axis=1))
-    return np.stack(sides)
-
-
-def _vectors(passages: Sequence[Passage], encoder: TrainingEncoder) -> np.ndarray:
-    return np.asarray(placed_vectors(encoder, passages).cpu())
+    original, *sides = (
+        np.asarray(placed_vectors(encoder, placed).cpu()) for placed in substituted(records, rng)
+    )
+    return np.stack([(original * side).sum(axis=1) for side in sides])

@@ -8,16 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    TypeAlias,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from slice_os.errors import InputError
 
@@ -69,8 +60,7 @@ class Settings:
 def read_settings(cls: type[T], path: Path) -> T:
     """Settings from a recipe.
 
-    Raises:
-        InputError: if the file is missing or not TOML, or as `from_table`.
+    Raises an `InputError` if the file is missing or not TOML, or as `from_table`.
     """
     try:
         return from_table(cls, tomllib.loads(path.read_text("utf-8")))
@@ -85,10 +75,8 @@ def read_settings(cls: type[T], path: Path) -> T:
 def from_table(cls: type[T], table: Mapping[str, Any], **given: Any) -> T:
     """A settings dataclass from a table of TOML, and from values that are already built.
 
-    Tables in it become dataclasses, too, by `from_table` of their class if it has one.
-
-    Raises:
-        InputError: if a field is missing, unknown, of another type or out of range; it is named.
+    Tables in it become dataclasses, too, by `from_table` of their class if it has one. Raises an
+    `InputError` if a field is missing, unknown, of another type or out of range; it is named.
     """
     hints = get_type_hints(cls)
     known = {f.name: f for f in fields(cls) if f.name not in given}  # type: ignore[arg-type]

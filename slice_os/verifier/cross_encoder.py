@@ -53,8 +53,7 @@ class VerifierCard:
     def from_fields(cls, stored: Mapping[str, Any]) -> VerifierCard:
         """Make a card from its stored fields.
 
-        Raises:
-            ModelError: if a field is missing, unknown, of another type or out of range.
+        Raises a `ModelError` if a field is missing, unknown, of another type or out of range.
         """
         expected = {field.name for field in fields(cls)}
         if stored.keys() != expected:

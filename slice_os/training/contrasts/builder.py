@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 
@@ -44,10 +44,8 @@ _SHORT = 14
 def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     """About so many rows from a folder with the data sets under their names in the catalog.
 
-    The same seed and data give the same rows.
-
-    Raises:
-        InputError: if a file is missing or malformed.
+    The same seed and data give the same rows. Raises an `InputError` if a file is missing or
+    malformed.
     """
     hashes = read_hashes(folder / HASHES)
     verbs = known_verbs(folder)
@@ -58,40 +56,32 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     )
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
-    clinc, bitext = folder / "clinc150/data_full.json", folder / "bitext-support-intents/train.csv"
-    makers: dict[str, Callable[[], Iterator[Statement]]] = {
-        "frames": lambda: made_statements(count, rng),
-        "tatoeba": lambda: _from_pairs(
-            list(sources.tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")),
-            verbs,
-            rng,
-        ),
-        "snli": lambda: _shuffled(
-            itertools.chain.from_iterable(
-                sources.snli_statements(folder / f"snli-dev-test/snli_{part}.tsv.gz")
-                for part in ("dev", "test")
-            ),
-            rng,
-        ),
-        "clinc150": lambda: _from_intents(sources.clinc_intents(clinc), "clinc150", rng),
-        "bitext": lambda: _from_intents(sources.bitext_intents(bitext), "bitext", rng),
-        "sgd": lambda: _from_sentences(turns, "sgd", verbs, rng),
-        "cuad": lambda: _from_sentences(clauses, "cuad", verbs, rng),
-        "contract-nli": lambda: _shuffled(
-            sources.contract_statements(folder / "contract-nli/train_truncated.json.gz"), rng
-        ),
+    pairs = sources.tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")
+    snli = [folder / f"snli-dev-test/snli_{part}.tsv.gz" for part in ("dev", "test")]
+    clinc = sources.clinc_intents(folder / "clinc150/data_full.json")
+    bitext = sources.bitext_intents(folder / "bitext-support-intents/train.csv")
+    contracts = sources.contract_statements(folder / "contract-nli/train_truncated.json.gz")
+    made = {
+        "frames": made_statements(count, rng),
+        "tatoeba": _from_pairs(pairs, verbs, rng),
+        "snli": _shuffled(chain.from_iterable(map(sources.snli_statements, snli)), rng),
+        "clinc150": _from_intents(clinc, "clinc150", rng),
+        "bitext": _from_intents(bitext, "bitext", rng),
+        "sgd": _from_sentences(turns, "sgd", verbs, rng),
+        "cuad": _from_sentences(clauses, "cuad", verbs, rng),
+        "contract-nli": _shuffled(contracts, rng),
     }
     rows: list[ContrastRow] = []
     for source, share in SHARES.items():
         wanted = count * share // 100
         contexts = legal if source in ("cuad", "contract-nli") else everyday
-        rows += _placed(_take(makers[source](), wanted, hashes), contexts, rng)
+        rows += _placed(_take(made[source], wanted, hashes), contexts, rng)
     return rows + list(_random_rows(rows, count // 12, rng))
 
 
 def _some(sentences: Iterable[str], hashes: Decontamination, rng: Random) -> list[str]:
     """Different sentences at random that are not those of an evaluation."""
-    different = list(itertools.islice(dict.fromkeys(sentences), _MOST_SENTENCES))
+    different = list(islice(dict.fromkeys(sentences), _MOST_SENTENCES))
     rng.shuffle(different)
     return [one for one in different if sentence_hash(one) not in hashes.hashes]
 
@@ -116,11 +106,12 @@ def known_verbs(folder: Path) -> frozenset[str]:
 
 
 def _from_pairs(
-    pairs: list[tuple[str, str]], verbs: frozenset[str], rng: Random
+    pairs: Iterable[tuple[str, str]], verbs: frozenset[str], rng: Random
 ) -> Iterator[Statement]:
     """Pairs that say the same, one of them edited, and both of them edited alike."""
-    rng.shuffle(pairs)
-    for first, second in pairs * 3:
+    listed = list(pairs)
+    rng.shuffle(listed)
+    for first, second in listed * 3:
         if rng.random() < 0.5:
             first, second = second, first
         if _overlap(first, second) < 0.75:
@@ -181,7 +172,7 @@ def _from_intents(intents: dict[str, list[str]], source: str, rng: Random) -> It
 def _shuffled(statements: Iterable[Statement], rng: Random) -> Iterator[Statement]:
     listed = list(statements)
     rng.shuffle(listed)
-    return iter(listed)
+    yield from listed
 
 
 def _overlap(first: str, second: str) -> float:

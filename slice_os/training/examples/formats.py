@@ -236,8 +236,7 @@ FORMATS: dict[str, Format] = {
 def read_files(format_name: str, files: list[Path], split: str = "") -> Iterator[Any]:
     """The records of a data set's files, in order.
 
-    Raises:
-        InputError: if a file is missing or malformed, or has no such split.
+    Raises an `InputError` if a file is missing or malformed, or has no such split.
     """
     known = FORMATS[format_name]
     for path in files:

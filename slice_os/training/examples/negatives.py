@@ -29,10 +29,7 @@ def mine_negatives(
     passages. A query with fewer negatives is left out. If answers may be missing from the data,
     skip some of the best results, or keep the margin below 1: from this share of the true passage's
     cosine on, a passage counts as an unlabelled answer and not as a negative. Progress is the
-    number of queries done.
-
-    Raises:
-        InputError: if no query has a passage.
+    number of queries done. Raises an `InputError` if no query has a passage.
     """
     if not pairs:
         raise InputError("no pairs to mine negatives for")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
@@ -34,9 +34,7 @@ class Contextual(Settings):
         self, batch: Sequence[Substitution], student: Student, teacher: Teacher, rng: Random
     ) -> Any:
         """The loss of a batch."""
-        placed = [Passage(record.text, record.start, record.end) for record in batch]
-        for options in ("right", "wrong"):
-            placed += [substitute(r, rng.choice(getattr(r, options))) for r in batch]
+        placed = [passage for part in substituted(batch, rng) for passage in part]
         original, right, wrong = placed_vectors(student, placed).split(len(batch))
         near, far = (original * right).sum(dim=1), (original * wrong).sum(dim=1)
         scores = torch.cat([torch.ones(len(batch)), torch.zeros(len(batch))]).to(near.device)
@@ -83,6 +81,13 @@ def placed_vectors(student: Student, placed: Sequence[Passage | Sense]) -> Any:
         for index, one in enumerate(placed)
     ]
     return span_vectors(student.encode([one.text for one in placed]), spans)
+
+
+def substituted(records: Sequence[Substitution], rng: Random) -> Iterator[list[Passage]]:
+    """The words in their sentences; then with a right, and with a wrong substitute each."""
+    yield [Passage(record.text, record.start, record.end) for record in records]
+    for options in ("right", "wrong"):
+        yield [substitute(record, rng.choice(getattr(record, options))) for record in records]
 
 
 def substitute(record: Substitution, phrase: str) -> Passage:

@@ -92,8 +92,7 @@ def logistic(odds: Float64Array) -> Float64Array:
 def read_weights(path: Path = WEIGHTS) -> WordingWeights:
     """Read weights; without a path, the bundled ones.
 
-    Raises:
-        ModelError: if the file is missing or holds something else.
+    Raises a `ModelError` if the file is missing or holds something else.
     """
     check_size(path)
     raw = read_json(path)
@@ -170,9 +169,7 @@ class WordingVerifier:
 def open_wording(encoder: SpanEncoder, part: str = "") -> WordingVerifier:
     """The bundled verifier; part ``agreement`` asks only whether the wording says anything else.
 
-    Raises:
-        InputError: on another part.
-        ModelError: as `WordingVerifier`.
+    Raises an `InputError` on another part, and a `ModelError` as `WordingVerifier`.
     """
     if part not in ("", AGREEMENT):
         raise InputError(f"verifier 'wording:{part}': 'wording:{AGREEMENT}' is the only part")
