@@ -73,12 +73,7 @@ class ModelCard:
     @classmethod
     def from_fields(cls, stored: Mapping[str, Any]) -> ModelCard:
         """Make a card; raise a ModelError if a field is missing, unknown, or has a wrong value."""
-        kinds = get_type_hints(cls)
-        if stored.keys() != kinds.keys():
-            missing, unknown = sorted(kinds - stored.keys()), sorted(stored.keys() - kinds)
-            raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
-        for name, kind in kinds.items():
-            _check_value(name, stored[name], kind)
+        check_fields(get_type_hints(cls), stored, _RANGES)
         if stored["min_words"] > stored["max_words"]:
             raise ModelError("min_words is above max_words; export again")
         if stored["pooling"] != "mean":
@@ -198,7 +193,20 @@ def read_json(path: Path) -> dict[str, Any]:
     return raw
 
 
-def _check_value(name: str, value: Any, kind: type) -> None:
+def check_fields(
+    kinds: Mapping[str, type], stored: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]
+) -> None:
+    """Raise a ModelError if a stored field is missing, unknown, of another type or out of range."""
+    if stored.keys() != kinds.keys():
+        missing, unknown = sorted(kinds.keys() - stored), sorted(stored.keys() - kinds.keys())
+        raise ModelError(f"missing fields {missing}, unknown fields {unknown}; export again")
+    for name, kind in kinds.items():
+        _check_value(name, stored[name], kind, ranges)
+
+
+def _check_value(
+    name: str, value: Any, kind: type, ranges: Mapping[str, tuple[float, float]]
+) -> None:
     fits = isinstance(value, (int, float) if kind is float else kind)
     if not fits or isinstance(value, bool):
         raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")
@@ -206,7 +214,7 @@ def _check_value(name: str, value: Any, kind: type) -> None:
         if len(value) > _LONGEST_TEXT:
             raise ModelError(f"field {name!r} has more than {_LONGEST_TEXT:,} characters")
         return
-    low, high = _RANGES[name]
+    low, high = ranges[name]
     if not (isfinite(value) and low <= value <= high):
         raise ModelError(f"field {name!r} is {value}, not between {low} and {high:,}")
 

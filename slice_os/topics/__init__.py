@@ -12,15 +12,10 @@ if TYPE_CHECKING:
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
-    "Learned": "topic",
-    "Topic": "topic",
-    "TopicTagger": "run",
-    "UtteranceTagger": "utterances.tagger",
-    "UtteranceTopic": "utterances.tagger",
-    "mine_topics": "run",
-    "read_topic": "files",
-    "read_topics": "files",
-    "scan_topics": "run",
+    "files": ("read_topic", "read_topics"),
+    "run": ("TopicTagger", "mine_topics", "scan_topics"),
+    "topic": ("Learned", "Topic"),
+    "utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),
 }
 
 __all__ = [
@@ -38,8 +33,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; labels alone need none of the others."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'slice_os.topics' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"slice_os.topics.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    for home, names in _HOMES.items():
+        if name in names:
+            module = importlib.import_module(f"slice_os.topics.{home}")
+            return globals().setdefault(name, getattr(module, name))
+    raise AttributeError(f"module 'slice_os.topics' has no attribute {name!r}")

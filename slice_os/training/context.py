@@ -32,7 +32,9 @@ class RunContext:
         self.config = config
         self.out = out
         self.report = report
-        self.accelerator = _accelerator(config.precision)
+        accelerate = imported("accelerate", "Training", "train")
+        precision = "no" if config.precision == "fp32" else config.precision
+        self.accelerator: Any = accelerate.Accelerator(mixed_precision=precision)
         loaded = load_encoder(config.model)
         self._tokenizer = loaded.tokenizer
         self.base = self._encoder(loaded.network, chunk=0)
@@ -87,7 +89,9 @@ class RunContext:
     def _teacher(self, stage: Stage) -> Teacher:
         own = self.base if stage.teacher == BASE else self.encoder(stage.teacher)
         own.network.eval().requires_grad_(False)
-        phrases = self._phrases(stage)
+        records = (r for name in _data_names(stage) for r in self.datasets[name].records)
+        texts = [text for record in records for text in texts_of(record)]
+        phrases = sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
         second_teacher = self.config.second_teacher
         if second_teacher is None or not stage.two_teachers:
             return OneTeacher(own, phrases)
@@ -97,11 +101,6 @@ class RunContext:
         return TwoTeachers(
             own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases
         )
-
-    def _phrases(self, stage: Stage) -> list[str]:
-        records = (r for name in _data_names(stage) for r in self.datasets[name].records)
-        texts = [text for record in records for text in texts_of(record)]
-        return sample_phrases(texts, self.base, f"{self.config.seed}/{stage.name}/teacher")
 
     def _encoder(self, network: Any, chunk: int) -> TrainingEncoder:
         network.to(self.accelerator.device)
@@ -113,8 +112,3 @@ class RunContext:
 def _data_names(*stages: Stage) -> list[str]:
     names = (name for stage in stages for term in stage.objectives for name in term.data)
     return list(dict.fromkeys(names))
-
-
-def _accelerator(precision: str) -> Any:
-    accelerate = imported("accelerate", "Training", "train")
-    return accelerate.Accelerator(mixed_precision="no" if precision == "fp32" else precision)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -22,15 +21,6 @@ _OTHERS = 4
 _BATCH = 256
 _LEARNING_RATE = 1e-3
 _BEST_WEIGHT = 4.0
-
-
-@dataclass(frozen=True, slots=True)
-class QuerySpans:
-    """Unit vectors ``(n, dimension)`` of queries and of the nearest spans, and of other spans."""
-
-    queries: Any
-    best: Any
-    others: Any
 
 
 def learned_projection(
@@ -59,18 +49,16 @@ def learned_projection(
 
     with torch.no_grad():
         pairs = [_query_and_text(record, encoder, rng) for record in records]
-        found = _search(encoder, pairs, rng, tell)
-    spans = found.others.flatten(0, 1)
+        queries, best, others = _search(encoder, pairs, rng, tell)
+    spans = others.flatten(0, 1)
     dimension = spans.shape[1]
     kept = [-(-dimension * sixths // 6) for sixths in (1, 2, 3, 4)]
     basis = principal_directions(spans)[: kept[-1]].clone().requires_grad_()
     optimizer = torch.optim.Adam([basis], lr=_LEARNING_RATE)
-    count = len(found.queries)
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = _LEARNING_RATE * (1 - step / steps)
-        rows = rng.sample(range(count), min(_BATCH, count))
-        batch = QuerySpans(found.queries[rows], found.best[rows], found.others[rows])
-        loss = _loss(batch, _orthonormal(basis), kept)
+        rows = rng.sample(range(len(queries)), min(_BATCH, len(queries)))
+        loss = _loss(queries[rows], best[rows], others[rows], _orthonormal(basis), kept)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -80,15 +68,15 @@ def learned_projection(
     return _orthonormal(torch.cat([projection, rest]))
 
 
-def _loss(found: QuerySpans, projection: Any, kept: Sequence[int]) -> Any:
+def _loss(queries: Any, best: Any, others: Any, projection: Any, kept: Sequence[int]) -> Any:
     """Squared differences of cosines: each query's best span, and all spans of the batch."""
-    spans = torch.cat([found.best, found.others.flatten(0, 1)])
-    whole = found.queries @ spans.T
-    short_queries, short_spans = found.queries @ projection.T, spans @ projection.T
+    spans = torch.cat([best, others.flatten(0, 1)])
+    whole = queries @ spans.T
+    short_queries, short_spans = queries @ projection.T, spans @ projection.T
     losses = []
     for count in kept:
-        queries = torch.nn.functional.normalize(short_queries[:, :count], dim=1)
-        cosines = queries @ torch.nn.functional.normalize(short_spans[:, :count], dim=1).T
+        short = torch.nn.functional.normalize(short_queries[:, :count], dim=1)
+        cosines = short @ torch.nn.functional.normalize(short_spans[:, :count], dim=1).T
         errors = (cosines - whole).square()
         losses.append(errors.mean() + _BEST_WEIGHT * errors.diagonal().mean())
     return sum(losses)
@@ -104,8 +92,8 @@ def _search(
     pairs: Sequence[tuple[str, str]],
     rng: Random,
     tell: Callable[[int], None],
-) -> QuerySpans:
-    """The best span for each query in its text, and some others."""
+) -> tuple[Any, Any, Any]:
+    """Unit vectors ``(n, dimension)`` of queries and of the nearest spans, and of other spans."""
     parts = []
     for begin in range(0, len(pairs), _TEXTS):
         queries, texts = zip(*pairs[begin : begin + _TEXTS], strict=True)
@@ -126,7 +114,7 @@ def _search(
         parts.append((vectors, span_vectors(states, best), span_vectors(states, others)))
         tell(begin + len(queries))
     queries, best, others = (torch.cat(column) for column in zip(*parts, strict=True))
-    return QuerySpans(queries, best, others.view(len(queries), _OTHERS, -1))
+    return queries, best, others.view(len(queries), _OTHERS, -1)
 
 
 def _query_and_text(record: Record, encoder: TrainingEncoder, rng: Random) -> tuple[str, str]:

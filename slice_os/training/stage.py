@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -154,7 +154,7 @@ def save_checkpoint(folder: Path, run: StageRun, state: StageState) -> None:
         weights = {name: p.detach().cpu().contiguous() for name, p in run.trained}
         save_file(weights, made / _WEIGHTS)
         save_file(_moments(run), made / _OPTIMIZER)
-        (made / _PROGRESS).write_bytes(orjson.dumps(asdict(state)))
+        (made / _PROGRESS).write_bytes(orjson.dumps(state))
         if folder.exists():
             folder.rename(Path(scratch) / "before")
         made.rename(folder)

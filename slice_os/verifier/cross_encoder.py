@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -17,6 +17,7 @@ from slice_os.encoder.engines import OnnxRuntimeEngine, pad
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,
+    check_fields,
     check_size,
     content_id,
     read_json,
@@ -26,7 +27,7 @@ from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 
 VERIFIER_FILE = "verifier.json"
-_SHORTEST, _LONGEST = 16, 512
+_RANGES = {"max_length": (16, 512)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +56,13 @@ class VerifierCard:
 
         Raises a `ModelError` if a field is missing, unknown, of another type or out of range.
         """
-        expected = {field.name for field in fields(cls)}
-        if stored.keys() != expected:
-            missing, unknown = sorted(expected - stored.keys()), sorted(stored.keys() - expected)
-            raise ModelError(f"missing fields {missing}, unknown fields {unknown}")
-        for name, kind in get_type_hints(cls).items():
-            if type(stored[name]) is not kind:
-                raise ModelError(f"field {name!r} is {stored[name]!r:.50}, not {kind.__name__}")
-        if not _SHORTEST <= stored["max_length"] <= _LONGEST:
-            raise ModelError(
-                f"max_length {stored['max_length']} is not between {_SHORTEST} and {_LONGEST}"
-            )
+        check_fields(get_type_hints(cls), stored, _RANGES)
         return cls(**stored)
 
     def save(self, folder: Path) -> None:
         """Write the card into a folder, as indented JSON."""
         options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        (folder / VERIFIER_FILE).write_bytes(orjson.dumps(asdict(self), option=options))
+        (folder / VERIFIER_FILE).write_bytes(orjson.dumps(self, option=options))
 
 
 class ClaimInputs:

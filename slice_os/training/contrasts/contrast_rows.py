@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -46,7 +46,7 @@ def write_rows(rows: Iterable[ContrastRow], path: Path) -> None:
     """Write rows as JSON Lines."""
     with path.open("wb") as stream:
         for row in rows:
-            stream.write(orjson.dumps(asdict(row), option=orjson.OPT_APPEND_NEWLINE))
+            stream.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def read_rows(path: Path) -> Iterator[ContrastRow]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from random import Random
 
 from slice_os.text.sentences import sentence_ends
@@ -22,15 +23,12 @@ _WITHIN = 0.65
 
 def context_sentences(passages: Iterable[Passage]) -> list[str]:
     """The sentences of 6 to 24 words of some passages."""
-    kept = []
-    for passage in passages:
-        start = 0
-        for end in sentence_ends(passage.text):
-            sentence = passage.text[start:end].strip()
-            if len(sentence.split()) in _SENTENCE_WORDS:
-                kept.append(sentence)
-            start = end
-    return kept
+    sentences = (
+        passage.text[start:end].strip()
+        for passage in passages
+        for start, end in pairwise([0, *sentence_ends(passage.text)])
+    )
+    return [sentence for sentence in sentences if len(sentence.split()) in _SENTENCE_WORDS]
 
 
 def place(phrase: str, contexts: Sequence[str], rng: Random) -> Passage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +64,7 @@ class WordingWeights:
 
     def save(self, path: Path) -> None:
         """Write the weights as JSON."""
-        path.write_bytes(orjson.dumps(asdict(self), option=orjson.OPT_APPEND_NEWLINE))
+        path.write_bytes(orjson.dumps(self, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def scaled_features(
