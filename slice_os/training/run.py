@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def train(
     before = _measure(context, context.base, "dev metrics before")
     for stage in config.stages:
         events = tensorboard and context.accelerator.is_main_process
-        with run_files.RunLog(target, stage.name, events) as log:
+        with closing(run_files.RunLog(target, stage.name, events)) as log:
             _carry_out(stage, context, log)
     result = context.result()
     after = _measure(context, result, "dev metrics after")

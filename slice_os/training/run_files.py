@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from slice_os.errors import InputError, imported
+from slice_os.tables.replacing import replacing
 from slice_os.training.config import Stage, TrainingConfig
 from slice_os.training.dev import DevResult
 from slice_os.training.prepared_sets import Counts
@@ -39,10 +40,8 @@ class RunLog:
             for name, value in values.items():
                 self._events.add_scalar(name, value, step)
 
-    def __enter__(self) -> RunLog:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the files."""
         self._stream.close()
         if self._events is not None:
             self._events.close()
@@ -70,9 +69,8 @@ def save_summary(summary: TrainingSummary) -> None:
     values = asdict(summary)
     del values["folder"]
     content = orjson.dumps(values, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    made = summary.folder / f"{SUMMARY_FILE}.new"
-    made.write_bytes(content)
-    made.replace(summary.folder / SUMMARY_FILE)
+    with replacing(summary.folder / SUMMARY_FILE) as part:
+        part.write_bytes(content)
 
 
 def load_summary(folder: Path) -> TrainingSummary | None:

@@ -80,9 +80,11 @@ class TrainingEncoder:
         lengths = [len(text.piece_ids) for text in aligned]
         batches = plan_batches(lengths, budget)
         longest = max(lengths)
+        prefix, suffix = self._aligner.prefix, self._aligner.suffix
         parts = []
         for batch in batches:
-            ids, mask = self._pad([aligned[index] for index in batch])
+            rows = [[*prefix, *aligned[index].piece_ids.tolist(), *suffix] for index in batch]
+            ids, mask = (torch.from_numpy(array).to(self.network.device) for array in pad(rows))
             vectors = (self._forward_cached if chunk else self._forward)(ids, mask)
             parts.append(torch.nn.functional.pad(vectors, (0, 0, 0, longest - vectors.shape[1])))
         places = torch.tensor([index for batch in batches for index in batch])
@@ -119,13 +121,6 @@ class TrainingEncoder:
         # autocast may return half precision; cosines are computed in single
         inner = hidden[:, before : before + kept.shape[1]].float()
         return inner * kept[:, :, None]
-
-    def _pad(self, aligned: Sequence[AlignedText]) -> tuple[Any, Any]:
-        prefix, suffix = self._aligner.prefix, self._aligner.suffix
-        rows = [[*prefix, *text.piece_ids.tolist(), *suffix] for text in aligned]
-        ids, mask = pad(rows)
-        device = self.network.device
-        return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
     def _states(self, vectors: Any, aligned: Sequence[AlignedText]) -> States:
         edges = np.zeros((2, len(aligned), max(len(text.words) for text in aligned)), np.int64)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from slice_os.text.words import touched_words
 from slice_os.training.backend import torch
-from slice_os.training.objectives.objective import contrast, cosent
+from slice_os.training.objectives.objective import cosent, own_first
 from slice_os.training.record_types import Passage, Sense, Substitution
 from slice_os.training.settings import Natural, Positive, Settings
 from slice_os.training.span_tensors import span_vectors, text_vectors
@@ -69,9 +69,7 @@ class Senses(Settings):
         for record in batch:
             definitions += rng.sample(record.others, min(self.others, len(record.others)))
         cosines = words @ text_vectors(student.encode(definitions)).T
-        own = cosines.diagonal()[:, None]
-        mask = torch.eye(*cosines.shape, dtype=torch.bool, device=cosines.device)
-        return contrast(torch.cat([own, cosines.masked_fill(mask, -torch.inf)], dim=1), self.scale)
+        return own_first(cosines, self.scale)
 
 
 def placed_vectors(student: Student, placed: Sequence[Passage | Sense]) -> Any:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.objectives.objective import contrast, cosent
+from slice_os.training.objectives.objective import cosent, own_first
 from slice_os.training.record_types import Pair
 from slice_os.training.settings import Count, NotNegative, Positive, Settings
 from slice_os.training.span_tensors import best_cosines, text_vectors
@@ -102,12 +102,7 @@ class Paraphrases(Settings):
         """The loss of a batch."""
         first, second = _alone(batch, student)
         cosines = first @ second.T
-        # The diagonal moves to the front of its row, and of its column.
-        own = cosines.diagonal()[:, None]
-        diagonal = torch.eye(len(batch), dtype=torch.bool, device=cosines.device)
-        others = cosines.masked_fill(diagonal, -torch.inf)
-        rows = contrast(torch.cat([own, others], dim=1), self.scale)
-        return (rows + contrast(torch.cat([own, others.T], dim=1), self.scale)) / 2
+        return (own_first(cosines, self.scale) + own_first(cosines.T, self.scale)) / 2
 
 
 def _alone(batch: Sequence[Pair], student: Student) -> tuple[Any, Any]:

@@ -44,6 +44,17 @@ def contrast(similarities: Any, scale: float) -> Any:
     return (torch.logsumexp(scale * similarities, dim=1) - scale * similarities[:, 0]).mean()
 
 
+def own_first(similarities: Any, scale: float, answers: Any = None) -> Any:
+    """`contrast` of each row's own similarity, which is on the diagonal, with others of the row.
+
+    Answers are a mask of those that are left out; None for a row's own alone.
+    """
+    if answers is None:
+        answers = torch.eye(*similarities.shape, dtype=torch.bool, device=similarities.device)
+    others = similarities.masked_fill(answers, -torch.inf)
+    return contrast(torch.cat([similarities.diagonal()[:, None], others], dim=1), scale)
+
+
 def at_dimensions(
     objective: Objective,
     dimensions: Sequence[int],

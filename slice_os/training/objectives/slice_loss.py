@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.objectives.objective import contrast
+from slice_os.training.objectives.objective import contrast, own_first
 from slice_os.training.record_types import Triple
 from slice_os.training.settings import Count, Natural, Positive, Settings, at_least
 from slice_os.training.span_tensors import best_cosines, text_vectors
@@ -79,9 +79,6 @@ class InBatchLoss(SliceLoss):
         cosines = best_cosines(
             student.encode(passages), queries[None], self.max_words, self.min_words
         ).T
-        # Each row begins with its own positive.
-        own = cosines.diagonal()[:, None]
         answers = torch.zeros(cosines.shape, dtype=torch.bool, device=cosines.device)
         answers[:, : len(texts)] = torch.tensor([[a == b for b in texts] for a in texts])
-        others = cosines.masked_fill(answers, -torch.inf)
-        return contrast((1 + torch.cat([own, others], dim=1)) / 2, self.scale)
+        return own_first((1 + cosines) / 2, self.scale, answers)
