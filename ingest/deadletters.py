@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers import BadRecord
+from slice_os.ingest.readers.reader import shortened
 
 LONGEST_FIELD = 12_000
 _FIELDS = ("source", "line", "reason", "record")
@@ -44,7 +45,8 @@ class DeadLetters:
     def write(self, record: BadRecord) -> None:
         """Append a record, unless the file has it; an InputError if that is impossible."""
         texts: dict[str, Any] = {
-            name: _shortened(getattr(record, name)) for name in ("source", "reason", "record")
+            name: shortened(getattr(record, name), LONGEST_FIELD)
+            for name in ("source", "reason", "record")
         }
         record = replace(record, **texts)
         try:
@@ -103,9 +105,3 @@ def _line(record: BadRecord) -> bytes:
 def _digest(fields: dict[str, object]) -> bytes:
     content = json.dumps([fields[name] for name in _FIELDS])
     return hashlib.sha256(content.encode()).digest()[:16]
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST_FIELD:
-        return text
-    return f"{text[:LONGEST_FIELD]}… ({len(text):,} characters in all)"

@@ -7,7 +7,6 @@ its size is refused.
 from __future__ import annotations
 
 import gzip
-import io
 import shutil
 import tarfile
 import tempfile
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from typing import IO, BinaryIO
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.decoding import stream_of
 from slice_os.ingest.readers.extracted import ENCRYPTED
 from slice_os.ingest.readers.reader import (
     BadRecord,
@@ -50,22 +50,18 @@ _IN_ZIP = {
 }
 
 
-class _Bounded(io.RawIOBase):
+def _bounded(stream: IO[bytes] | gzip.GzipFile) -> IO[bytes]:
     """A stream that unpacks to a limit."""
+    size = 0
 
-    def __init__(self, stream: IO[bytes] | gzip.GzipFile) -> None:
-        self._stream = stream
-        self._size = 0
+    def read(most: int) -> bytes:
+        nonlocal size
+        found = stream.read(most)
+        size += len(found)
+        _check_size(size)
+        return found
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        found = self._stream.read(len(buffer))
-        self._size += len(found)
-        _check_size(self._size)
-        buffer[: len(found)] = found
-        return len(found)
+    return stream_of(read)
 
 
 def _check_size(size: int) -> None:
@@ -79,8 +75,7 @@ def read_gz(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream
     inner = f"{source[:-4]}.tar" if source.lower().endswith(".tgz") else inner
     try:
         with gzip.open(stream) as unpacked:
-            bounded = io.BufferedReader(_Bounded(unpacked))
-            yield PackedFile(source, inner, bounded)
+            yield PackedFile(source, inner, _bounded(unpacked))
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 
@@ -118,7 +113,7 @@ def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
                     name = f"{source}/{entry.name}"
-                    yield PackedFile(name, name, io.BufferedReader(_Bounded(member)))
+                    yield PackedFile(name, name, _bounded(member))
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 
@@ -136,6 +131,6 @@ def _seekable(stream: BinaryIO) -> Iterator[IO[bytes]]:
         yield stream
         return
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(io.BufferedReader(_Bounded(stream)), copy)
+        shutil.copyfileobj(_bounded(stream), copy)
         copy.seek(0)
         yield copy

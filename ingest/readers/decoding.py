@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TextIO
 
@@ -40,27 +40,29 @@ def _escape(error: UnicodeError) -> tuple[str | bytes, int]:
 codecs.register_error(_ESCAPE, _escape)
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes have been read already."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head = memoryview(head)
-        self._rest = rest
+class _Readable(io.RawIOBase):
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read = read
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        head = self._head[: len(buffer)] or memoryview(self._rest.read(len(buffer)))
-        buffer[: len(head)] = head
-        self._head = self._head[len(head) :]
-        return len(head)
+        found = self._read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+
+def stream_of(read: Callable[[int], bytes]) -> io.BufferedReader:
+    """A stream of what a function returns, which is asked for so many bytes at most."""
+    return io.BufferedReader(_Readable(read), SAMPLE)
 
 
 def peek(stream: IO[bytes], size: int = SAMPLE) -> tuple[bytes, IO[bytes]]:
     """The first bytes of a stream, and a stream that still has them."""
     head = stream.read(size)
-    return head, io.BufferedReader(_Rejoined(head, stream), SAMPLE)
+    again = io.BytesIO(head)
+    return head, stream_of(lambda most: again.read(most) or stream.read(most))
 
 
 def encoding_of(sample: bytes) -> str:

@@ -90,13 +90,8 @@ def _eml(content: BinaryIO) -> _Letter:
 
 def _eml_body(message: EmailMessage) -> Iterator[Turn]:
     body = message.get_body(("plain", "html"))
-    if body is None:
-        return
-    text = body.get_content()
-    if body.get_content_subtype() == "html":
-        yield from html_sections(text.encode(), "utf-8")
-    else:
-        yield Turn(text.strip())
+    if body is not None:
+        yield from _sections(body.get_content(), body.get_content_subtype() == "html")
 
 
 def _msg(content: BinaryIO) -> _Letter:
@@ -105,12 +100,12 @@ def _msg(content: BinaryIO) -> _Letter:
     message = needs("oxmsg").Message.load(io.BytesIO(raw))
     headers = {"subject": message.subject or "", "from": message.sender or ""}
     attached = ((one.file_name or "", one.file_bytes) for one in message.attachments)
-    body: Iterable[Turn] = ()
-    if message.body:
-        body = [Turn(message.body.strip())]
-    elif message.html_body:
-        body = html_sections(message.html_body.encode(), "utf-8")
-    return _Letter(headers, attached, body)
+    text = message.body or message.html_body or ""
+    return _Letter(headers, attached, _sections(text, is_html=not message.body))
+
+
+def _sections(text: str, is_html: bool) -> Iterator[Turn]:
+    yield from html_sections(text.encode(), "utf-8") if is_html and text else [Turn(text.strip())]
 
 
 def _headers(message: Message) -> dict[str, str]:

@@ -117,10 +117,13 @@ PackedStream: TypeAlias = Iterator[PackedFile | BadRecord]
 def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> BadRecord:
     """Return a bad record, with the raw text made printable and shortened."""
     record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
-    if len(record) > _LONGEST_RECORD:
-        record = f"{record[:_LONGEST_RECORD]}… ({len(record):,} characters in all)"
     # Libraries' own words may be of several lines.
-    return BadRecord(source, line, " ".join(reason.split()), record)
+    return BadRecord(source, line, " ".join(reason.split()), shortened(record, _LONGEST_RECORD))
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of so many characters, and a note if it had more."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters in all)"
 
 
 def is_blank(text: str) -> bool:

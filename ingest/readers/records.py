@@ -88,18 +88,13 @@ def _record_id(fields: Mapping[str, Any], field: str) -> str | None:
 
 def _metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]) -> Metadata:
     """The fields to keep as metadata: all plain values, or those that were chosen."""
-    if options.metadata_fields is None:
-        return {
-            name: value
-            for name, value in fields.items()
-            if name not in skipped and isinstance(value, (str, int, float))
-        }
+    chosen = options.metadata_fields
     metadata = {}
-    for name in options.metadata_fields:
+    for name in [name for name in fields if name not in skipped] if chosen is None else chosen:
         value = fields.get(name)
         if isinstance(value, (str, int, float)):
             metadata[name] = value
-        elif value is not None:
+        elif value is not None and chosen is not None:
             raise InputError(
                 f"metadata field {name!r} is a {type(value).__name__}; "
                 "give a string, number or boolean"

@@ -120,20 +120,19 @@ class _Lines:
         """The rows that are not blank."""
         while True:
             reader = csv.reader(self, delimiter=delimiter, strict=True)
-            error = None
-            while error is None:
+            cells: list[str] | InputError = []
+            while isinstance(cells, list):
                 self._taken.clear()
                 self._size = 0
-                cells: list[str] | InputError = []
                 try:
                     cells = next(reader)
                 except StopIteration:
                     return
                 except csv.Error as wrong:
-                    cells = error = InputError(f"not valid CSV: {wrong}; check the quotes")
+                    cells = InputError(f"not valid CSV: {wrong}; check the quotes")
                 except InputError as wrong:
-                    cells = error = wrong
-                if error is not None:
+                    cells = wrong
+                if isinstance(cells, InputError):
                     self._return_lines()
                 text = "".join(self._taken)
                 line, self._number = self._number, self._number + len(self._taken)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from slice_os.cli.groups import CommandGroup
+from slice_os.plugins import plugins
 
 PLUGINS = "slice_os.commands"
 
@@ -57,8 +58,6 @@ class TopCommands(CommandGroup):
 
     def names(self, ctx: click.Context) -> list[str]:
         """Our names, and those of other packages."""
-        from slice_os.plugins import plugins
-
         return [*PLACES, *(one.name for one in plugins(PLUGINS))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -66,8 +65,6 @@ class TopCommands(CommandGroup):
         if cmd_name in PLACES:
             command: click.Command = pkgutil.resolve_name(f"{__package__}.{PLACES[cmd_name]}")
             return command
-        from slice_os.plugins import plugins
-
         found = (one for one in plugins(PLUGINS) if one.name == cmd_name)
         return next((one.load(click.Command) for one in found), None)
 
@@ -106,8 +103,6 @@ def _ours() -> Iterator[tuple[str, str]]:
 
 def _installed() -> Iterator[tuple[str, str]]:
     """A row for each command of another package, which is not imported."""
-    from slice_os.plugins import plugins
-
     heading, taken = "Plugins", dict.fromkeys(PLACES, "slice-os")
     for one in plugins(PLUGINS):
         owner = taken.setdefault(one.name, one.package)

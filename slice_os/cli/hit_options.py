@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from slice_os.cli.options import (
     COUNT,
     PROBABILITY,
     REPORT,
+    Command,
     HitFile,
     as_one,
     verifier_option,
@@ -36,8 +37,6 @@ from slice_os.query.options import (
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _FLAGS: dict[str, Callable[[Command], Command]] = {
     "counter_phrases": click.option(

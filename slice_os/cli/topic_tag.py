@@ -112,11 +112,11 @@ def _records(
     for number, line in enumerate(stream, start=1):
         if line.isspace():
             continue
-        for found in read_jsonl(name, io.BytesIO(line), options):
-            if isinstance(found, BadRecord):
-                yield replace(found, line=number)
-            else:
-                yield orjson.loads(line), found
+        (found,) = read_jsonl(name, io.BytesIO(line), options)
+        if isinstance(found, BadRecord):
+            yield replace(found, line=number)
+        else:
+            yield orjson.loads(line), found
 
 
 def _tag_batch(
