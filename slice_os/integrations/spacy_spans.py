@@ -10,8 +10,7 @@ Examples:
 
 # Without postponed annotations: spaCy 3.7 cannot read those of a factory.
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -24,7 +23,6 @@ from slice_os.search.scan import scan
 from slice_os.text.documents import Document
 from slice_os.topics.files import read_topics
 from slice_os.topics.run import scan_topics
-from slice_os.topics.topic import Topic
 
 try:
     from spacy.language import Language
@@ -36,20 +34,52 @@ FACTORY = "slice_os"
 SCORES = "scores"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SpacySpans:
-    """Sets ``doc.spans[spans_key]``: a span for each hit, labelled with its topic or its phrase.
+    """The component that ``nlp.add_pipe("slice_os", config={…})`` adds.
 
+    It sets ``doc.spans[spans_key]``: a span for each hit, labelled with its topic or its phrase.
     ``span._.slice_os`` has the evidence, such as ``cosine`` and ``probability``. The cosines are
     also in ``doc.spans[spans_key].attrs["scores"]``, in the order of the spans. A span has all
     tokens that its hit touches.
+
+    Args:
+        nlp: unused, as the next one.
+        name: of the component in the pipeline.
+        phrases: to look for; each is a label.
+        topics: files and folders of topics, each with its own threshold; their names are labels.
+        threshold: least cosine of a hit of a phrase; None for the model's own.
+        min_probability: least probability of a hit of a phrase; None for any.
+        verify: whether the verifier reads the hits; see `Corpus.search`.
+        unit: width of hits of phrases; see `Corpus.search`.
+        model: a model folder, or the name of a bundled one; None for the default.
+        spans_key: key of the spans in ``doc.spans``.
+
+    Raises:
+        InputError: without a phrase or a topic, or if a topic cannot be used.
     """
 
-    phrases: Sequence[str]
-    topics: Sequence[Topic]
-    options: HitOptions
-    encoder: SpanEncoder
-    spans_key: str
+    def __init__(
+        self,
+        nlp: Language,
+        name: str,
+        phrases: list[str] = [],  # noqa: B006  spaCy copies it
+        topics: list[str] = [],  # noqa: B006
+        threshold: float | None = None,
+        min_probability: float | None = None,
+        verify: bool | None = None,
+        unit: str = SPAN,
+        model: str | None = None,
+        spans_key: str = FACTORY,
+    ) -> None:
+        if not phrases and not topics:
+            raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
+        self.phrases = phrases
+        self.topics = read_topics(topics) if topics else []
+        self.options = HitOptions(
+            threshold=threshold, min_probability=min_probability, unit=unit, verify=verify
+        )
+        self.encoder = SpanEncoder(model)
+        self.spans_key = spans_key
 
     def __call__(self, doc: Doc) -> Doc:
         """Mark one document."""
@@ -75,56 +105,8 @@ class SpacySpans:
             yield from scan_topics(documents, self.topics, encoder=encoder, verify=verify)
 
 
-@Language.factory(
-    FACTORY,
-    assigns=["doc.spans"],
-    default_config={
-        "phrases": [],
-        "topics": [],
-        "threshold": None,
-        "min_probability": None,
-        "verify": None,
-        "unit": SPAN,
-        "model": None,
-        "spans_key": FACTORY,
-    },
-)
-def make_spans(
-    nlp: Language,
-    name: str,
-    phrases: list[str],
-    topics: list[str],
-    threshold: float | None,
-    min_probability: float | None,
-    verify: bool | None,
-    unit: str,
-    model: str | None,
-    spans_key: str,
-) -> SpacySpans:
-    """The component that ``nlp.add_pipe("slice_os", config={…})`` adds.
-
-    Args:
-        nlp: unused, as the next one.
-        name: of the component in the pipeline.
-        phrases: to look for; each is a label.
-        topics: files and folders of topics, each with its own threshold; their names are labels.
-        threshold: least cosine of a hit of a phrase; None for the model's own.
-        min_probability: least probability of a hit of a phrase; None for any.
-        verify: whether the verifier reads the hits; see `Corpus.search`.
-        unit: width of hits of phrases; see `Corpus.search`.
-        model: a model folder, or the name of a bundled one; None for the default.
-        spans_key: key of the spans in ``doc.spans``.
-
-    Raises:
-        InputError: without a phrase or a topic, or if a topic cannot be used.
-    """
-    if not phrases and not topics:
-        raise InputError('nothing to look for; give config={"phrases": […]} or {"topics": […]}')
-    options = HitOptions(
-        threshold=threshold, min_probability=min_probability, unit=unit, verify=verify
-    )
-    found = read_topics(topics) if topics else []
-    return SpacySpans(phrases, found, options, SpanEncoder(model), spans_key)
+make_spans = Language.factory(FACTORY, assigns=["doc.spans"], func=SpacySpans)
+"""The factory, by the name that the package's entry point has."""
 
 
 def _group(doc: Doc, hits: list[Hit], spans_key: str) -> SpanGroup:
