@@ -112,14 +112,9 @@ def added(found: Any) -> int:
     return int(found["added"])
 
 
-def some_ids(found: Any) -> tuple[list[str], str | None]:
-    """Some ids, and the one to continue after; None at the end."""
-    return [row["id"] for row in found["documents"]], found["next"]
-
-
-def some_labels(found: Any) -> tuple[list[Label], int | None]:
-    """Some labels, and the number to continue after; None at the end."""
-    return [label_of(row, "label") for row in found["labels"]], found["next"]
+def label(found: Any) -> Label:
+    """A label."""
+    return label_of(found, "label")
 
 
 def cases(found: Any) -> list[Case]:

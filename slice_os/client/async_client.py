@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
-from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.client import answers, records
 from slice_os.client.answers import MinedLines, Phrases, Progress
-from slice_os.client.exchange import Service, result
+from slice_os.client.exchange import AGAIN, Service, pause_after, result
 from slice_os.errors import imported
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (
@@ -48,17 +47,7 @@ class AsyncClient:
     answer it. If the service is too busy, the client repeats the request after the time that the
     service asks for.
 
-    Args:
-        address: of the service.
-        api_key: sent with every request; None for none.
-        store: the store to ask, unless a call names one; None if the service has only one.
-        timeout: seconds to wait for an answer, or for the next piece of a stream.
-        retries: number of times that a request is repeated.
-        http: sends the requests, for proxies and certificates of your own; it stays open when
-            the client closes.
-
-    Raises:
-        MissingExtraError: without httpx.
+    The arguments are those of `Client`; ``http`` is an asynchronous client of httpx.
     """
 
     def __init__(
@@ -179,15 +168,9 @@ class AsyncClient:
         body = {"store": store, "documents": answers.rows(documents)}
         return await self._ask("POST", "documents", read=answers.added, body=body)
 
-    async def document_ids(self, store: str | None = None) -> AsyncGenerator[str, None]:
+    def document_ids(self, store: str | None = None) -> AsyncGenerator[str, None]:
         """The ids of the documents in a store, in order."""
-        params = {"store": store, "after": "", "limit": answers.MOST_AT_ONCE}
-        while params["after"] is not None:
-            ids, params["after"] = await self._ask(
-                "GET", "documents", read=answers.some_ids, params=params
-            )
-            for doc_id in ids:
-                yield doc_id
+        return self._listed("documents", itemgetter("id"), store=store, after="")
 
     async def document(self, doc_id: str, store: str | None = None) -> Document:
         """A document; the offsets of hits count the code points of its text."""
@@ -274,15 +257,9 @@ class AsyncClient:
         params = {"store": store, "by": by, "date_field": date_field}
         return await self._ask("GET", *path, read=answers.tallies, params=params)
 
-    async def labels(self, topic: str | None = None) -> AsyncGenerator[Label, None]:
+    def labels(self, topic: str | None = None) -> AsyncGenerator[Label, None]:
         """The labels of a topic, or of all, in the order in which they were given."""
-        params: dict[str, Any] = {"topic": topic, "after": 0, "limit": answers.MOST_AT_ONCE}
-        while params["after"] is not None:
-            found, params["after"] = await self._ask(
-                "GET", "labels", read=answers.some_labels, params=params
-            )
-            for label in found:
-                yield label
+        return self._listed("labels", answers.label, topic=topic, after=0)
 
     async def add_labels(self, labels: Iterable[Label]) -> int:
         """Add labels, such as ``Label.of(hit, right=True)``; returns when they are on the disk."""
@@ -318,6 +295,21 @@ class AsyncClient:
             await response.aread()
         return result(response, read)
 
+    async def _listed(
+        self, kind: str, read: Callable[[Any], T], **params: Any
+    ) -> AsyncGenerator[T, None]:
+        """The rows of all pages of a list."""
+        params["limit"] = answers.MOST_AT_ONCE
+        while params["after"] is not None:
+            rows, params["after"] = await self._ask(
+                "GET",
+                kind,
+                read=lambda found: (list(map(read, found[kind])), found["next"]),
+                params=params,
+            )
+            for row in rows:
+                yield row
+
     async def _mined(self, lines: MinedLines, body: Any) -> AsyncGenerator[Hit, None]:
         async with self._answered("POST", "mine", body=body) as response:
             if not response.is_success:
@@ -341,19 +333,16 @@ class AsyncClient:
             raise self._service.unreachable(error) from None
 
     async def _sent(self, request: httpx.Request) -> httpx.Response:
-        for attempt in count():
-            try:
+        for attempt in range(self._service.retries):
+            wished = ""
+            with suppress(self._httpx.ConnectError):
                 response = await self._http.send(request, stream=True)
-                pause = self._service.pause_after(response, attempt)
-                if pause is None:
+                if response.status_code not in AGAIN:
                     return response
+                wished = response.headers.get("Retry-After", "")
                 await response.aclose()
-            except self._httpx.ConnectError:
-                pause = self._service.pause_unconnected(attempt)
-                if pause is None:
-                    raise
-            await self._sleep(pause)
-        raise AssertionError
+            await self._sleep(pause_after(attempt, wished))
+        return await self._http.send(request, stream=True)
 
     async def _sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -49,18 +49,14 @@ class ServiceUnavailableError(ServiceError, UnavailableError):
     """The service or its store is busy or does not answer: status 429 or 503, or no answer."""
 
 
-_KINDS: Mapping[int, type[ServiceError]] = {
-    400: BadRequestError,
-    401: AccessError,
-    403: AccessError,
-    404: NotFoundError,
-    409: ConflictError,
-    412: ConflictError,
-    413: BadRequestError,
-    422: BadRequestError,
-    429: ServiceUnavailableError,
-    503: ServiceUnavailableError,
+_STATUSES: Mapping[type[ServiceError], Sequence[int]] = {
+    BadRequestError: (400, 413, 422),
+    AccessError: (401, 403),
+    NotFoundError: (404,),
+    ConflictError: (409, 412),
+    ServiceUnavailableError: (429, 503),
 }
+_KINDS = {status: kind for kind, statuses in _STATUSES.items() for status in statuses}
 
 
 def error_of(status: int, content: bytes) -> ServiceError:

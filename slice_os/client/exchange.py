@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 10.0
-_AGAIN = (429, 503)
+AGAIN = (429, 503)
 _SECONDS = re.compile(r"\d{1,6}")
 
 
@@ -66,24 +66,18 @@ class Service:
         named = {**options, "store": self.store} if options.get("store", "") is None else options
         return {name: value for name, value in named.items() if value is not None}
 
-    def pause_after(self, response: httpx.Response, attempt: int) -> float | None:
-        """Seconds until a request should be repeated after its attempt, from 0; None if not."""
-        if response.status_code not in _AGAIN or attempt >= self.retries:
-            return None
-        wished = response.headers.get("Retry-After", "")
-        seconds = float(wished) if _SECONDS.fullmatch(wished) else FIRST_PAUSE * 2.0**attempt
-        return min(seconds, LONGEST_PAUSE)
-
-    def pause_unconnected(self, attempt: int) -> float | None:
-        """Seconds until a request that found no connection should be repeated, or None."""
-        return None if attempt >= self.retries else FIRST_PAUSE * 2.0**attempt
-
     def unreachable(self, error: Exception) -> ServiceError:
         """The error to raise if there was no answer."""
         why = " ".join(str(error).split()) or type(error).__name__
         return ServiceUnavailableError(
             f"{self.address}: no answer ({why}); is `slice-os serve` running there?"
         )
+
+
+def pause_after(attempt: int, wished: str) -> float:
+    """Seconds until a request should be repeated after its attempt, from 0: as wished, if it is."""
+    seconds = float(wished) if _SECONDS.fullmatch(wished) else FIRST_PAUSE * 2.0**attempt
+    return min(seconds, LONGEST_PAUSE)
 
 
 def result(response: httpx.Response, read: Callable[[Any], T]) -> T:
