@@ -147,9 +147,9 @@ def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
         corpora = {
             name: stack.enter_context(Corpus(location)) for name, location in locations.items()
         }
-        tools = Tools(corpora)
-        tools.stores()  # what is wrong with a store is said before anything is asked
-        mcp_server(tools).run("stdio")
+        for corpus in corpora.values():
+            corpus.info()  # what is wrong with a store is said before anything is asked
+        mcp_server(Tools(corpora)).run("stdio")
 
 
 def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:

@@ -45,49 +45,52 @@ PhraseList = Annotated[
     list[str],
     Field(description="Wordings of one meaning, such as a sentence a person says.", min_length=1),
 ]
+
+
+def _described(kind: Any, text: str, **limits: Any) -> Any:
+    return Annotated[kind, Field(description=text, **limits)]
+
+
 # The options that a language model may choose; it does not need to know how a search works.
 _CHOSEN: dict[str, Any] = {
     "top_k": Annotated[int, Field(ge=1, le=MOST_FOUND)],
-    "threshold": Annotated[
-        float | None, Field(description="Least cosine of a hit, such as 0.6.", ge=-1, le=1)
-    ],
-    "where": Annotated[
+    "threshold": _described(float | None, "Least cosine of a hit, such as 0.6.", ge=-1, le=1),
+    "where": _described(
         dict[str, Any] | None,
-        Field(
-            description="Metadata that hits must have: a value, a list of values, or operators, as "
-            'in {"csat": {"gte": 3}, "domain": ["bank", "airline"]}.'
-        ),
-    ],
-    "min_probability": Annotated[
-        float | None,
-        Field(description="Least probability of a hit; hits are then read closely.", ge=0, le=1),
-    ],
-    "order": Annotated[
-        str | None, Field(description="Highest first.", json_schema_extra={"enum": [*ORDERS, None]})
-    ],
-    "unit": Annotated[
-        str, Field(description="Width of hits.", json_schema_extra={"enum": list(UNITS)})
-    ],
-    "collapse": Annotated[
-        bool, Field(description="Return hits in the same words as one, with their count.")
-    ],
-    "counter_phrases": Annotated[
-        list[str] | None,
-        Field(description="Wordings that are not meant: leaves out hits nearer to one of these."),
-    ],
+        "Metadata that hits must have: a value, a list of values, or operators, as in "
+        '{"csat": {"gte": 3}, "domain": ["bank", "airline"]}.',
+    ),
+    "min_probability": _described(
+        float | None, "Least probability of a hit; hits are then read closely.", ge=0, le=1
+    ),
+    "order": _described(str | None, "Highest first.", json_schema_extra={"enum": [*ORDERS, None]}),
+    "unit": _described(str, "Width of hits.", json_schema_extra={"enum": list(UNITS)}),
+    "collapse": _described(bool, "Return hits in the same words as one, with their count."),
+    "counter_phrases": _described(
+        list[str] | None, "Wordings that are not meant: leaves out hits nearer to one of these."
+    ),
 }
 
 
-def _takes(kind: type[HitOptions]) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a tool an argument for each of these options; it gets them as ``options``."""
-    defaults = {field.name: field.default for field in fields(kind)}
+def _tool(
+    kind: type[HitOptions] | None = None,
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Make a tool, with errors that a language model can read.
+
+    It takes an argument for each option of a kind, and gets them as ``options``.
+    """
+    defaults = {field.name: field.default for field in fields(kind)} if kind else {}
     chosen = [name for name in _CHOSEN if name in defaults]
 
     def decorate(tool: Callable[..., R]) -> Callable[..., R]:
         @wraps(tool)
         def called(*arguments: Any, **named: Any) -> R:
             given = {name: named.pop(name) for name in chosen if name in named}
-            return tool(*arguments, **named, options=kind(**given))
+            try:
+                options = {"options": kind(**given)} if kind else {}
+                return tool(*arguments, **named, **options)
+            except SliceError as error:
+                raise ToolError(str(error)) from None
 
         own = signature(tool, eval_str=True)
         kept = [one for one in own.parameters.values() if one.name != "options"]
@@ -164,6 +167,7 @@ class Tools:
     def __init__(self, corpora: Mapping[str, Corpus]) -> None:
         self._corpora = corpora
 
+    @_tool()
     def stores(self) -> StoreList:
         """List the stores that can be searched."""
         return StoreList(
@@ -174,7 +178,7 @@ class Tools:
             ]
         )
 
-    @_takes(SearchOptions)
+    @_tool(SearchOptions)
     def search(
         self, phrases: PhraseList, store: StoreName = None, *, options: SearchOptions
     ) -> FoundHits:
@@ -182,7 +186,7 @@ class Tools:
         more = replace(options, top_k=options.top_k + 1)
         return _bounded(self._corpus(store).search(phrases, more), options.top_k)
 
-    @_takes(MineOptions)
+    @_tool(MineOptions)
     def mine(
         self,
         phrases: PhraseList,
@@ -194,7 +198,7 @@ class Tools:
         """Find every place that says one of the phrases, by document, up to a limit."""
         return _bounded(self._corpus(store).iter_mine(phrases, options), limit)
 
-    @_takes(HitOptions)
+    @_tool(HitOptions)
     def scan(
         self,
         text: Annotated[str, Field(max_length=200_000)],
@@ -208,6 +212,7 @@ class Tools:
         hits = scan_documents([Document("text", text)], phrases, options, encoder=encoder)
         return _bounded(hits, limit)
 
+    @_tool()
     def document(
         self,
         doc_id: str,
@@ -247,23 +252,8 @@ def mcp_server(tools: Tools) -> MCPServer[Any]:
     )
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     for tool in (tools.search, tools.mine, tools.scan, tools.document, tools.stores):
-        server.add_tool(_explained(tool), annotations=reads, structured_output=True)
+        server.add_tool(tool, annotations=reads, structured_output=True)
     return server
-
-
-def _explained(tool: Callable[..., R]) -> Callable[..., R]:
-    """The tool, with errors that a language model can read."""
-
-    @wraps(tool)
-    def explained(*arguments: Any, **named: Any) -> R:
-        try:
-            return tool(*arguments, **named)
-        except SliceError as error:
-            raise ToolError(str(error)) from None
-
-    # `wraps` copies the signature of the function, which has ``self``.
-    explained.__signature__ = signature(tool, eval_str=True)  # type: ignore[attr-defined]
-    return explained
 
 
 def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:

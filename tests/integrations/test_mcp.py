@@ -149,3 +149,4 @@ def test_the_command_wants_stores_that_are_there(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert "none: no store here" in done.stderr
+    assert "Traceback" not in done.stderr
