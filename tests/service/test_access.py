@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from slice_os import InputError
 from slice_os.service.app import create_app
-from slice_os.service.asgi.keys import SCOPES, new_key, read_keys
+from slice_os.service.asgi.keys import SCOPES, find_key, new_key, read_keys
 from slice_os.service.settings import ServiceSettings
 
 from .conftest import COMMAND, ENVIRONMENT
@@ -92,8 +92,8 @@ def test_a_file_has_no_key_itself(tmp_path: Path) -> None:
     secret = new_key(path, "ann", ["read"])
     assert secret not in path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert read_keys(path).find(secret).name == "ann"
-    assert read_keys(path).find(secret + "x") is None
+    assert find_key(read_keys(path), secret).name == "ann"
+    assert find_key(read_keys(path), secret + "x") is None
     with pytest.raises(InputError, match="has a key of 'ann'"):
         new_key(path, "ann", ["write"])
 
@@ -145,7 +145,7 @@ def test_the_command_line_makes_keys_and_demands_them(tmp_path: Path, store_fold
         )
 
     made = run("key", "ann", "--scope", "read", "--scope", "curate")
-    found = read_keys(tmp_path / "keys.jsonl").find(made.stdout.strip())
+    found = find_key(read_keys(tmp_path / "keys.jsonl"), made.stdout.strip())
     assert found is not None
     assert found.scopes == {"read", "curate"}
     refused = run("serve", str(store_folder), "--host", "0.0.0.0", "--port", "0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from slice_os.errors import InputError
-from slice_os.service.asgi.keys import CURATE, METRICS, READ, WRITE, ApiKeys
+from slice_os.service.asgi.keys import CURATE, METRICS, READ, WRITE, ApiKey, find_key
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.settings import ServiceSettings
 
@@ -71,14 +71,14 @@ def host_guard(settings: ServiceSettings) -> Callable[[Request], Awaitable[None]
     return from_here
 
 
-def key_guard(keys: ApiKeys) -> Callable[[Request, SentKey], Awaitable[None]]:
+def key_guard(keys: Sequence[ApiKey]) -> Callable[[Request, SentKey], Awaitable[None]]:
     """A dependency that refuses requests without a key that allows them.
 
     It raises a `Problem`: 401 without a key, 403 with one that does not allow the request.
     """
 
     async def with_key(request: Request, sent: SentKey) -> None:
-        key = None if sent is None else keys.find(sent.credentials)
+        key = None if sent is None else find_key(keys, sent.credentials)
         if key is None:
             message = "send a key as `Authorization: Bearer KEY`"
             raise Problem(401, "no_key", message, {"WWW-Authenticate": "Bearer"})

@@ -7,7 +7,7 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,23 +31,14 @@ class ApiKey:
     sha256: str
 
 
-class ApiKeys:
-    """The keys that a service accepts."""
-
-    def __init__(self, keys: Iterable[ApiKey]) -> None:
-        self._keys = tuple(keys)
-
-    def find(self, secret: str) -> ApiKey | None:
-        """The key with a secret, in a time that tells nothing about it; None if there is none."""
-        sent = _digest(secret)
-        found = None
-        for key in self._keys:
-            if hmac.compare_digest(sent, key.sha256):
-                found = key
-        return found
+def find_key(keys: Sequence[ApiKey], secret: str) -> ApiKey | None:
+    """The key with a secret, in a time that tells nothing about it; None if there is none."""
+    sent = _digest(secret)
+    found = [key for key in keys if hmac.compare_digest(sent, key.sha256)]
+    return found[-1] if found else None
 
 
-def read_keys(path: Path) -> ApiKeys:
+def read_keys(path: Path) -> Sequence[ApiKey]:
     """The keys of a file: a JSON object a line, with ``name``, ``scopes`` and ``sha256``.
 
     Raises:
@@ -62,7 +53,7 @@ def read_keys(path: Path) -> ApiKeys:
     keys = [_key(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not keys:
         raise InputError(f"{path}: no key; make one with `slice-os key`")
-    return ApiKeys(keys)
+    return keys
 
 
 def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:

@@ -72,27 +72,25 @@ def error_response(problem: Problem, request_id: str) -> Response:
 def answer_errors(app: FastAPI) -> None:
     """Make an app answer every error in this shape."""
 
-    def known(request: Request, error: Exception) -> Response:
-        return error_response(problem_of(error), request.state.request_id)
+    def answer(request: Request, error: Exception) -> Response:
+        return error_response(_problem_in(request, error), request.state.request_id)
 
-    def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        problem = Problem(422, "invalid_request", _first_of(error.errors()))
-        return error_response(problem, request.state.request_id)
+    for kind in (SliceError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)
 
-    def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101
-        code = _HTTP_CODES.get(error.status_code, "bad_request")
-        message = f"{request.method} {request.url.path}: {error.detail}"
-        headers = dict(error.headers or {})
-        if error.status_code == 405:
-            headers["Allow"] = ", ".join(_methods(request))
-        problem = Problem(error.status_code, code, message, headers)
-        return error_response(problem, request.state.request_id)
 
-    app.add_exception_handler(SliceError, known)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, http)
+def _problem_in(request: Request, error: Exception) -> Problem:
+    """The problem that an error of the library, of FastAPI or of Starlette becomes."""
+    if isinstance(error, RequestValidationError):
+        return Problem(422, "invalid_request", _first_of(error.errors()))
+    if not isinstance(error, HTTPException):
+        return problem_of(error)
+    code = _HTTP_CODES.get(error.status_code, "bad_request")
+    message = f"{request.method} {request.url.path}: {error.detail}"
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(_methods(request))
+    return Problem(error.status_code, code, message, headers)
 
 
 def _methods(request: Request) -> list[str]:

@@ -54,8 +54,7 @@ class RequestFrame:
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
                 headers.setdefault("Cache-Control", "no-store")
-                for name, value in _HEADERS.items():
-                    headers[name] = value
+                headers.update(_HEADERS)
             await send(message)
 
         try:

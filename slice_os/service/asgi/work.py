@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Event, Lock
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.settings import Limits
@@ -84,8 +84,17 @@ class WorkPool:
         """
         end = monotonic() + self._limits.mine_seconds
         with self._place():
-            source = _Source(items)
-            pending = asyncio.ensure_future(self._within(source.batch, end))
+            batches, busy = _batches(items), Lock()
+
+            def following() -> list[T] | None:
+                with busy:
+                    return next(batches, None)
+
+            def close() -> None:
+                with busy:
+                    batches.close()
+
+            pending = asyncio.ensure_future(self._within(following, end))
             try:
                 while True:
                     done, _ = await asyncio.wait((pending,), timeout=_QUIET_SECONDS)
@@ -96,12 +105,12 @@ class WorkPool:
                     if batch is None:
                         return
                     yield batch
-                    pending = asyncio.ensure_future(self._within(source.batch, end))
+                    pending = asyncio.ensure_future(self._within(following, end))
             finally:
                 pending.cancel()
                 # A pool that closes drops its threads' work anyway.
                 with suppress(RuntimeError):
-                    self._threads.submit(source.close)
+                    self._threads.submit(close)
 
     def close(self) -> None:
         """End the threads as soon as their work ends; what still waits is dropped."""
@@ -134,33 +143,22 @@ class WorkPool:
             stop.set()
 
 
-class _Source(Generic[T]):
-    """An iterator that threads make and advance, one at a time."""
-
-    def __init__(self, items: Callable[[], Iterator[T]]) -> None:
-        self._items = items
-        self._iterator: Iterator[T] | None = None
-        self._busy = Lock()
-
-    def batch(self) -> list[T] | None:
-        """The next items; None at the end."""
-        with self._busy:
-            if self._iterator is None:
-                self._iterator = self._items()
-            found: list[T] = []
-            end = monotonic() + _BATCH_SECONDS
-            for item in self._iterator:
-                found.append(item)
-                if len(found) == _BATCH or monotonic() > end:
-                    break
-                check_stopped()
-            return found or None
-
-    def close(self) -> None:
-        """Close the iterator, as soon as it yields."""
-        with self._busy:
-            if isinstance(self._iterator, Generator):
-                self._iterator.close()
+def _batches(items: Callable[[], Iterator[T]]) -> Generator[list[T], None, None]:
+    """The items of an iterator, some at a time; it is made when the first ones are wanted."""
+    iterator = items()
+    try:
+        batch: list[T] = []
+        end = monotonic() + _BATCH_SECONDS
+        for item in until_stopped(iterator):
+            batch.append(item)
+            if len(batch) == _BATCH or monotonic() > end:
+                yield batch
+                batch, end = [], monotonic() + _BATCH_SECONDS
+        if batch:
+            yield batch
+    finally:
+        if isinstance(iterator, Generator):
+            iterator.close()
 
 
 def _unless_stopped(stop: Event, work: Callable[[], T]) -> T:

@@ -29,7 +29,7 @@ from slice_os.service.resources.bodies import (
     with_options,
 )
 from slice_os.service.resources.hits import TopicHighlights, mined
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_HITS
 
 router = APIRouter(tags=["search"])
@@ -41,7 +41,7 @@ _MEDIA_TYPES = {
     "parquet": "application/vnd.apache.parquet",
     "html": "text/html; charset=utf-8",
 }
-FileFormat = Literal["jsonl", "csv", "xlsx", "parquet", "html"]
+FileFormat: Any = Literal[tuple(_MEDIA_TYPES)]
 
 MostHits = Annotated[int, Field(ge=1), WHOLE] | None
 
@@ -106,35 +106,26 @@ async def mine(request: Request, services: Shared, body: PhraseMining | TopicMin
     batches = services.pool.stream(hits)
     # An error before the first hit has a status.
     first = await anext(batches, None)
-    return JsonLines(_lines(services, body, batches, first, request.state.request_id))
 
+    async def lines() -> AsyncGenerator[bytes, None]:
+        batch, done, complete = first, 0, True
+        async with aclosing(batches):
+            try:
+                while batch is not None and complete:
+                    if body.limit is not None and done + len(batch) > body.limit:
+                        batch, complete = batch[: body.limit - done], False
+                    done += len(batch)
+                    found = [_line({"hit": hit.to_dict()}) for hit in batch]
+                    yield b"".join([*found, _line({"progress": {"done": done, "of": None}})])
+                    batch = await anext(batches, None)
+            except Exception as error:  # the status has been sent
+                yield _line(error_body(problem_of(error), request.state.request_id))
+                return
+        exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
+        exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
+        yield _line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})
 
-async def _lines(
-    services: Services,
-    body: PhraseMining | TopicMining,
-    batches: AsyncGenerator[list[Hit], None],
-    first: list[Hit] | None,
-    request_id: str,
-) -> AsyncGenerator[bytes, None]:
-    limit = body.limit
-    done = 0
-    complete = True
-    async with aclosing(batches):
-        try:
-            batch = first
-            while batch is not None and complete:
-                if limit is not None and done + len(batch) > limit:
-                    batch, complete = batch[: limit - done], False
-                done += len(batch)
-                lines = [_line({"hit": hit.to_dict()}) for hit in batch]
-                yield b"".join([*lines, _line({"progress": {"done": done, "of": None}})])
-                batch = await anext(batches, None)
-        except Exception as error:  # the status has been sent
-            yield _line(error_body(problem_of(error), request_id))
-            return
-    exhaustive = isinstance(body, TopicMining) or body.options(MineOptions).exhaustive
-    exhaustive = exhaustive or services.stores.get(body.store).store.exhaustive
-    yield _line({"summary": {"hits": done, "complete": complete, "exhaustive": exhaustive}})
+    return JsonLines(lines())
 
 
 def _line(content: dict[str, Any]) -> bytes:
