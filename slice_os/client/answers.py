@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from slice_os.client.errors import ServiceError, stream_error
+from slice_os.client.errors import ServiceError, told_error
 from slice_os.client.records import Case, Highlights, NearMisses, Tagged
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
@@ -45,7 +45,7 @@ class MinedLines:
                 elif kind == "summary":
                     self._summary = content
                 elif kind == "error":
-                    raise stream_error(content)
+                    raise told_error(content)
 
     def exhaustive(self) -> bool:
         """Whether every passage was scored; a stream that ended too early is an error."""

@@ -61,18 +61,15 @@ _KINDS = {status: kind for kind, statuses in _STATUSES.items() for status in sta
 
 def error_of(status: int, content: bytes) -> ServiceError:
     """The error in an answer, which may come from a proxy before the service."""
-    kind = _KINDS.get(status, ServiceError)
     try:
-        return _told(kind, status, orjson.loads(content)["error"])
+        return told_error(orjson.loads(content)["error"], status)
     except (orjson.JSONDecodeError, KeyError, TypeError):
+        kind = _KINDS.get(status, ServiceError)
         said = " ".join(content[:200].decode("utf-8", "replace").split())
         return kind(f"status {status}: {said}" if said else f"status {status}", status)
 
 
-def stream_error(error: Mapping[str, Any]) -> ServiceError:
-    """The error at the end of a stream, whose status was sent long before."""
-    return _told(ServiceError, None, error)
-
-
-def _told(kind: type[ServiceError], status: int | None, error: Mapping[str, Any]) -> ServiceError:
+def told_error(error: Mapping[str, Any], status: int | None = None) -> ServiceError:
+    """The error that a service tells; at the end of a stream, its status was sent long before."""
+    kind = ServiceError if status is None else _KINDS.get(status, ServiceError)
     return kind(str(error["message"]), status, str(error["code"]), str(error["request_id"]))

@@ -21,16 +21,11 @@ from slice_os.tables.fields import type_hints
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 
-
-def _hit_answer() -> type[BaseModel]:
-    """The JSON of a hit, as `Hit.to_dict` gives it, with the types that the library declares."""
-    names = {"context": "passage"}
-    hints = {names.get(name, name): hint for name, hint in type_hints(Hit).items()}
-    fields: dict[str, Any] = {name: (hint, ...) for name, hint in hints.items()}
-    return create_model("Hit", __doc__="A span that paraphrases an origin phrase.", **fields)
-
-
-HitAnswer = _hit_answer()
+# The JSON of a hit, as `Hit.to_dict` gives it, with the types that the library declares.
+_FIELDS: dict[str, Any] = {
+    "passage" if name == "context" else name: (hint, ...) for name, hint in type_hints(Hit).items()
+}
+HitAnswer = create_model("Hit", __doc__="A span that paraphrases an origin phrase.", **_FIELDS)
 
 
 class HitsAnswer(BaseModel):

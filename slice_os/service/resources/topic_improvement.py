@@ -51,7 +51,7 @@ class Case(BaseModel):
     text: str
     expected: bool
     passed: bool
-    hit: HitAnswer | None  # type: ignore[valid-type]
+    hit: HitAnswer | None
     why: str
 
 
