@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import files_hash
-from slice_os.encoder.projection import read_projection
+from slice_os.encoder.token_model import read_projection
 from slice_os.errors import ModelError, imported
 
 _SMALL_FILES = ("*.json", "*.txt", "*.model", "README.md")

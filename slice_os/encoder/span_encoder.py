@@ -10,12 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, unit_rows
 from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.calibration import Calibration, read_calibration
-from slice_os.encoder.engines import plan_batches
-from slice_os.encoder.projection import read_projection
-from slice_os.encoder.token_model import TokenModel, load_model
+from slice_os.encoder.token_model import Job, TokenModel, load_model, read_projection
 from slice_os.errors import InputError
 from slice_os.text.documents import check_text
 from slice_os.text.words import touched_words
@@ -192,19 +190,12 @@ class SpanEncoder:
         """Start encoding a pool; the returned function waits for its vectors."""
         dimension = self.card.dimension
         results = [np.empty((one.end - one.start, dimension), np.float32) for one in pool]
-        jobs = [
-            (index, one.aligned, window)
-            for index, one in enumerate(pool)
-            for window in self._model.windows(one.aligned, one.start, one.end)
-        ]
-        lengths = [window.end - window.start for _, _, window in jobs]
-        batches = plan_batches(lengths, self._model.engine.batch_pieces)
+        batches = self._model.batches((one.aligned, one.start, one.end) for one in pool)
         n_prefix = len(self._model.aligner.prefix)
 
-        def run(batch: list[int]) -> None:
-            vectors, _ = self._model.run([jobs[job][1:] for job in batch])
-            for row, job in enumerate(batch):
-                index, _, window = jobs[job]
+        def run(batch: list[Job]) -> None:
+            vectors, _ = self._model.run(batch)
+            for row, (index, _, window) in enumerate(batch):
                 origin, offset = pool[index].start, n_prefix - window.start
                 results[index][window.keep_start - origin : window.keep_end - origin] = vectors[
                     row, window.keep_start + offset : window.keep_end + offset
@@ -218,13 +209,6 @@ class SpanEncoder:
             return results
 
         return wait
-
-
-def unit_rows(matrix: FloatArray) -> FloatArray:
-    """Rows of length 1, float32; a row of zeros stays one."""
-    lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-    units: FloatArray = (matrix / lengths).astype(np.float32)
-    return units
 
 
 def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:

@@ -1,16 +1,21 @@
-"""A model that is ready to run: its card, tokenizer and engine."""
+"""A model that is ready to run: its card, tokenizer and engine; and its projection, if any."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner, PieceWindow, plan_windows
-from slice_os.encoder.engines import Engine, OnnxRuntimeEngine, pad
+from slice_os.encoder.engines import Engine, OnnxRuntimeEngine, pad, plan_batches
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
+    PROJECTION_FILE,
     TOKENIZER_FILE,
     ModelCard,
     check_hashes,
@@ -19,6 +24,13 @@ from slice_os.encoder.model_folder import (
     read_card,
 )
 from slice_os.errors import ModelError
+
+# A projection is stored as float16.
+_ORTHONORMAL = 1e-3
+
+
+Job: TypeAlias = tuple[int, AlignedText, PieceWindow]
+"""A window to encode: the number of its range, the text, and its pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +47,18 @@ class TokenModel:
         """Word pieces that fit into one window, not counting special tokens."""
         return self.card.max_length - len(self.aligner.prefix) - len(self.aligner.suffix)
 
-    def windows(self, aligned: AlignedText, start: int, end: int) -> list[PieceWindow]:
-        """The windows that give the pieces ``start:end`` of a text; see `plan_windows`."""
-        return plan_windows(start, end, len(aligned.piece_ids), self.capacity, aligned.words[:, 2])
+    def batches(self, ranges: Iterable[tuple[AlignedText, int, int]]) -> list[list[Job]]:
+        """The windows that give the pieces ``start:end`` of texts, in batches for the engine."""
+        jobs: list[Job] = []
+        for row, (aligned, start, end) in enumerate(ranges):
+            n_pieces, boundaries = len(aligned.piece_ids), aligned.words[:, 2]
+            windows = plan_windows(start, end, n_pieces, self.capacity, boundaries)
+            jobs += ((row, aligned, window) for window in windows)
+        lengths = [window.end - window.start for _, _, window in jobs]
+        planned = plan_batches(lengths, self.engine.batch_pieces)
+        return [[jobs[job] for job in batch] for batch in planned]
 
-    def run(self, batch: Sequence[tuple[AlignedText, PieceWindow]]) -> tuple[FloatArray, IntArray]:
+    def run(self, batch: Sequence[Job]) -> tuple[FloatArray, IntArray]:
         """Run one forward pass over some windows of texts, with special tokens around each.
 
         Returns:
@@ -49,7 +68,7 @@ class TokenModel:
         prefix, suffix = self.aligner.prefix, self.aligner.suffix
         rows = [
             [*prefix, *aligned.piece_ids[window.start : window.end].tolist(), *suffix]
-            for aligned, window in batch
+            for _, aligned, window in batch
         ]
         ids, mask = pad(rows)
         vectors = self.engine.run(ids, mask)
@@ -84,3 +103,38 @@ def load_model(
     if loaded.capacity < 1:
         raise ModelError(f"{folder}: max_length {card.max_length} leaves no room for a text")
     return loaded
+
+
+def principal_projection(vectors: npt.NDArray[np.float64]) -> FloatArray:
+    """The principal directions of ``(n, dimension)`` unit vectors, by falling spread, one a row.
+
+    Rotating by all of them changes no cosine; the first rows keep as much of the cosines as that
+    many numbers can. The vectors are not centred, since cosines are not.
+    """
+    _, directions = np.linalg.eigh(vectors.T @ vectors)
+    return np.ascontiguousarray(directions[:, ::-1].T, dtype=np.float32)
+
+
+def read_projection(folder: Path, dimension: int) -> FloatArray | None:
+    """The ``(dimension, dimension)`` projection of a model folder, one direction a row, if any.
+
+    Raises:
+        ModelError: if the file does not hold that many orthonormal rows.
+    """
+    path = folder / PROJECTION_FILE
+    if not path.is_file():
+        return None
+    try:
+        # Mapped, so that a header cannot make it larger than the file.
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+        square = stored.shape == (dimension, dimension) and stored.dtype.kind == "f"
+        projection = np.asarray(stored, dtype=np.float32) if square else None
+    except (OSError, ValueError, EOFError):
+        projection = None
+    if projection is not None:
+        products = projection @ projection.T
+        if np.abs(products - np.eye(dimension)).max() < _ORTHONORMAL:
+            return projection
+    raise ModelError(
+        f"{path}: not {dimension} orthonormal rows; delete it, or train or export again"
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, Int8Array, IntArray
+from slice_os.arrays import FloatArray, Int8Array, IntArray, unit_rows
 from slice_os.spans.cosines import SpanLayout
 from slice_os.text.documents import Document, Metadata
 from slice_os.text.passage_layout import layout_of
@@ -61,10 +61,7 @@ def word_vectors(vectors: FloatArray, words: IntArray) -> FloatArray:
     Words are ``(n_words, 2)`` rows: the first of their vectors, and one past the last.
     """
     sums = np.array([vectors[first:last].sum(axis=0) for first, last in words.tolist()])
-    sums = sums.reshape(len(words), vectors.shape[1])
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    units: FloatArray = (sums / np.maximum(lengths, 1e-12)).astype(np.float32)
-    return units
+    return unit_rows(sums.reshape(len(words), vectors.shape[1]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, unit_rows
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.query.filters import parse_where
 from slice_os.query.query import Phrases, Query
@@ -50,10 +50,9 @@ def random_part(document: Document, seed: int = 0, words_each: int = 7) -> Docum
     return DocumentPart(document, tuple(passages), last=True)
 
 
-def random_query(*texts: str, where: Mapping[str, Any] | None = None, seed: int = 9) -> Query:
+def random_query(*texts: str, where: Mapping[str, Any] | None = None) -> Query:
     """A query for phrases with random vectors."""
-    vectors = np.random.default_rng(seed).standard_normal((len(texts), CARD.dimension))
-    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    units = unit_rows(np.random.default_rng(9).standard_normal((len(texts), CARD.dimension)))
     return Query(Phrases(texts, units), parse_where(where), CARD.min_words, CARD.max_words)
 
 

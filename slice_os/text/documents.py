@@ -9,9 +9,9 @@ import hashlib
 import reprlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import isfinite
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -30,9 +30,9 @@ class Extent:
     start: int
     end: int
 
-    def to_dict(self) -> dict[str, int]:
-        """Both as plain JSON types."""
-        return {"start": self.start, "end": self.end}
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON types."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

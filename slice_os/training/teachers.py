@@ -7,7 +7,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
-from slice_os.encoder.projection import principal_projection
+from slice_os.encoder.token_model import principal_projection
 from slice_os.training.backend import torch
 from slice_os.training.span_tensors import phrase, sample_span, text_vectors
 from slice_os.training.training_encoder import TrainingEncoder
@@ -86,7 +86,7 @@ class TwoTeachers:
 
 
 def principal_directions(vectors: Any) -> Any:
-    """`slice_os.encoder.projection.principal_projection` for tensors."""
+    """`slice_os.encoder.token_model.principal_projection` for tensors."""
     return torch.from_numpy(principal_projection(vectors.double().cpu().numpy())).to(vectors)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.engines import Engine, plan_batches
+from slice_os.encoder.engines import Engine
 from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
-from slice_os.encoder.token_model import TokenModel, load_model
+from slice_os.encoder.token_model import Job, TokenModel, load_model
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import DEFAULT, Cost, EncoderSpec, Representation
 from slice_os.evaluation.encoders.uncarded_models import (
@@ -56,23 +56,17 @@ def sentence_vectors(model: TokenModel, texts: Sequence[str]) -> FloatArray:
         ``(n_texts, dimension)`` float32, zeros for a text without word pieces.
     """
     aligned = [model.aligner.align(text) for text in texts]
-    jobs = [
-        (row, one, window)
-        for row, one in enumerate(aligned)
-        for window in model.windows(one, 0, len(one.piece_ids))
-    ]
-    lengths = [window.end - window.start for _, _, window in jobs]
-    batches = plan_batches(lengths, model.engine.batch_pieces)
+    batches = model.batches((one, 0, len(one.piece_ids)) for one in aligned)
     sums = np.zeros((len(texts), model.card.dimension))
     counts = np.zeros(len(texts))
 
-    def run(batch: list[int]) -> tuple[FloatArray, IntArray]:
-        vectors, mask = model.run([jobs[job][1:] for job in batch])
+    def run(batch: list[Job]) -> tuple[FloatArray, IntArray]:
+        vectors, mask = model.run(batch)
         return np.einsum("bld,bl->bd", vectors, mask.astype(np.float32)), mask.sum(axis=1)
 
     with ThreadPoolExecutor(model.engine.workers, thread_name_prefix="encode") as executor:
         for batch, (vectors, pieces) in zip(batches, executor.map(run, batches), strict=True):
-            rows = [jobs[job][0] for job in batch]
+            rows = [row for row, _, _ in batch]
             np.add.at(sums, rows, vectors)
             np.add.at(counts, rows, pieces)
     means: FloatArray = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import count
@@ -62,7 +62,7 @@ class Group:
     best: tuple[Excerpt, ...]
     weakest: tuple[Excerpt, ...]
     near_misses: tuple[Excerpt, ...]
-    counts: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+    counts: Mapping[str, tuple[Sequence[int], Sequence[int]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def digest(
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:
             everywhere.add(record["doc_id"])
-    certain = any(tally.counts["probability", False] for tally in tallies.values())
+    certain = any(("probability", False) in tally.counts for tally in tallies.values())
     measures = ("probability", "cosine") if certain else ("cosine",)
     share = max(4, MOST_EXAMPLES // max(len(tallies), 1))
     groups = sorted(
@@ -128,8 +128,8 @@ class _Tally:
     weakest: _Top = field(default_factory=lambda: _Top(_WEAKEST))
     near_misses: _Top = field(default_factory=lambda: _Top(_NEAR))
     # By measure; of all, and of near misses alone.
-    counts: dict[tuple[str, bool], Counter[int]] = field(
-        default_factory=lambda: defaultdict(Counter)
+    counts: dict[tuple[str, bool], list[int]] = field(
+        default_factory=lambda: defaultdict(lambda: [0] * BINS)
     )
 
     def add(self, record: Mapping[str, Any], near: bool) -> None:
@@ -151,21 +151,17 @@ class _Tally:
 
     def group(self, name: str, share: int, measures: Iterable[str]) -> Group:
         """The group, with ``share`` examples at most."""
-        best = self.best.records(share * _BEST // (_BEST + _WEAKEST + _NEAR))
+        best = self.best.excerpts(share * _BEST // (_BEST + _WEAKEST + _NEAR))
         fewer = max(1, share * _NEAR // (_BEST + _WEAKEST + _NEAR))
-        weakest = self.weakest.records(0 if len(best) == self.hits else fewer)
         return Group(
             name=name,
             hits=self.hits,
             documents=len(self.documents),
             near=self.near,
-            best=tuple(map(_excerpt, best)),
-            weakest=tuple(map(_excerpt, weakest)),
-            near_misses=tuple(map(_excerpt, self.near_misses.records(fewer))),
-            counts={
-                one: (_counts(self.counts[one, False]), _counts(self.counts[one, True]))
-                for one in measures
-            },
+            best=best,
+            weakest=self.weakest.excerpts(0 if len(best) == self.hits else fewer),
+            near_misses=self.near_misses.excerpts(fewer),
+            counts={one: (self.counts[one, False], self.counts[one, True]) for one in measures},
         )
 
 
@@ -188,18 +184,14 @@ class _Top:
         score, _, record = heappushpop(self._heap, entry)
         return score, record
 
-    def records(self, most: int) -> list[Mapping[str, Any]]:
+    def excerpts(self, most: int) -> tuple[Excerpt, ...]:
         """The first of them, the highest score first."""
-        return [record for _, _, record in sorted(self._heap, reverse=True)[:most]]
+        return tuple(_excerpt(one) for _, _, one in sorted(self._heap, reverse=True)[:most])
 
 
 def _bin(value: float) -> int:
     # Six decimals, as hits are written: 0.58 belongs to the bin that begins with it.
     return min(max(int(round(value, 6) * BINS + 1e-6), 0), BINS - 1)
-
-
-def _counts(counter: Counter[int]) -> tuple[int, ...]:
-    return tuple(counter[number] for number in range(BINS))
 
 
 def _excerpt(record: Mapping[str, Any]) -> Excerpt:

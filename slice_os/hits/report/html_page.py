@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.resources import files
@@ -107,7 +107,7 @@ def write_report(
     return found.hits
 
 
-def _histogram(name: str, counts: tuple[int, ...], near: tuple[int, ...]) -> Histogram:
+def _histogram(name: str, counts: Sequence[int], near: Sequence[int]) -> Histogram:
     """Bars from the tenth below the lowest value up to 1."""
     filled = [number for number, one in enumerate(counts) if one]
     first = min(filled, default=0) // (BINS // 10) * (BINS // 10)

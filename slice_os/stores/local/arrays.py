@@ -100,6 +100,11 @@ class Arrays:
     A word is a row of start and end code point in the document, first piece in the passage and
     one past the last. Its norms are those of the spans that begin with it. The generation is how
     often the files have been written from scratch.
+
+    Attributes:
+        by_piece: the files with one row per token vector.
+        by_word: the files with one row per word.
+        files: all of them.
     """
 
     def __init__(self, folder: Path, encoder: ModelCard, generation: int) -> None:
@@ -107,25 +112,12 @@ class Arrays:
             return folder / (f"{stem}-{generation}.{suffix}" if generation else f"{stem}.{suffix}")
 
         self.generation = generation
-        self.vectors = ArrayFile(path("vectors", "i8"), np.int8, encoder.dimension)
-        self.scales = ArrayFile(path("scales", "f32"), np.float32)
-        self.words = ArrayFile(path("words", "u32"), np.uint32, 4)
-        self.norms = ArrayFile(path("norms", "f32"), np.float32, encoder.max_words)
-
-    @property
-    def by_piece(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with one row per token vector."""
-        return self.vectors, self.scales
-
-    @property
-    def by_word(self) -> tuple[ArrayFile, ArrayFile]:
-        """The files with one row per word."""
-        return self.words, self.norms
-
-    @property
-    def files(self) -> tuple[ArrayFile, ...]:
-        """All files."""
-        return *self.by_piece, *self.by_word
+        vectors = ArrayFile(path("vectors", "i8"), np.int8, encoder.dimension)
+        scales = ArrayFile(path("scales", "f32"), np.float32)
+        words = ArrayFile(path("words", "u32"), np.uint32, 4)
+        norms = ArrayFile(path("norms", "f32"), np.float32, encoder.max_words)
+        self.by_piece, self.by_word = (vectors, scales), (words, norms)
+        self.files = vectors, scales, words, norms
 
     def truncate(self, words: int, pieces: int) -> None:
         """Remove the rows that no passage refers to, left by an interrupted writer."""

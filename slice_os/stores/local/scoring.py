@@ -8,7 +8,7 @@ import numkong
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.arrays import FloatArray, Int8Array, IntArray
+from slice_os.arrays import FloatArray, Int8Array
 from slice_os.query.query import Query
 from slice_os.spans.cosines import SpanLayout, best_by_word, inverse_norms, word_sums
 from slice_os.stores.local.arrays import Arrays
@@ -46,7 +46,9 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
         chunk = table[rows]
         pieces = rows_of(chunk.first_piece, chunk.n_pieces)
         word_rows = rows_of(chunk.first_word, chunk.n_words)
-        layout = _layout(words[word_rows], chunk)
+        # The pieces of the passages follow one another.
+        shift = np.repeat(np.cumsum(chunk.n_pieces) - chunk.n_pieces, chunk.n_words)
+        layout = SpanLayout(words[word_rows, 2] + shift, words[word_rows, 3] + shift)
         inverse = inverse_norms(norms[word_rows, : query.max_words])
         starts = np.cumsum(chunk.n_words) - chunk.n_words
         tokens, steps = vectors[pieces], scales[pieces][:, None]
@@ -63,12 +65,6 @@ def passage_cosines(table: PassageTable, arrays: Arrays, query: Query) -> FloatA
         for _ in executor.map(score, table.chunks(size)):
             pass
     return np.clip(best, -1, 1, out=best, where=best != -np.inf)
-
-
-def _layout(words: IntArray, chunk: PassageTable) -> SpanLayout:
-    """The layout of several passages whose pieces follow one another."""
-    shift = np.repeat(np.cumsum(chunk.n_pieces) - chunk.n_pieces, chunk.n_words)
-    return SpanLayout(first=words[:, 2] + shift, last=words[:, 3] + shift)
 
 
 class PhraseProducts:

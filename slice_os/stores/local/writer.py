@@ -42,6 +42,9 @@ class LocalWriter:
     What is complete is committed every two seconds, also while nothing is written.
     """
 
+    retries = 0
+    """Nothing is sent."""
+
     def __init__(self, connection: Database, settings: StoreSettings) -> None:
         self._connection = connection
         self._settings = settings
@@ -61,11 +64,6 @@ class LocalWriter:
         self._closing = threading.Event()
         self._clock = threading.Thread(target=self._commit_by_the_clock, daemon=True)
         self._clock.start()
-
-    @property
-    def retries(self) -> int:
-        """Always 0: nothing is sent."""
-        return 0
 
     @property
     def dead_share(self) -> float:
