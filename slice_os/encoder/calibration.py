@@ -18,7 +18,7 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.arrays import Float64Array
-from slice_os.encoder.model_folder import CALIBRATION_FILE, check_size
+from slice_os.encoder.model_folder import CALIBRATION_FILE, read_json
 from slice_os.errors import InputError, ModelError, imported
 
 # Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
@@ -84,14 +84,10 @@ def read_calibration(folder: Path, encoder_id: str) -> Calibration | None:
     path = folder / CALIBRATION_FILE
     if not path.is_file():
         return None
-    check_size(path)
-    try:
-        raw: Any = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise ModelError(f"{path}: not valid JSON ({error}); fit it again or delete it") from None
-    checksum = raw.pop(_CHECKSUM, None) if isinstance(raw, dict) else None
+    raw = read_json(path)
+    checksum = raw.pop(_CHECKSUM, None)
     kinds = get_type_hints(Calibration)
-    if not isinstance(raw, dict) or raw.keys() != kinds.keys():
+    if raw.keys() != kinds.keys():
         raise ModelError(f"{path}: expected the fields {', '.join(kinds)}; fit it again")
     for name, kind in kinds.items():
         if not isinstance(raw[name], (int, float) if kind is float else kind):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from slice_os.arrays import FloatArray
+from slice_os.arrays import FloatArray, unit_rows
 from slice_os.corpus import Corpus
 from slice_os.datasets.span_sets import DocumentSpan, Span, SpanSet
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -180,8 +180,7 @@ class SpanIndex:
         before = encoder.cost
         vectors = encoder.phrases(texts)
         self.passage_cost: Cost = encoder.cost - before
-        lengths = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-        self._units: FloatArray = (vectors / lengths).astype(np.float32)
+        self._units = unit_rows(vectors)
         self._rows: dict[str, slice] = {}
         first = 0
         for doc_id, run in itertools.groupby(place.doc_id for place in self.places):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from slice_os.arrays import FloatArray, IntArray
+from slice_os.arrays import FloatArray, IntArray, unit_rows
 from slice_os.encoder.calibration import Calibration
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Progress, track
@@ -109,9 +109,6 @@ def _ranked(ranking: FloatArray, gold: Flags) -> Flags:
     return np.take_along_axis(gold, order, axis=1)
 
 
-_TINY = 1e-12
-
-
 @dataclass(frozen=True, slots=True)
 class BestSpans:
     """``(n_documents, n_phrases)`` cosines and words of best spans, and cosines of whole texts.
@@ -140,10 +137,7 @@ def phrase_vectors(encoder: TextEncoder, *blocks: Sequence[str]) -> PhraseVector
             if text not in columns:
                 columns[text] = len(columns)
                 vectors.append(pieces.mean(axis=0) if len(pieces) else np.zeros(pieces.shape[1]))
-    stacked = np.stack(vectors).astype(np.float32)
-    return PhraseVectors(
-        columns, stacked / np.maximum(np.linalg.norm(stacked, axis=1, keepdims=True), _TINY)
-    )
+    return PhraseVectors(columns, unit_rows(np.stack(vectors).astype(np.float32)))
 
 
 @one_blas_thread()

@@ -8,11 +8,11 @@ paper exactly (section 3: every n-gram of min..max words).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 
-from slice_os.arrays import FloatArray, IntArray
+from slice_os.arrays import FloatArray, IntArray, unit_rows
 from slice_os.errors import InputError
 from slice_os.spans.cosines import SpanLayout
 
@@ -88,8 +88,7 @@ def span_vectors(vectors: FloatArray, layout: SpanLayout, spans: IntArray) -> Fl
     sums = np.zeros((len(vectors) + 1, vectors.shape[1]), dtype=np.float64)
     np.cumsum(vectors, axis=0, out=sums[1:])
     totals = sums[layout.last[spans[:, 1] - 1]] - sums[layout.first[spans[:, 0]]]
-    lengths = np.maximum(np.linalg.norm(totals, axis=1, keepdims=True), 1e-12)
-    return cast(FloatArray, (totals / lengths).astype(np.float32))
+    return unit_rows(totals)
 
 
 def _windows(n_words: int, sizes: range | list[int] | tuple[int, ...], strides: bool) -> IntArray:
