@@ -16,7 +16,7 @@ from slice_os.query.filters import matcher
 from slice_os.query.options import SPAN
 from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
-from slice_os.text.documents import Extent, Metadata, field_text
+from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.topic import Requirement, Topic
 
 SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
@@ -126,7 +126,7 @@ def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:
         other is not hit
         and other.topic == hit.topic
         and overlap(hit, other)
-        and (-other.cosine, _span(other).start) < (-hit.cosine, _span(hit).start)
+        and (-other.cosine, (other.span or other).start) < (-hit.cosine, (hit.span or hit).start)
         for other in hits
     )
 
@@ -147,8 +147,3 @@ def _same_words(one: Hit, other: Hit) -> bool:
     """Whether two hits share at least half of the shorter one."""
     shared = min(one.end, other.end) - max(one.start, other.start)
     return 2 * shared >= min(one.end - one.start, other.end - other.start)
-
-
-def _span(hit: Hit) -> Extent:
-    """The span of a hit, however wide it is shown."""
-    return hit.span or Extent(hit.start, hit.end)

@@ -12,7 +12,6 @@ import orjson
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
 from slice_os.tables.fields import decoded, json_object
-from slice_os.text.documents import Extent
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """The words that a label is about: topic, document, first code point, one past the last, text."""
@@ -48,7 +47,7 @@ class Label:
     @classmethod
     def of(cls, hit: Hit, right: bool) -> Label:
         """A label of the span of a hit of a topic."""
-        span = hit.span or Extent(hit.start, hit.end)
+        span = hit.span or hit
         begin = hit.context.start
         text = hit.context.text[span.start - begin : span.end - begin]
         place = (hit.doc_id, span.start, span.end, hit.context)

@@ -173,13 +173,8 @@ def scan_topics(
 ) -> Iterator[Hit]:
     """Every hit of every topic in a stream of documents; nothing is stored.
 
-    The arguments are those of `TopicTagger`; without an encoder, the bundled one is used.
-
-    Yields:
-        Hits with their topic, by document, passage, topic and position.
-
-    Raises:
-        InputError: as `mine_topics`.
+    The arguments are those of `TopicTagger`; without an encoder, the bundled one is used. Hits come
+    in the order of `mine_topics`, as do its errors.
     """
     tagger = TopicTagger(topics, encoder or SpanEncoder(), exclusive, verify, verifier)
     yield from tagger.scan(documents)

@@ -306,8 +306,7 @@ def _check_names(config: TrainingConfig) -> None:
 def read_config(path: str | Path) -> TrainingConfig:
     """Read and check a recipe.
 
-    Raises:
-        InputError: if the file is missing or not TOML, a field is missing, unknown or of another
-            type, or a value is out of range.
+    Raises an `InputError` if the file is missing or not TOML, a field is missing, unknown or of
+    another type, or a value is out of range.
     """
     return read_settings(TrainingConfig, Path(path))

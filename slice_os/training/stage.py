@@ -101,8 +101,13 @@ class StageRun:
             position = turn * self._accelerator.num_processes + self._accelerator.process_index
             key = f"{self._seed}/{index}"
             batch = self._batch(term, key, position)
+            rng = Random(f"{key}/{position}/in")  # noqa: S311
+            given = (batch, self.student, self._teacher, rng)
             with self._accelerator.autocast():
-                loss = self._loss(term, batch, Random(f"{key}/{position}/in"))  # noqa: S311
+                if term.dimensions:
+                    loss = at_dimensions(term.objective, term.dimensions, *given)
+                else:
+                    loss = term.objective(*given)
             if loss.requires_grad:
                 self._accelerator.backward(loss * term.weight / self.stage.accumulate)
                 with self._accelerator.autocast():
@@ -117,19 +122,11 @@ class StageRun:
         (name,) = Random(f"{key}/{position}").choices(term.data, shares)  # noqa: S311
         return self._datasets[name].batch(position, term.batch, f"{key}/{name}")
 
-    def _loss(self, term: Term, batch: list[Record], rng: Random) -> Any:
-        if term.dimensions:
-            return at_dimensions(
-                term.objective, term.dimensions, batch, self.student, self._teacher, rng
-            )
-        return term.objective(batch, self.student, self._teacher, rng)
-
 
 def _trained(network: Any, stage: Stage) -> Iterator[tuple[str, Any]]:
     """The parameters that a stage changes; the others are frozen."""
     for name, parameter in network.named_parameters():
-        frozen = name.startswith(stage.freeze) if stage.freeze else False
-        parameter.requires_grad_(not frozen and not name.startswith("pooler"))
+        parameter.requires_grad_(not name.startswith((*stage.freeze, "pooler")))
         if parameter.requires_grad:
             yield name, parameter
 

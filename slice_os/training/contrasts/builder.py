@@ -51,9 +51,8 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     verbs = known_verbs(folder)
     rng = Random(seed)  # noqa: S311
     turns = _some(sources.dialogue_turns(folder / "sgd-dialogues/train.jsonl.gz"), hashes, rng)
-    clauses = _some(
-        sources.contract_sentences(folder / "cuad/cuad_spans.half.jsonl.gz"), hashes, rng
-    )
+    cuad = folder / "cuad/cuad_spans.half.jsonl.gz"
+    clauses = _some(sources.contract_sentences(cuad), hashes, rng)
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
     pairs = sources.tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")

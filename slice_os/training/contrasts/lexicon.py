@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from slice_os.training.settings import read_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +64,15 @@ class Lexicon:
     openings: tuple[str, ...]
     contrasted: tuple[tuple[str, str, str], ...]
     of_things: tuple[str, ...]
-    modes: dict[str, tuple[str, ...]]
-    parties: dict[str, tuple[str, ...]]
+    modes: Mapping[str, tuple[str, ...]]
+    parties: Mapping[str, tuple[str, ...]]
     relations: tuple[Relation, ...]
     states: tuple[State, ...]
     amounts: Amounts
-    swaps: dict[str, tuple[tuple[str, str], ...]]
+    swaps: Mapping[str, tuple[tuple[str, str], ...]]
 
 
 @cache
 def lexicon() -> Lexicon:
     """The lexicon of the package."""
-    raw = _frozen(tomllib.loads(Path(__file__).with_name("lexicon.toml").read_text("utf-8")))
-    parts = {
-        "relations": tuple(Relation(**one) for one in raw["relations"]),
-        "states": tuple(State(**one) for one in raw["states"]),
-        "amounts": Amounts(**raw["amounts"]),
-    }
-    return Lexicon(**{**raw, **parts})
-
-
-def _frozen(value: Any) -> Any:
-    """A value of TOML, with tuples for its lists."""
-    if isinstance(value, dict):
-        return {name: _frozen(one) for name, one in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+    return read_settings(Lexicon, Path(__file__).with_name("lexicon.toml"))

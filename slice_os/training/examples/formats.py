@@ -98,7 +98,7 @@ def _patents(path: Path) -> Iterator[Pair]:
 
 def _cells(path: Path, name: str, count: int) -> Iterator[list[str]]:
     """The first cells of tab-separated lines without a header."""
-    columns = [str(number) for number in range(count)]
+    columns = list(map(str, range(count)))
     rows = FORMATS[name].source.table(path, columns, separator="\t", quoted=False, header=False)
     for row in rows:
         yield [cell.strip() for cell in row.values.values()]
