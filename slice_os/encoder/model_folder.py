@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
 import orjson
 
@@ -24,6 +24,7 @@ BUNDLED = Path(__file__).parents[1] / "models"
 DEFAULT_MODEL = "slice-mini"
 # The field of ``model.json`` with the hashes of files that token vectors do not depend on.
 HASHES = "hashes"
+Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 _RANGES = {
     "dimension": (1, 16_384),
     "max_length": (8, 131_072),
@@ -193,9 +194,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return raw
 
 
-def check_fields(
-    kinds: Mapping[str, type], stored: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]
-) -> None:
+def check_fields(kinds: Mapping[str, type], stored: Mapping[str, Any], ranges: Ranges) -> None:
     """Raise a ModelError if a stored field is missing, unknown, of another type or out of range."""
     if stored.keys() != kinds.keys():
         missing, unknown = sorted(kinds.keys() - stored), sorted(stored.keys() - kinds.keys())
@@ -204,9 +203,7 @@ def check_fields(
         _check_value(name, stored[name], kind, ranges)
 
 
-def _check_value(
-    name: str, value: Any, kind: type, ranges: Mapping[str, tuple[float, float]]
-) -> None:
+def _check_value(name: str, value: Any, kind: type, ranges: Ranges) -> None:
     fits = isinstance(value, (int, float) if kind is float else kind)
     if not fits or isinstance(value, bool):
         raise ModelError(f"field {name!r} is {value!r:.50}, not {kind.__name__}")

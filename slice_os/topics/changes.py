@@ -32,11 +32,8 @@ class Change:
 def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> Iterator[Change]:
     """The hits that topics gain and lose by a change, in one pass.
 
-    Hits that overlap are the same. A topic is known by its name. Raises an `InputError` as
-    `mine_topics`.
-
-    Yields:
-        Changes by document and position.
+    Changes come by document and position. Hits that overlap are the same. A topic is known by its
+    name. Raises an `InputError` as `mine_topics`.
     """
     former = [replace(topic, name=f"{_FORMER}{topic.name}") for topic in old]
     hits = mine_topics(corpus, [*former, *new])

@@ -69,8 +69,7 @@ def evaluate(
         if substitutions:
             parts = batches(substitutions, len(pairs))
             right, wrong = np.hstack([_right_and_wrong(part, encoder, rng) for part in parts])
-            above = (right[:, None] > wrong).mean() + (right[:, None] == wrong).mean() / 2
-            auc = float(above)
+            auc = float((right[:, None] > wrong).mean() + (right[:, None] == wrong).mean() / 2)
     return DevResult(pearson, auc)
 
 

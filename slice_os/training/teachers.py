@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Any, Protocol
@@ -26,21 +27,21 @@ class Teacher(Protocol):
         """Unit vectors ``(texts, dimension)``, without gradients."""
 
 
+@dataclass(frozen=True)
 class OneTeacher:
     """A frozen encoder, with phrases to find the projection."""
 
-    def __init__(self, encoder: TrainingEncoder, phrases: Sequence[str]) -> None:
-        self._encoder = encoder
-        self._phrases = phrases
+    encoder: TrainingEncoder
+    phrases: Sequence[str]
 
     @cached_property
     def projection(self) -> Any:
         """``(dimension, dimension)``, one direction a row, by decreasing spread."""
-        return principal_directions(self.vectors(self._phrases))
+        return principal_directions(self.vectors(self.phrases))
 
     def vectors(self, texts: Sequence[str]) -> Any:
         """Unit vectors ``(texts, dimension)``, without gradients."""
-        return _read(self._encoder, texts)
+        return _read(self.encoder, texts)
 
 
 class TwoTeachers:
