@@ -15,13 +15,13 @@ from slice_os.evaluation.harness import Harness, Progress, quiet
 from slice_os.evaluation.results import Evaluation
 
 _FOLDER = "slice_os.evaluation.encoders"
-_PLAIN = f"{_FOLDER}.model_encoder:open_mean"
+_PLAIN = f"{_FOLDER}.model_encoder:open_model"
 # A new kind is one file and one line here: a pattern of what comes before the colon, and the
 # function that opens it.
 KINDS = {
     r"glove": f"{_FOLDER}.word_vectors:open_glove",
     r"pcpe": f"{_FOLDER}.causal:open_causal",
-    r"start-end": f"{_FOLDER}.model_encoder:open_start_end",
+    r"start-end": _PLAIN,
     r"truncate-\d+": f"{_FOLDER}.model_encoder:open_truncated",
 }
 FORMS = (

@@ -18,7 +18,7 @@ from slice_os.encoder.engines import pad, plan_batches
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError, ModelError
 from slice_os.evaluation.encoders.span_vectors import InContext
-from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, Representation
+from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, TextEncoder
 from slice_os.evaluation.encoders.uncarded_models import TorchEngine
 
 PROMPTS = ("phrase", "context", "eol")
@@ -84,11 +84,10 @@ class CausalModel:
             )
 
 
-class CausalEncoder:
+class CausalEncoder(TextEncoder):
     """A causal language model with one of the `PROMPTS`, as an encoder of phrases."""
 
-    representation: Representation = "whole"
-    spans = None
+    representation = "whole"
 
     def __init__(self, model: CausalModel, prompt: str, name: str | None = None) -> None:
         self.name = name or f"pcpe:{model.name}:{prompt}"
@@ -107,10 +106,6 @@ class CausalEncoder:
             (one.phrase, one.context) if isinstance(one, InContext) else (one,) for one in texts
         ]
         return self._model.last_vectors([build_prompt(self._prompt, *one) for one in parts])
-
-    def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.sentences`; the same as `phrases`."""
-        return self.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Raises `InputError`: a prompt gives one vector, not one for each token."""

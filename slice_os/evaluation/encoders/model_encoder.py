@@ -19,7 +19,13 @@ from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.encoder.token_model import Job, TokenModel, load_model
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.text_encoder import DEFAULT, Cost, EncoderSpec, Representation
+from slice_os.evaluation.encoders.text_encoder import (
+    DEFAULT,
+    Cost,
+    EncoderSpec,
+    Representation,
+    TextEncoder,
+)
 from slice_os.evaluation.encoders.uncarded_models import (
     is_onnx_folder,
     load_onnx_folder,
@@ -73,8 +79,10 @@ def sentence_vectors(model: TokenModel, texts: Sequence[str]) -> FloatArray:
     return means
 
 
-class ModelEncoder:
+class ModelEncoder(TextEncoder):
     """A `TokenModel` under evaluation; ``start-end`` is as in DensePhrases (Lee et al. 2021)."""
+
+    spans: SpanEncoder
 
     def __init__(
         self, model: TokenModel, name: str, representation: Representation = "mean"
@@ -125,35 +133,26 @@ class ModelEncoder:
         self._seconds += time.perf_counter() - start
 
 
-def open_mean(spec: EncoderSpec) -> ModelEncoder:
-    """Open a plain model: the vector of a span is the mean of its token vectors."""
-    model, name = _load(spec)
+def open_model(spec: EncoderSpec) -> ModelEncoder:
+    """Open a model folder, an ONNX folder or a Hugging Face model, or ``start-end:`` one."""
+    path = Path(spec.model)
+    folders = (base / spec.model / CARD_FILE for base in (Path(), BUNDLED))
+    if spec.model == DEFAULT or any(card.is_file() for card in folders):
+        folder = model_folder(None if spec.model == DEFAULT else spec.model)
+        model, name = load_model(folder, threads=spec.threads), folder.resolve().name
+    else:
+        load = load_onnx_folder if is_onnx_folder(path) else load_torch_model
+        model = load(spec.model, spec.threads)
+        name = model.card.name
+    if spec.kind == "start-end":
+        return ModelEncoder(model, spec.label or f"start-end:{name}", "start-end")
     return ModelEncoder(model, spec.label or name)
 
 
-def open_start_end(spec: EncoderSpec) -> ModelEncoder:
-    """Open ``start-end:MODEL``: the first and last token vector of a span, side by side."""
-    model, name = _load(spec)
-    return ModelEncoder(model, spec.label or f"start-end:{name}", "start-end")
-
-
-def _load(spec: EncoderSpec) -> tuple[TokenModel, str]:
-    """A model folder, an ONNX folder or a Hugging Face model, and its name."""
-    path = Path(spec.model)
-    if spec.model == DEFAULT or any(
-        (base / spec.model / CARD_FILE).is_file() for base in (Path(), BUNDLED)
-    ):
-        folder = model_folder(None if spec.model == DEFAULT else spec.model)
-        return load_model(folder, threads=spec.threads), folder.resolve().name
-    if is_onnx_folder(path):
-        model = load_onnx_folder(path, spec.threads)
-    else:
-        model = load_torch_model(spec.model, spec.threads)
-    return model, model.card.name
-
-
-class TruncatedEncoder:
+class TruncatedEncoder(TextEncoder):
     """Another encoder with vectors shortened to so many dimensions, as an index shortens them."""
+
+    representation = "mean"
 
     def __init__(self, whole: ModelEncoder, truncate_dim: int) -> None:
         projection = whole.spans.projection
@@ -172,8 +171,6 @@ class TruncatedEncoder:
         digest = hashlib.sha256(self._projection.tobytes()).hexdigest()[:16]
         # Caches keep vectors under this key, so its wording stays.
         self.identity = f"{whole.identity}-axes-{truncate_dim}-{digest}"
-        self.representation: Representation = "mean"
-        self.spans: SpanEncoder | None = None
 
     @property
     def cost(self) -> Cost:
@@ -199,4 +196,4 @@ class TruncatedEncoder:
 
 def open_truncated(spec: EncoderSpec) -> TruncatedEncoder:
     """Open ``truncate-N:MODEL``."""
-    return TruncatedEncoder(open_mean(spec), int(spec.kind.rpartition("-")[2]))
+    return TruncatedEncoder(open_model(spec), int(spec.kind.rpartition("-")[2]))

@@ -42,27 +42,21 @@ class Cost:
 
 
 class TextEncoder(Protocol):
-    """An encoder as harnesses need it."""
+    """An encoder as harnesses need it.
 
-    @property
-    def name(self) -> str:
-        """The name in tables."""
+    Attributes:
+        name: in tables.
+        identity: the key that vectors are cached under; it changes whenever the vectors may.
+        representation: of a span by token vectors: ``mean`` is their mean, ``start-end`` puts the
+            first and the last side by side, and ``whole`` means that there are only vectors of
+            whole texts.
+        spans: the encoder that stores and searches take; None if this is of another kind.
+    """
 
-    @property
-    def identity(self) -> str:
-        """The key that vectors are cached under; it changes whenever the vectors may."""
-
-    @property
-    def representation(self) -> Representation:
-        """The way from token vectors to the vector of a span.
-
-        ``mean`` is their mean, ``start-end`` puts the first and the last side by side, and
-        ``whole`` means that there are only vectors of whole texts.
-        """
-
-    @property
-    def spans(self) -> SpanEncoder | None:
-        """The encoder that stores and searches take; None if this is of another kind."""
+    name: str
+    identity: str
+    representation: Representation
+    spans: SpanEncoder | None = None
 
     @property
     def cost(self) -> Cost:
@@ -82,6 +76,7 @@ class TextEncoder(Protocol):
         If spans are means, it includes special tokens, as in sentence-transformers; otherwise
         it is the same as `phrases`.
         """
+        return self.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Each aligned text with its ``(n_pieces, token_dimension)`` vectors, from one pass.

@@ -26,8 +26,9 @@ def is_onnx_folder(folder: Path) -> bool:
     return (folder / MODEL_FILE).is_file() and (folder / TOKENIZER_FILE).is_file()
 
 
-def load_onnx_folder(folder: Path, threads: int | None = None) -> TokenModel:
+def load_onnx_folder(model: str, threads: int | None = None) -> TokenModel:
     """Load an ONNX folder; the first output of its model has to be token vectors."""
+    folder = Path(model)
     aligner = Aligner(folder / TOKENIZER_FILE)
     engine = OnnxRuntimeEngine(folder / MODEL_FILE, threads=threads)
     special = [*aligner.prefix, *aligner.suffix]

@@ -169,7 +169,7 @@ PHRASES_A_FILE = 4_096
 TEXTS_A_FILE = 256
 
 
-class CachedEncoder:
+class CachedEncoder(TextEncoder):
     """An encoder that keeps its vectors: the same texts are read from disk the next time.
 
     Consecutive texts are stored in blocks, each with what it cost to encode, so that `cost` is

@@ -13,9 +13,8 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.datasets.files import DataSource
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, Representation
+from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, TextEncoder
 from slice_os.text.words import find_words
 
 SOURCE = DataSource(
@@ -27,7 +26,7 @@ SOURCE = DataSource(
 logger = logging.getLogger(__name__)
 
 
-class GloveEncoder:
+class GloveEncoder(TextEncoder):
     """The mean of the vectors of a text's words, looked up as written, then in lower case.
 
     A word without a vector counts as a word of a span and adds nothing to its mean. The file is
@@ -35,8 +34,7 @@ class GloveEncoder:
     have none. It may be gzipped, and begin with word2vec's first line.
     """
 
-    representation: Representation = "mean"
-    spans: SpanEncoder | None = None
+    representation = "mean"
     cost = Cost()
 
     def __init__(self, file: Path, name: str) -> None:
@@ -57,10 +55,6 @@ class GloveEncoder:
             for _, vectors in self.tokens(texts)
         ]
         return np.array(means, dtype=np.float32).reshape(-1, self._dimension)
-
-    def sentences(self, texts: Sequence[str]) -> FloatArray:
-        """See `TextEncoder.sentences`."""
-        return self.phrases(texts)
 
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """See `TextEncoder.tokens`; a piece is a whole word."""
