@@ -25,7 +25,7 @@ from slice_os.datasets.decontamination import (
     sentence_hash,
 )
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import SentencePair, read_sts_b
+from slice_os.datasets.graded_pairs import GradedPair, read_sts_b
 from slice_os.errors import InputError
 
 REPOSITORY = Path(__file__).parents[1]
@@ -207,7 +207,7 @@ class TestFiles:
         path = tmp_path / "stsb.csv"
         with path.open("w", newline="") as stream:
             csv.writer(stream).writerows([["s1", "s2", "gold"], ["One, two.", "Three.", 2.5]])
-        assert read_sts_b(path) == (SentencePair("One, two.", "Three.", 2.5),)
+        assert read_sts_b(path) == (GradedPair("One, two.", "Three.", 2.5),)
         path.write_text("a,b,6\n")
         with pytest.raises(InputError, match="line 1: 'score' is '6'; a number from 0 to 5"):
             read_sts_b(path)

@@ -14,19 +14,26 @@ STS_B = DataSource(
     "comma-separated rows of sentence, sentence, similarity from 0 to 5 (stsb-en-dev.csv)",
     "https://github.com/PhilipMay/stsb-multi-mt",
 )
+PATENT = DataSource(
+    "U.S. patent phrases, a CSV with columns anchor, target, context and score (train.csv)",
+    "https://www.kaggle.com/c/us-patent-phrase-to-phrase-matching",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class SentencePair:
-    """Two sentences and how similar people find them, from 0 to 5."""
+class GradedPair:
+    """Two texts, how similar people find them, and their field, if known."""
 
     first: str
     second: str
-    gold: float
+    score: float
+    field: str = ""
 
 
-def read_sts_b(path: Path) -> tuple[SentencePair, ...]:
-    """Read STS-B or a table in its form; a first line that names the columns is skipped.
+def read_sts_b(path: Path) -> tuple[GradedPair, ...]:
+    """Read STS-B or a table in its form, with scores from 0 to 5.
+
+    A first line that names the columns is skipped.
 
     Raises:
         InputError: if the file is missing, has no rows, or a row is not a pair with its score.
@@ -36,7 +43,7 @@ def read_sts_b(path: Path) -> tuple[SentencePair, ...]:
     for number, row in enumerate(STS_B.table(path, columns, header=False)):
         try:
             first, second = row.text("sentence 1").strip(), row.text("sentence 2").strip()
-            pairs.append(SentencePair(first, second, row.score("score", 0, HIGHEST)))
+            pairs.append(GradedPair(first, second, row.score("score", 0, HIGHEST)))
         except InputError:
             if number or _is_number(row.values["score"]):
                 raise
@@ -53,30 +60,12 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-PATENT = DataSource(
-    "U.S. patent phrases, a CSV with columns anchor, target, context and score (train.csv)",
-    "https://www.kaggle.com/c/us-patent-phrase-to-phrase-matching",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class PatentPair:
-    """Two phrases and how alike they are, from 0 to 1, in a patent class such as ``A47``."""
-
-    anchor: str
-    target: str
-    symbol: str
-    score: float
-    line: int
-
-
-def read_patents(path: Path) -> Iterator[PatentPair]:
-    """Read the table as published.
+def read_patents(path: Path) -> Iterator[GradedPair]:
+    """Read the table as published: scores from 0 to 1; the field is a class such as ``A47``.
 
     Raises:
         InputError: if it is missing, lacks a column, or has a row that does not fit.
     """
     for row in PATENT.table(path, ("anchor", "target", "context", "score")):
         anchor, target = row.text("anchor").strip(), row.text("target").strip()
-        score = row.score("score", 0, 1)
-        yield PatentPair(anchor, target, row.text("context"), score, row.number)
+        yield GradedPair(anchor, target, row.score("score", 0, 1), row.text("context"))

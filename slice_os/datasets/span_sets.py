@@ -23,6 +23,10 @@ SPAN_SETS = DataSource(
     "or CUAD, ContractNLI, QMSum, restaurant8k or SQuAD as published",
     "docs/evaluation/span-retrieval.md",
 )
+CATEGORIES = DataSource(
+    "[{category, description}] as in CUAD's category_descriptions.csv",
+    "https://github.com/TheAtticusProject/cuad",
+)
 
 
 class DocumentSpan(NamedTuple):
@@ -165,13 +169,8 @@ def _records(content: Any, _: Path) -> Iterator[Annotated]:
 
 def _cuad(content: Any, path: Path) -> Iterator[Annotated]:
     """Every category is a query for every contract, in the words of its description."""
-    beside = path.with_name("categories.json")
-    if not beside.is_file():
-        raise InputError(
-            f"{beside}: not found; expected [{{category, description}}] as in CUAD's "
-            "category_descriptions.csv (github.com/TheAtticusProject/cuad)"
-        )
-    described = {one["category"]: one["description"] for one in orjson.loads(beside.read_bytes())}
+    categories = CATEGORIES.json(path.with_name("categories.json"))
+    described = {one["category"]: one["description"] for one in categories}
     for number, record in enumerate(content, start=1):
         answers: dict[str, list[Span]] = {description: [] for description in described.values()}
         for category, spans in record["clauses"].items():

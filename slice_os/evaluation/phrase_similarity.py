@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from slice_os.datasets.files import DataFile, DataSource
-from slice_os.datasets.graded_pairs import PATENT, STS_B, read_patents, read_sts_b
+from slice_os.datasets.graded_pairs import PATENT, STS_B, GradedPair, read_patents, read_sts_b
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.span_vectors import cosines, distinct_vectors, phrases_in_context
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -37,16 +37,6 @@ TURNEY = DataSource(
     "Turney's set, a line each: bigram | right word | its words | other words (turney*.txt)",
     "https://jair.org/index.php/jair/article/view/10778",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GradedPair:
-    """Two phrases, how similar people find them, and their field, if known."""
-
-    first: str
-    second: str
-    score: float
-    field: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +71,21 @@ def read_bird(path: Path) -> PhraseSet:
 
 def read_patent(path: Path) -> PhraseSet:
     """Patent phrases, with the titles of patent classes if their file is in the same folder."""
-    titles = _titles(path.with_name("cpc_titles.json"))
-    pairs = []
-    for pair in read_patents(path):
-        if titles and pair.symbol not in titles:
-            reason = f"line {pair.line}: class {pair.symbol!r} has no title"
-            raise PATENT.malformed(path, reason)
-        field = titles[pair.symbol] if titles else ""
-        pairs.append(GradedPair(pair.anchor, pair.target, pair.score, field))
-    return PhraseSet("patent", path, tuple(pairs))
+    beside = path.with_name("cpc_titles.json")
+    titles = TITLES.json(beside) if beside.is_file() else {}
+    if not isinstance(titles, dict) or not all(isinstance(one, str) for one in titles.values()):
+        raise TITLES.malformed(beside, "not an object of texts")
+    pairs = tuple(read_patents(path))
+    if titles and (unknown := {pair.field for pair in pairs} - titles.keys()):
+        raise TITLES.malformed(beside, f"class {min(unknown)!r} has no title")
+    return PhraseSet(
+        "patent", path, tuple(replace(pair, field=titles.get(pair.field, "")) for pair in pairs)
+    )
 
 
 def read_stsb_pairs(path: Path) -> PhraseSet:
     """STS-B (Cer et al., 2017): pairs of sentences, from 0 to 5."""
-    pairs = (GradedPair(pair.first, pair.second, pair.gold) for pair in read_sts_b(path))
-    return PhraseSet("sts-b", path, tuple(pairs))
+    return PhraseSet("sts-b", path, read_sts_b(path))
 
 
 def read_turney(path: Path) -> PhraseSet:
@@ -150,15 +140,6 @@ def _is_of(path: Path, name: str) -> bool:
     if name == "patent":
         return path.read_bytes()[:200].splitlines()[:1] == [b"id,anchor,target,context,score"]
     return name != "sts-b" or "train" not in path.name
-
-
-def _titles(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    titles = TITLES.json(path)
-    if not isinstance(titles, dict) or not all(isinstance(one, str) for one in titles.values()):
-        raise TITLES.malformed(path, "not an object of texts")
-    return titles
 
 
 PHRASE, IN_CONTEXT = "phrase", "phrase-in-context"

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slice_os.cli import cli
-from slice_os.datasets.graded_pairs import SentencePair, read_sts_b
+from slice_os.datasets.graded_pairs import GradedPair, read_sts_b
 from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -41,10 +41,10 @@ SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 HALF = SHARED / "sts-b-context" / "sts-test-sentences-clean.half.tsv"
 
 PAIRS = [
-    SentencePair("A man is eating.", "A man eats some food.", 4.2),
-    SentencePair("Two dogs run.", "The cat sleeps on a mat.", 0.5),
-    SentencePair("It rains in Rome.", "Rain is falling in Rome", 5.0),
-    SentencePair("Who was it?", "Who did that?", 2.0),
+    GradedPair("A man is eating.", "A man eats some food.", 4.2),
+    GradedPair("Two dogs run.", "The cat sleeps on a mat.", 0.5),
+    GradedPair("It rains in Rome.", "Rain is falling in Rome", 5.0),
+    GradedPair("Who was it?", "Who did that?", 2.0),
 ]
 PASSAGES = [
     "We met in the hall, which was cold; nobody spoke. Then the doors opened.",
@@ -287,7 +287,7 @@ def test_text_without_a_short_sentence_is_refused() -> None:
 def test_pairs_are_read_with_or_without_titles(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text('first,second,score\n"One, two.",Three.,2.5\n', encoding="utf-8")
-    assert read_sts_b(path) == (SentencePair("One, two.", "Three.", 2.5),)
+    assert read_sts_b(path) == (GradedPair("One, two.", "Three.", 2.5),)
     path.write_text("a,b,1\nc,d\n")
     with pytest.raises(InputError, match="line 2: 2 columns of 3"):
         read_sts_b(path)
@@ -340,7 +340,7 @@ def test_a_language_model_writes_context_by_the_papers_prompt(
     url, handler = chat
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     pairs = tmp_path / "pairs.csv"
-    pairs.write_text("\n".join(f"{p.first},{p.second},{p.gold}" for p in PAIRS))
+    pairs.write_text("\n".join(f"{p.first},{p.second},{p.score}" for p in PAIRS))
     out = tmp_path / "made.tsv"
     answer = invoke("build-context", pairs, out, "--endpoint", url, "--model", "tiny")
     assert answer.exit_code == 0, answer.output

@@ -16,7 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import orjson
 
-from slice_os.datasets.graded_pairs import SentencePair
+from slice_os.datasets.graded_pairs import GradedPair
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.harness import Progress, quiet, track
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow, bare, find_verbatim
@@ -126,7 +126,7 @@ _CLAUSE = re.compile(r"[,;:]\s+(?=\S)")
 
 
 def place_in_text(
-    pairs: Sequence[SentencePair], passages: Sequence[str], seed: int = 0
+    pairs: Sequence[GradedPair], passages: Sequence[str], seed: int = 0
 ) -> Iterator[ContextRow]:
     """Put the second sentence of each pair, unchanged, into real text of up to `MAX_WORDS` words.
 
@@ -141,11 +141,11 @@ def place_in_text(
         )
     for pair in pairs:
         passage, place = _insert(pair.second, rng.choice(surroundings), rng)
-        yield ContextRow(pair.first, pair.second, passage, pair.gold, place)
+        yield ContextRow(pair.first, pair.second, passage, pair.score, place)
 
 
 def generate(
-    pairs: Sequence[SentencePair], endpoint: ChatEndpoint, seed: int = 0, progress: Progress = quiet
+    pairs: Sequence[GradedPair], endpoint: ChatEndpoint, seed: int = 0, progress: Progress = quiet
 ) -> Iterator[ContextRow]:
     """Have a language model write text around the second sentence of each pair.
 
@@ -163,7 +163,7 @@ def generate(
         passage = " ".join(answer.split())
         place = find_verbatim(pair.second, passage)
         if place is not None:
-            yield ContextRow(pair.first, pair.second, passage, pair.gold, place)
+            yield ContextRow(pair.first, pair.second, passage, pair.score, place)
 
 
 def _runs(passage: str) -> Iterator[str]:

@@ -77,7 +77,7 @@ def _triples_tsv(path: Path) -> Iterator[Triple]:
 
 def _sts(path: Path) -> Iterator[Pair]:
     for pair in read_sts_b(path):
-        yield _pair(pair.first, pair.second, pair.gold / HIGHEST)
+        yield _pair(pair.first, pair.second, pair.score / HIGHEST)
 
 
 def _nli(path: Path) -> Iterator[Pair]:
@@ -93,7 +93,7 @@ def _paraphrases(path: Path) -> Iterator[Pair]:
 
 def _patents(path: Path) -> Iterator[Pair]:
     for pair in read_patents(path):
-        yield _pair(pair.anchor, pair.target, pair.score)
+        yield _pair(pair.first, pair.second, pair.score)
 
 
 def _cells(path: Path, name: str, count: int) -> Iterator[list[str]]:
