@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,69 +20,48 @@ RESAMPLES = 2_000
 BATCH_NUMBERS = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """A confidence interval."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Significance:
+class Significance(NamedTuple):
     """A test of a difference: its statistic, and a two-sided p-value."""
 
     statistic: float
     p_value: float
 
 
-def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Pearson's correlation; nan if either side is constant."""
-    return float(_pearson(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
-
-
-def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
-    """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
-    return float(_spearman(np.asarray(x, np.float64), np.asarray(y, np.float64), axis=-1))
-
-
-def _pearson(x: Numbers, y: Numbers, axis: int) -> Numbers:
-    x = x - x.mean(axis=axis, keepdims=True)
-    y = y - y.mean(axis=axis, keepdims=True)
-    lengths = np.sqrt((x**2).sum(axis=axis) * (y**2).sum(axis=axis))
+def pearson(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Numbers:
+    """Pearson's correlation along an axis; nan if either side is constant."""
+    left, right = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    left = left - left.mean(axis=axis, keepdims=True)
+    right = right - right.mean(axis=axis, keepdims=True)
+    lengths = np.sqrt((left**2).sum(axis=axis) * (right**2).sum(axis=axis))
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlations: Numbers = (x * y).sum(axis=axis) / lengths
+        correlations: Numbers = (left * right).sum(axis=axis) / lengths
     return correlations
 
 
-def _spearman(x: Numbers, y: Numbers, axis: int) -> Numbers:
-    stats = _scipy_stats()
-    return _pearson(stats.rankdata(x, axis=axis), stats.rankdata(y, axis=axis), axis)
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike, axis: int = -1) -> Numbers:
+    """Spearman's rank correlation, ties at their mean rank; nan if either side is constant."""
+    return pearson(ranks(x, axis), ranks(y, axis), axis)
 
 
-def pearson_interval(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> Interval:
-    """95 % bootstrap interval of Pearson's correlation; see `bootstrap_interval`."""
-    return bootstrap_interval(_pearson, x, y, seed=seed)
-
-
-def spearman_interval(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> Interval:
-    """95 % bootstrap interval of Spearman's correlation; see `bootstrap_interval`."""
-    return bootstrap_interval(_spearman, x, y, seed=seed)
-
-
-def mean_interval(values: npt.ArrayLike, seed: int = 0) -> Interval:
+def mean_interval(values: npt.ArrayLike) -> Interval:
     """95 % bootstrap interval of a mean, such as an accuracy; see `bootstrap_interval`."""
-    return bootstrap_interval(np.mean, values, seed=seed)
+    return bootstrap_interval(np.mean, values)
 
 
 def bootstrap_interval(
     statistic: Callable[..., npt.ArrayLike],
     *samples: npt.ArrayLike,
-    confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, section 13.3).
+    """95 % percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, section 13.3).
 
     The statistic takes the ``(n,)`` samples, which are resampled together, and ``axis``.
     """
@@ -99,7 +78,6 @@ def bootstrap_interval(
             paired=True,
             vectorized=True,
             method="percentile",
-            confidence_level=confidence,
             n_resamples=resamples,
             batch=max(1, BATCH_NUMBERS // len(data[0])),
             rng=np.random.default_rng(seed),
@@ -133,9 +111,9 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Significance:
 
 def williams_of(gold: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Significance:
     """Williams' test of which of two scores correlates better with gold; see `williams`."""
-    return williams(
-        pearson(gold, first), pearson(gold, second), pearson(first, second), np.size(gold)
-    )
+    pairs = (gold, first), (gold, second), (first, second)
+    r12, r13, r23 = (float(pearson(x, y)) for x, y in pairs)
+    return williams(r12, r13, r23, np.size(gold))
 
 
 def paired_randomisation(
@@ -175,18 +153,9 @@ def paired_effect(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     return float(differences.mean() / deviation)
 
 
-def mean_reciprocal_rank(ranks: Sequence[int | None], cutoff: int | None = None) -> float:
-    """Mean of 1 / rank, from 1, of right answers (Voorhees 1999); 0 for none within the cutoff."""
-    values = [
-        0.0 if rank is None or (cutoff is not None and rank > cutoff) else 1 / rank
-        for rank in ranks
-    ]
-    return float(np.mean(values)) if values else float("nan")
-
-
-def ranks(values: npt.ArrayLike) -> Numbers:
-    """The rank of each value, from 1; equal ones share their mean rank."""
-    numbers: Numbers = _scipy_stats().rankdata(values)
+def ranks(values: npt.ArrayLike, axis: int = -1) -> Numbers:
+    """The rank of each value along an axis, from 1; equal ones share their mean rank."""
+    numbers: Numbers = _scipy_stats().rankdata(values, axis=axis)
     return numbers
 
 
@@ -238,20 +207,15 @@ class Graded:
     scores: npt.NDArray[np.floating]
 
 
-def _correlation(
-    name: str, value: Callable[..., float], interval: Callable[..., Interval]
-) -> Measure[Graded]:
+def _correlation(name: str, statistic: Callable[..., Numbers]) -> Measure[Graded]:
     return Measure(
         name,
-        lambda one: value(one.gold, one.scores),
-        lambda one: interval(one.gold, one.scores),
+        lambda one: float(statistic(one.gold, one.scores)),
+        lambda one: bootstrap_interval(statistic, one.gold, one.scores),
     )
 
 
-CORRELATIONS: tuple[Measure[Graded], ...] = (
-    _correlation("pearson", pearson, pearson_interval),
-    _correlation("spearman", spearman, spearman_interval),
-)
+CORRELATIONS = (_correlation("pearson", pearson), _correlation("spearman", spearman))
 
 # For ``(n,)`` answers, 1 or True if right; or ``(runs, n)``, the same answers of several runs.
 ACCURACY: Measure[Any] = Measure(

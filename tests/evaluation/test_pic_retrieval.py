@@ -12,16 +12,18 @@ from hypothesis import given
 from slice_os import InputError
 from slice_os.cli import cli
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
+from slice_os.evaluation.measures import measured
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion, load_questions
 from slice_os.evaluation.pic.ranking import (
     SETTINGS,
+    RankedPhrases,
     find_candidates,
     find_sentences,
     find_tokens,
     rank_phrases,
     widen,
 )
-from slice_os.evaluation.pic.retrieval import normalise, score_answer, token_f1
+from slice_os.evaluation.pic.retrieval import RANKING_MEASURES, normalise, score_answer, token_f1
 from slice_os.evaluation.registry import open_encoder
 
 from ..strategies import hard_texts
@@ -310,3 +312,13 @@ def test_span_selection_trains_on_what_is_not_tested(tmp_path: Path, tiny_encode
     (tmp_path / "train.json").write_text(json.dumps(rows[:1]))
     refused = CliRunner().invoke(cli, ["eval", "pic-pr", *map(str, asked), "--no-cache"])
     assert "not also tested" in str(refused.exception)
+
+
+def test_mean_reciprocal_rank_on_voorhees_example() -> None:
+    def mrr(*ranks: int) -> object:
+        ranked = [RankedPhrases((), np.empty(0), rank) for rank in ranks]
+        return measured(RANKING_MEASURES, ranked)["mrr5"]
+
+    # Ranks 3, 2 and 1: (1/3 + 1/2 + 1) / 3, the worked example of many textbooks.
+    assert mrr(3, 2, 1) == pytest.approx(11 / 18)
+    assert mrr(2, 6) == 1 / 4

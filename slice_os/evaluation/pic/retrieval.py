@@ -20,7 +20,7 @@ from slice_os.datasets.files import DataFile
 from slice_os.datasets.span_sets import Span
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
-from slice_os.evaluation.measures import COST, Measure, averaged, mean_reciprocal_rank, measured
+from slice_os.evaluation.measures import COST, Measure, averaged, measured
 from slice_os.evaluation.pic.phrase_files import (
     QUESTIONS,
     PhraseQuestion,
@@ -92,7 +92,7 @@ def _within(k: int, ranked: Sequence[RankedPhrases]) -> list[float]:
 # PiC, section 5.3.
 RANKING_MEASURES: tuple[Measure[Sequence[RankedPhrases]], ...] = (
     *(averaged(f"top{k}", partial(_within, k), interval=k == 1) for k in (1, 3, 5)),
-    Measure("mrr5", lambda ranked: mean_reciprocal_rank([one.rank for one in ranked], cutoff=5)),
+    averaged("mrr5", lambda ranked: [1 / one.rank if one.rank <= 5 else 0 for one in ranked]),
     Measure("questions", len),
     averaged("candidates", lambda ranked: [len(one.candidates) for one in ranked]),
 )
