@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from math import isfinite
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import orjson
 
-from slice_os.datasets.files import DataFile
+from slice_os.datasets.files import DataFile, DataSource
 from slice_os.errors import InputError
 from slice_os.evaluation.result_tables import (
     Cell,
@@ -23,6 +23,7 @@ from slice_os.evaluation.result_tables import (
     show,
     terminal_text,
 )
+from slice_os.tables.fields import decoded
 from slice_os.version import __version__
 
 __all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]
@@ -77,16 +78,8 @@ class Example:
     note: str
 
 
-_SAVED: dict[str, Callable[[Any], Any]] = {
-    "harness": str,
-    "date": str,
-    "version": str,
-    "data": tuple,
-    "settings": dict,
-    "notes": tuple,
-    "keys": tuple,
-    "rows": tuple,
-}
+_SAVED = ("harness", "date", "version", "data", "settings", "notes", "keys", "rows")
+SAVED = DataSource("what `slice-os eval … --out FILE` writes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +133,11 @@ class Evaluation:
         Raises:
             InputError: if the file is missing or not a saved evaluation.
         """
-        expected = "expected what `slice-os eval … --out FILE` writes"
+        raw, hints = SAVED.json(Path(path)), get_type_hints(cls)
         try:
-            raw = orjson.loads(Path(path).read_bytes())
-        except FileNotFoundError:
-            raise InputError(f"{path}: not found; {expected}") from None
-        except orjson.JSONDecodeError as error:
-            raise InputError(f"{path}: not valid JSON ({error}); {expected}") from None
-        try:
-            saved = {name: kind(raw[name]) for name, kind in _SAVED.items()}
-            saved["data"] = tuple(DataFile(**file) for file in raw["data"])
-            saved["rows"] = tuple(dict(row) for row in raw["rows"])
-            return cls(**saved)
+            return cls(**{name: decoded(hints[name], raw[name]) for name in _SAVED})
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: not a saved evaluation ({error!r}); {expected}") from None
+            raise SAVED.malformed(Path(path), f"not a saved evaluation ({error!r})") from None
 
     def table(self, wide: bool = False) -> str:
         """The five columns that matter most, or all, for a terminal, and the notes."""
