@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import orjson
 
-from slice_os.evaluation.encoders.text_encoder import Cost, TextEncoder
+from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.harness import Harness, Option, Progress, quiet, settings_option, track
 from slice_os.evaluation.measures import ACCURACY, COST, Labels, measured
 from slice_os.evaluation.pic.pairs import (
@@ -29,25 +30,8 @@ COSINE, CLASSIFIER = METHODS = ("cosine", "classifier")
 SEEDS = 3
 EXAMPLES = 4
 
-# Percent on the test split, without and with context.
-_TABLE_3 = {
-    COSINE: {
-        "PhraseBERT": (51.75, 63.40),
-        "BERT": (51.05, 64.10),
-        "SpanBERT": (49.30, 64.00),
-        "SpanBERT-large": (50.40, 66.30),
-        "SentenceBERT": (50.35, 60.30),
-        "SimCSE": (52.15, 62.50),
-    },
-    CLASSIFIER: {
-        "PhraseBERT": (33.60, 66.10),
-        "BERT": (37.00, 68.85),
-        "SpanBERT": (40.15, 66.85),
-        "SpanBERT-large": (35.95, 69.25),
-        "SentenceBERT": (31.50, 62.55),
-        "SimCSE": (34.20, 66.65),
-    },
-}
+# PiC, Table 3: accuracy on the test split.
+QUOTED = Path(__file__).with_name("quoted.json")
 
 
 def run(
@@ -64,6 +48,7 @@ def run(
     rows: list[Row] = []
     figures: list[Figure] = []
     examples: list[Example] = []
+    methods = methods or (COSINE,)
     work = [(encoder, setting) for encoder in encoders for setting in settings or SETTINGS]
     for encoder, setting in track(work, "encoders and settings", len(work), progress):
         before = encoder.cost
@@ -71,14 +56,12 @@ def run(
         tested = encode_pairs(encoder, splits.pairs[splits.split], setting)
         cost = encoder.cost - before
         title = f"{encoder.name}, {setting}"
-        if CLASSIFIER not in methods or COSINE in methods:
+        results: dict[str, tuple[Labels, dict[str, float]]] = {}
+        if COSINE in methods:
             threshold = best_threshold(train.cosines, train.similar)
             right = (tested.cosines >= threshold) == tested.similar
-            found = {
-                "threshold": threshold,
-                "train_accuracy": float(np.mean((train.cosines >= threshold) == train.similar)),
-            }
-            rows.append(_row(encoder.name, setting, COSINE, splits, right, cost, found))
+            fitted = float(np.mean((train.cosines >= threshold) == train.similar))
+            results[COSINE] = right, {"threshold": threshold, "train_accuracy": fitted}
             series = (
                 Series("same meaning", tuple(tested.cosines[tested.similar].tolist())),
                 Series("other meaning", tuple(tested.cosines[~tested.similar].tolist())),
@@ -87,10 +70,29 @@ def run(
             figures.append(Figure("histogram", title, label, "pairs", series))
             examples.extend(_examples(title, splits.pairs[splits.split], tested, right, threshold))
         if CLASSIFIER in methods:
-            right, found = _classify(encoder, setting, splits, train, tested)
-            rows.append(_row(encoder.name, setting, CLASSIFIER, splits, right, cost, found))
+            results[CLASSIFIER] = _classify(encoder, setting, splits, train, tested)
+        rows += [
+            {
+                "encoder": encoder.name,
+                "setting": setting,
+                "method": method,
+                "source": "measured",
+                **measured((ACCURACY,), right),
+                **found,
+                "pairs": right.shape[-1],
+                "not_found": splits.not_found[splits.split],
+                **measured(COST, cost),
+            }
+            for method, (right, found) in results.items()
+        ]
     if splits.split == "test":
-        rows.extend(_quoted(settings or SETTINGS, methods or (COSINE,)))
+        quotes: list[Row] = orjson.loads(QUOTED.read_bytes())
+        rows += [
+            row
+            for method in methods
+            for row in quotes
+            if row["method"] == method and row["setting"] in (settings or SETTINGS)
+        ]
     return Evaluation(
         "pic-ps",
         tuple(rows),
@@ -124,42 +126,6 @@ def _classify(
         ),
         "epochs": float(np.mean([one.epochs for one in trained])),
     }
-
-
-def _row(
-    encoder: str,
-    setting: str,
-    method: str,
-    splits: PairSplits,
-    right: Labels,
-    cost: Cost,
-    found: dict[str, float],
-) -> Row:
-    return {
-        "encoder": encoder,
-        "setting": setting,
-        "method": method,
-        "source": "measured",
-        **measured((ACCURACY,), right),
-        **found,
-        "pairs": right.shape[-1],
-        "not_found": splits.not_found[splits.split],
-        **measured(COST, cost),
-    }
-
-
-def _quoted(settings: Sequence[str], methods: Sequence[str]) -> Iterator[Row]:
-    for method in methods:
-        for model, percents in _TABLE_3[method].items():
-            for setting, percent in zip(SETTINGS, percents, strict=True):
-                if setting in settings:
-                    yield {
-                        "encoder": model,
-                        "setting": setting,
-                        "method": method,
-                        "source": "quoted: Pham et al. 2023, Table 3",
-                        "accuracy": percent / 100,
-                    }
 
 
 def _examples(

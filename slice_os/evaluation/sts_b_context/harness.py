@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 from slice_os.datasets.files import DataFile, read_passages
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
@@ -18,17 +19,15 @@ from slice_os.evaluation.measures import (
     CORRELATIONS,
     COST,
     Graded,
-    Measure,
     measured,
     pearson,
     ranks,
     williams_of,
 )
 from slice_os.evaluation.results import Evaluation, Example, Figure, Row, Series
+from slice_os.evaluation.span_retrieval.measures import iou
 from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows
 from slice_os.evaluation.sts_b_context.passage_scores import (
-    FORWARD,
-    FULL,
     SETTINGS,
     SINGLE,
     Okapi,
@@ -88,44 +87,14 @@ def _label(one: Scores) -> str:
 def _overlap(one: Scores, rows: Sequence[ContextRow], number: int) -> float:
     """Intersection over union of the found span and the paraphrase, in characters."""
     found, gold = one.places[number], rows[number].place
-    if found is None or gold is None:
-        return 0.0
-    shared = min(found[1], gold[1]) - max(found[0], gold[0])
-    return max(0, shared) / (max(found[1], gold[1]) - min(found[0], gold[0]))
+    return iou(found, gold) if found and gold else 0.0
 
 
-MEASURES: tuple[Measure[Graded], ...] = CORRELATIONS
+MEASURES = CORRELATIONS
 MAX_SIZE = 20
 ABLATION = (5, 10, 15, 20, 25, 30, 35)
-
-# SLICE, Table 1: Pearson's and Spearman's correlations on all 1,024 rows.
-QUOTED = {
-    FULL: {
-        "BM-25 (Okapi)": (0.342, 0.395),
-        "GloVe": (0.226, 0.248),
-        "BERT": (0.286, 0.26),
-        "SBERT-nli": (0.474, 0.460),
-        "SBERT-msmarco": (0.557, 0.549),
-        "PhraseBERT": (0.518, 0.482),
-        "SLICE": (0.547, 0.535),
-    },
-    FORWARD: {
-        "BERT": (0.445, 0.444),
-        "SBERT-nli": (0.698, 0.721),
-        "SBERT-msmarco": (0.709, 0.704),
-        "PhraseBERT": (0.731, 0.743),
-        "SLICE": (0.762, 0.757),
-    },
-    SINGLE: {
-        "GloVe": (0.452, 0.436),
-        "BERT": (0.406, 0.387),
-        "SBERT-nli": (0.573, 0.557),
-        "SBERT-msmarco": (0.587, 0.593),
-        "PhraseBERT": (0.643, 0.618),
-        "DensePhrases": (0.562, 0.535),
-        "SLICE": (0.677, 0.669),
-    },
-}
+# SLICE, Table 1: correlations on all 1,024 rows.
+QUOTED = Path(__file__).with_name("quoted.json")
 
 
 def run(
@@ -157,7 +126,8 @@ def run(
             scores += score_encoder(encoder, rows, setting, sizes, label, progress)
     table = _measured(scores, rows)
     if quoted and sizes == (MAX_SIZE,):
-        table += _quoted(chosen)
+        quotes: list[Row] = orjson.loads(QUOTED.read_bytes())
+        table += [row for row in quotes if row["setting"] in chosen]
         notes.append(
             "Quoted rows: SLICE (Orbach et al. 2024), Table 1, on the 1,024 rows of STS-B-Context."
         )
@@ -211,21 +181,6 @@ def _measured(scores: Sequence[Scores], rows: Sequence[ContextRow]) -> list[Row]
             }
         )
     return table
-
-
-def _quoted(settings: Sequence[str]) -> list[Row]:
-    return [
-        {
-            "encoder": encoder,
-            "setting": setting,
-            "max_size": None if setting == FULL else MAX_SIZE,
-            "pearson": r,
-            "spearman": rho,
-            "source": "quoted",
-        }
-        for setting in settings
-        for encoder, (r, rho) in QUOTED[setting].items()
-    ]
 
 
 HARNESS = Harness(
