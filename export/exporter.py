@@ -114,19 +114,16 @@ def export_model(
 def _check_target(target: Path, force: bool) -> None:
     if not target.parent.is_dir():
         raise ModelError(f"{target.parent}: no such folder; create it first")
-    if target.is_dir():
-        if not any(target.iterdir()):
-            return
+    if target.exists() and not target.is_dir():
+        raise ModelError(f"{target}: is a file; choose a folder")
+    if target.is_dir() and any(target.iterdir()):
         try:
             model_folder.read_card(target)
         except ModelError:
-            raise ModelError(
-                f"{target}: not empty, and not an exported model; choose another folder"
-            ) from None
+            reason = "not empty, and not an exported model; choose another folder"
+            raise ModelError(f"{target}: {reason}") from None
         if not force:
             raise ModelError(f"{target}: already holds a model; --force replaces it")
-    elif target.exists():
-        raise ModelError(f"{target}: is a file; choose a folder")
 
 
 @contextmanager

@@ -143,14 +143,14 @@ def one_line(error: Exception) -> str:
 
 
 def _transformer_folder(root: Path, model: str) -> Path:
-    modules = _read_json(root / "modules.json")
+    modules = read_json(root / "modules.json")
     folder = root / modules[0]["path"] if modules else root
-    if "model_type" not in (_read_json(folder / "config.json") or {}):
+    if "model_type" not in (read_json(folder / "config.json") or {}):
         raise ModelError(f"{model!r} is no Hugging Face model: no config.json with a model_type")
     return folder
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """The content of a JSON file, if there is one."""
     try:
         return orjson.loads(path.read_bytes()) if path.is_file() else None
@@ -161,7 +161,7 @@ def _read_json(path: Path) -> Any:
 def _max_length(folder: Path, network: Any, tokenizer_limit: int) -> int:
     """The lowest limit of sentence-transformers, the tokenizer and the positions."""
     limits = [tokenizer_limit]
-    settings = _read_json(folder / "sentence_bert_config.json") or {}
+    settings = read_json(folder / "sentence_bert_config.json") or {}
     if length := settings.get("max_seq_length"):
         limits.append(length)
     if positions := getattr(network.config, "max_position_embeddings", None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -29,30 +29,18 @@ _MARKED = re.compile(r"(?P<before>.*?)\[\[(?P<span>.+?)\]\](?P<after>.*)", re.DO
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedSpan:
-    """A text and the code points ``start:end`` of the span of interest in it."""
-
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class ContrastPair:
-    """A phrase, a span that says it, and one that differs in its ``kind``, such as ``negation``."""
+    """A span that says a phrase, and one that differs in its ``kind``, such as ``negation``."""
 
-    phrase: str
-    says: MarkedSpan
-    contrast: MarkedSpan
+    says: Claim
+    contrast: Claim
     kind: str
 
 
 def read_pairs(path: Path) -> list[ContrastPair]:
     """The pairs of a file; a text without marks is a span as a whole."""
     pairs = [
-        ContrastPair(
-            row.text("phrase"), _marked(row, "says"), _marked(row, "contrast"), row.text("kind")
-        )
+        ContrastPair(_marked(row, "says"), _marked(row, "contrast"), row.text("kind"))
         for row in PAIRS.json_lines(path)
     ]
     if not pairs:
@@ -60,17 +48,15 @@ def read_pairs(path: Path) -> list[ContrastPair]:
     return pairs
 
 
-def _marked(row: DataRow, name: str) -> MarkedSpan:
-    text = row.text(name)
+def _marked(row: DataRow, name: str) -> Claim:
+    phrase, text = row.text("phrase"), row.text(name)
     found = _MARKED.fullmatch(text)
     if found is None:
-        return MarkedSpan(text, 0, len(text))
+        return Claim(phrase, text, 0, len(text))
     start = len(found["before"])
     if "[[" in found["after"]:
         raise row.malformed(f"{name!r} has more than one span in [[ ]]")
-    return MarkedSpan(
-        found["before"] + found["span"] + found["after"], start, start + len(found["span"])
-    )
+    return Claim(phrase, "".join(found.groups()), start, start + len(found["span"]))
 
 
 COSINE, PROBABILITY = "cosine", "probability"
@@ -142,41 +128,38 @@ def _scored(
     pairs: Sequence[ContrastPair], encoder: TextEncoder, verifiers: Sequence[str]
 ) -> Iterator[tuple[str, PairScores]]:
     calibration = span_encoder(encoder).calibration
-    phrases = [pair.phrase for pair in pairs]
     sides = ([pair.says for pair in pairs], [pair.contrast for pair in pairs])
-    similar = [_cosines(phrases, spans, encoder) for spans in sides]
+    similar = [_cosines(claims, encoder) for claims in sides]
     yield COSINE, PairScores(*similar)
     priors: list[Numbers] | None = None
     if calibration is not None:
-        words = [len(find_words(phrase)) for phrase in phrases]
         priors = [
             calibration.probabilities(
-                found, words, [len(find_words(one.text[one.start : one.end])) for one in spans]
+                found,
+                [len(find_words(one.phrase)) for one in claims],
+                [len(find_words(one.text[one.start : one.end])) for one in claims],
             )
-            for found, spans in zip(similar, sides, strict=True)
+            for found, claims in zip(similar, sides, strict=True)
         ]
         yield PROBABILITY, PairScores(*priors)
     for name in verifiers:
         verifier = find_verifier(name, span_encoder(encoder))
         given: list[Numbers] = []
-        for side, spans in enumerate(sides):
+        for side, claims in enumerate(sides):
             known = [None] * len(pairs) if priors is None else priors[side].tolist()
-            claims = [
-                Claim(phrase, span.text, span.start, span.end, prior)
-                for phrase, span, prior in zip(phrases, spans, known, strict=True)
-            ]
-            given.append(np.array([verdict.probability for verdict in verifier.check(claims)]))
+            made = [replace(one, prior=prior) for one, prior in zip(claims, known, strict=True)]
+            given.append(np.array([verdict.probability for verdict in verifier.check(made)]))
         yield name, PairScores(*given)
 
 
-def _cosines(phrases: Sequence[str], spans: Sequence[MarkedSpan], encoder: TextEncoder) -> Numbers:
+def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Numbers:
     """``(n,)`` cosines of phrases and of spans in their texts."""
     means = []
-    tokens = encoder.tokens([span.text for span in spans])
-    for span, (aligned, vectors) in zip(spans, tokens, strict=True):
-        first, last = touched_words(aligned.words, span.start, span.end)
+    tokens = encoder.tokens([one.text for one in claims])
+    for one, (aligned, vectors) in zip(claims, tokens, strict=True):
+        first, last = touched_words(aligned.words, one.start, one.end)
         means.append(span_vector(encoder.representation, aligned, vectors, first, last))
-    return cosines(encoder.phrases(phrases), np.array(means))
+    return cosines(encoder.phrases([one.phrase for one in claims]), np.array(means))
 
 
 HARNESS = Harness(

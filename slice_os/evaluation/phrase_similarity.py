@@ -83,11 +83,6 @@ def read_patent(path: Path) -> PhraseSet:
     )
 
 
-def read_stsb_pairs(path: Path) -> PhraseSet:
-    """STS-B (Cer et al., 2017): pairs of sentences, from 0 to 5."""
-    return PhraseSet("sts-b", path, read_sts_b(path))
-
-
 def read_turney(path: Path) -> PhraseSet:
     """Turney's bigrams (2012): which of seven words means the same?"""
     choices = []
@@ -107,7 +102,7 @@ def read_turney(path: Path) -> PhraseSet:
 SETS: dict[str, tuple[str, Callable[[Path], PhraseSet], DataSource]] = {
     "bird": ("bird*.txt", read_bird, BIRD),
     "patent": ("train.csv", read_patent, PATENT),
-    "sts-b": ("stsb*.csv", read_stsb_pairs, STS_B),
+    "sts-b": ("stsb*.csv", lambda path: PhraseSet("sts-b", path, read_sts_b(path)), STS_B),
     "turney": ("turney*.txt", read_turney, TURNEY),
 }
 

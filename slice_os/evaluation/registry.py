@@ -17,12 +17,12 @@ from slice_os.evaluation.results import Evaluation
 _FOLDER = "slice_os.evaluation.encoders"
 _PLAIN = f"{_FOLDER}.model_encoder:open_model"
 # A new kind is one file and one line here: a pattern of what comes before the colon, and the
-# function that opens it.
+# class or function that opens it.
 KINDS = {
-    r"glove": f"{_FOLDER}.word_vectors:open_glove",
+    r"glove": f"{_FOLDER}.word_vectors:GloveEncoder",
     r"pcpe": f"{_FOLDER}.causal:open_causal",
     r"start-end": _PLAIN,
-    r"truncate-\d+": f"{_FOLDER}.model_encoder:open_truncated",
+    r"truncate-\d+": f"{_FOLDER}.model_encoder:TruncatedEncoder",
 }
 FORMS = (
     "a bundled name, a model or ONNX folder, a Hugging Face name or folder, glove:FILE, "

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from slice_os.errors import InputError
-from slice_os.evaluation.contrasts import MarkedSpan, PairScores, auc, read_pairs
+from slice_os.evaluation.contrasts import PairScores, auc, read_pairs
+from slice_os.verifier.claims import Claim
 
 from .commands import run_harness
 
@@ -42,8 +43,9 @@ def pairs(tmp_path: Path) -> Path:
 
 def test_marks_become_offsets(pairs: Path) -> None:
     first, second = read_pairs(pairs)
-    assert first.says == MarkedSpan("Good news: the parcel got here on Friday.", 11, 30)
-    assert second.contrast == MarkedSpan("payment within 90 days", 0, 22)
+    text = "Good news: the parcel got here on Friday."
+    assert first.says == Claim(PAIRS[0]["phrase"], text, 11, 30)
+    assert second.contrast == Claim(PAIRS[1]["phrase"], "payment within 90 days", 0, 22)
 
 
 @pytest.mark.parametrize(

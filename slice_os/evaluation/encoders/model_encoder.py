@@ -150,11 +150,12 @@ def open_model(spec: EncoderSpec) -> ModelEncoder:
 
 
 class TruncatedEncoder(TextEncoder):
-    """Another encoder with vectors shortened to so many dimensions, as an index shortens them."""
+    """``truncate-N:MODEL``: vectors shortened to N dimensions, as an index shortens them."""
 
     representation = "mean"
 
-    def __init__(self, whole: ModelEncoder, truncate_dim: int) -> None:
+    def __init__(self, spec: EncoderSpec) -> None:
+        whole, truncate_dim = open_model(spec), int(spec.kind.rpartition("-")[2])
         projection = whole.spans.projection
         if projection is None:
             raise InputError(
@@ -192,8 +193,3 @@ class TruncatedEncoder(TextEncoder):
 
     def _shorten(self, vectors: FloatArray) -> FloatArray:
         return np.asarray(vectors @ self._projection.T, dtype=np.float32)
-
-
-def open_truncated(spec: EncoderSpec) -> TruncatedEncoder:
-    """Open ``truncate-N:MODEL``."""
-    return TruncatedEncoder(open_model(spec), int(spec.kind.rpartition("-")[2]))

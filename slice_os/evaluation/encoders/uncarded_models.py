@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
-from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.hugging_face import load_encoder, read_json
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id
 from slice_os.encoder.token_model import TokenModel
 from slice_os.errors import ModelError
@@ -55,11 +54,9 @@ def load_onnx_folder(model: str, threads: int | None = None) -> TokenModel:
 
 def _max_length(folder: Path) -> int:
     """The least of what sentence-transformers, the tokenizer and the positions allow."""
-    config = _read(folder / "config.json")
-    limits = [
-        _read(folder / "sentence_bert_config.json").get("max_seq_length"),
-        _read(folder / "tokenizer_config.json").get("model_max_length"),
-    ]
+    files = ("config.json", "sentence_bert_config.json", "tokenizer_config.json")
+    config, sentences, tokenizer = (read_json(folder / name) or {} for name in files)
+    limits = [sentences.get("max_seq_length"), tokenizer.get("model_max_length")]
     if positions := config.get("max_position_embeddings"):
         # RoBERTa and its relatives count positions from behind the padding's.
         shifted = any(name in config.get("model_type", "") for name in ("roberta", "mpnet"))
@@ -67,17 +64,6 @@ def _max_length(folder: Path) -> int:
     # A tokenizer without a limit reports 1e30.
     known = [int(limit) for limit in limits if limit and limit < 1e9]
     return min(known, default=DEFAULT_LENGTH)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty if there is no such file."""
-    if not path.is_file():
-        return {}
-    try:
-        content = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise ModelError(f"{path}: not valid JSON ({error})") from None
-    return content if isinstance(content, dict) else {}
 
 
 class TorchEngine:

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class GloveEncoder(TextEncoder):
-    """The mean of the vectors of a text's words, looked up as written, then in lower case.
+    """``glove:FILE``: the mean of the vectors of a text's words, as written, then in lower case.
 
     A word without a vector counts as a word of a span and adds nothing to its mean. The file is
     read once for each set of new words; only their vectors are kept, and the log says how many
@@ -37,11 +37,12 @@ class GloveEncoder(TextEncoder):
     representation = "mean"
     cost = Cost()
 
-    def __init__(self, file: Path, name: str) -> None:
+    def __init__(self, spec: EncoderSpec) -> None:
+        file = Path(spec.model)
         if not file.is_file():
             raise SOURCE.missing(file)
         status = file.stat()
-        self.name = name
+        self.name = spec.label or file.name
         self.identity = f"glove-{file.name}-{status.st_size}-{status.st_mtime_ns}"
         self.unknown: set[str] = set()
         self._file = file
@@ -118,8 +119,3 @@ class GloveEncoder(TextEncoder):
             return self._file.open("rb")
         except OSError as error:
             raise InputError(f"{self._file}: cannot be read ({error})") from None
-
-
-def open_glove(spec: EncoderSpec) -> GloveEncoder:
-    """Open ``glove:FILE``."""
-    return GloveEncoder(Path(spec.model), spec.label or Path(spec.model).name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +227,7 @@ def train_classifier(
         )
         optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
         inputs, targets = torch.from_numpy(pairs), torch.from_numpy(labels.astype(np.float32))
-        best: PairClassifier | None = None
-        best_epoch = 0
+        best = PairClassifier(network, 0, -1.0)
         for epoch in range(1, MAX_EPOCHS + 1):
             for rows in torch.randperm(len(inputs)).split(BATCH):
                 loss = torch.nn.functional.binary_cross_entropy_with_logits(
@@ -237,10 +236,10 @@ def train_classifier(
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-            state = PairClassifier(network, epoch, 0.0)
+            state = PairClassifier(network, epoch, best.dev_accuracy)
             reached = float(np.mean(state.predict(dev_pairs) == dev_labels))
-            if best is None or reached > best.dev_accuracy:
-                best, best_epoch = PairClassifier(copy.deepcopy(network), epoch, reached), epoch
-            elif epoch >= MIN_EPOCHS and epoch - best_epoch >= PATIENCE:
+            if reached > best.dev_accuracy:
+                best = PairClassifier(copy.deepcopy(network), epoch, reached)
+            elif epoch >= MIN_EPOCHS and epoch - best.epochs >= PATIENCE:
                 break
-    return PairClassifier(best.network, epoch, best.dev_accuracy) if best else state
+    return replace(best, epochs=epoch)

@@ -39,6 +39,7 @@ _TOKEN = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE,
 )
+SIZES = (2, 3)
 _CLOSING = regex.compile(r"""[\]\)}>"'»”’\s]*""")
 
 
@@ -76,10 +77,8 @@ def find_sentences(text: str) -> list[Span]:
     return sentences
 
 
-def find_candidates(
-    text: str, golds: Iterable[Span] = (), sizes: tuple[int, ...] = (2, 3)
-) -> list[Candidate]:
-    """The n-grams of a document and its gold phrases of any length, in order, each once.
+def find_candidates(text: str, golds: Iterable[Span] = ()) -> list[Candidate]:
+    """The 2- and 3-grams of a document and its gold phrases of any length, in order, each once.
 
     Each is widened to whole words, since spans consist of words. N-grams that begin or end with
     punctuation, or that are only one word once widened ("bank 's"), are skipped. A gold phrase
@@ -89,7 +88,7 @@ def find_candidates(
     sentences = find_sentences(text)
     found = {}
     for sentence in sentences:
-        for start, end in _ngrams(text, sentence, sizes):
+        for start, end in _ngrams(text, sentence):
             first, behind = touched_words(words, start, end)
             if behind - first > 1:
                 place = int(words[first, 0]), int(words[behind - 1, 1])
@@ -110,13 +109,13 @@ def widen(text: str, start: int, end: int) -> Span:
     return int(words[first, 0]), int(words[behind - 1, 1])
 
 
-def _ngrams(text: str, sentence: Span, sizes: tuple[int, ...]) -> Iterator[Span]:
+def _ngrams(text: str, sentence: Span) -> Iterator[Span]:
     origin = sentence[0]
     tokens = [
         (origin + start, origin + end, bool(len(find_words(text[origin + start : origin + end]))))
         for start, end in find_tokens(text[slice(*sentence)])
     ]
-    for size in sizes:
+    for size in SIZES:
         for first, last in zip(tokens, tokens[size - 1 :], strict=False):
             if first[2] and last[2]:
                 yield first[0], last[1]

@@ -138,15 +138,9 @@ def _examples(
         ("too low", np.flatnonzero(~right & tested.similar)),
     ):
         for row in rows[np.argsort(-np.abs(values[rows] - threshold), kind="stable")][:EXAMPLES]:
-            placed = pairs[row]
-            yield Example(
-                f"{title}: {kind}",
-                placed.pair.phrase1,
-                placed.pair.sentence2,
-                placed.place2,
-                None,
-                f"cosine {values[row]:.3f}, threshold {threshold:.3f}",
-            )
+            pair, place = pairs[row].pair, pairs[row].place2
+            note = f"cosine {values[row]:.3f}, threshold {threshold:.3f}"
+            yield Example(f"{title}: {kind}", pair.phrase1, pair.sentence2, place, None, note)
 
 
 HARNESS = Harness(

@@ -16,7 +16,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.datasets.span_sets import Span
-from slice_os.encoder.hugging_face import find_folder
+from slice_os.encoder.hugging_face import find_folder, one_line
 from slice_os.errors import InputError, ModelError, imported
 from slice_os.evaluation.harness import Progress, quiet
 from slice_os.evaluation.pic.phrase_files import PhraseQuestion
@@ -63,7 +63,7 @@ class SpanSelector:
             )
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         except Exception as error:  # the library raises many kinds
-            reason = " ".join(str(error).split())[:200]
+            reason = one_line(error)
             raise ModelError(f"cannot load {model!r} with a start and end head: {reason}") from None
         finally:
             logging.set_verbosity(verbosity)

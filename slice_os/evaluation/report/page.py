@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from io import StringIO
 from itertools import groupby, pairwise
 from math import isfinite
@@ -197,34 +196,17 @@ def render_report(evaluation: Evaluation) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Plot:
+def _plot(figure: Figure, number: int) -> dict[str, Any]:
     """A figure ready for the template; ``svg`` is None if there is nothing to show."""
-
-    title: str
-    svg: Markup | None
-    legend: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Excerpt:
-    """An example whose text is cut into pieces of one marking each."""
-
-    query: str
-    pieces: tuple[tuple[str, str], ...]
-    note: str
-
-
-def _plot(figure: Figure, number: int) -> _Plot:
     svg = draw(figure, f"plot-{number}")
     # Histograms carry their names on the strips.
     named = figure.series if figure.kind != "histogram" else ()
-    legend = tuple((place, one.name) for place, one in enumerate(named) if one.name)
+    legend = [(place, one.name) for place, one in enumerate(named) if one.name]
     # The markup is safe: an XML serialiser wrote it.
-    return _Plot(figure.title, None if svg is None else Markup(svg), legend)  # noqa: S704
+    return {"title": figure.title, "svg": svg and Markup(svg), "legend": legend}  # noqa: S704
 
 
-def _excerpt(example: Example) -> _Excerpt:
+def _excerpt(example: Example) -> dict[str, Any]:
     """Cut the text where a marking starts or ends; what was found and what is right may overlap."""
     marked = (("found", example.found), ("gold", example.gold))
     spans = {name: span for name, span in marked if span}
@@ -234,7 +216,7 @@ def _excerpt(example: Example) -> _Excerpt:
     for start, end in pairwise(cuts):
         classes = [name for name, span in spans.items() if span[0] <= start and end <= span[1]]
         pieces.append((" ".join(classes), example.text[start:end]))
-    return _Excerpt(example.query, tuple(pieces), example.note)
+    return {"query": example.query, "pieces": pieces, "note": example.note}
 
 
 def _plain(value: object) -> str:

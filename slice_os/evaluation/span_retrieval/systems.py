@@ -191,14 +191,8 @@ def hits_and_misses(
         high = max(end, gold[1]) + CONTEXT_CHARACTERS
         if len(groups[hit]) == EXAMPLES_A_GROUP or high - low > LONGEST_EXAMPLE:
             continue
-        groups[hit].append(
-            Example(
-                f"{name}: {'hits' if hit else 'misses'}",
-                task.query,
-                texts[doc_id][low:high],
-                (start - low, end - low),
-                (gold[0] - low, gold[1] - low),
-                f"cosine {page[0].score:.3f}",
-            )
-        )
+        group, note = f"{name}: {'hits' if hit else 'misses'}", f"cosine {page[0].score:.3f}"
+        found, right = (start - low, end - low), (gold[0] - low, gold[1] - low)
+        text = texts[doc_id][low:high]
+        groups[hit].append(Example(group, task.query, text, found, right, note))
     return groups[True] + groups[False]

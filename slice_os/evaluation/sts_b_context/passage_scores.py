@@ -117,15 +117,13 @@ def score_bm25(
 ) -> Iterator[Scores]:
     """BM25 of the passages, or the greatest over their spans; there is no forward pass."""
     if setting == FULL:
-        values = [okapi.score(row.query, row.passage) for row in rows]
-        yield Scores("bm25", setting, None, np.array(values), (None,) * len(rows), Cost())
+        scores = np.array([okapi.score(row.query, row.passage) for row in rows])
+        yield Scores("bm25", setting, None, scores, (None,) * len(rows), Cost())
         return
-    best = [
-        _best_spans(
-            find_words(row.passage), okapi.span_scores(row.query, row.passage, sizes[-1]), sizes
-        )
-        for row in rows
-    ]
+    best = []
+    for row in rows:
+        values = okapi.span_scores(row.query, row.passage, sizes[-1])
+        best.append(_best_spans(find_words(row.passage), values, sizes))
     yield from _by_size("bm25", setting, sizes, best, Cost())
 
 
@@ -175,30 +173,28 @@ def _forward_per_ngram(
     for start in range(0, len(rows), PASSAGES_AT_ONCE):
         block = rows[start : start + PASSAGES_AT_ONCE]
         words = [find_words(row.passage) for row in block]
+        spans = [_spans(len(offsets), sizes[-1]) for offsets in words]
         ngrams = [
-            [
-                row.passage[offsets[first, 0] : offsets[last, 1]]
-                for first, last in _spans(len(offsets), sizes[-1])
-            ]
-            for row, offsets in zip(block, words, strict=True)
+            [row.passage[offsets[first, 0] : offsets[last, 1]] for first, last in places]
+            for row, offsets, places in zip(block, words, spans, strict=True)
         ]
         distinct = sorted({ngram for some in ngrams for ngram in some}, key=lambda n: (len(n), n))
         numbers = {ngram: number for number, ngram in enumerate(distinct)}
         vectors = encoder.sentences(distinct)
-        for row, (some, offsets) in enumerate(zip(ngrams, words, strict=True)):
+        for row, (some, offsets, places) in enumerate(zip(ngrams, words, spans, strict=True)):
             query = np.repeat(queries[start + row][None], len(some), axis=0)
             values = np.full((len(offsets), sizes[-1]), -np.inf)
-            found = cosines(vectors[[numbers[ngram] for ngram in some]], query)
-            for (first, last), value in zip(_spans(len(offsets), sizes[-1]), found, strict=True):
-                values[first, last - first] = value
+            values[places[:, 0], places[:, 1] - places[:, 0]] = cosines(
+                vectors[[numbers[ngram] for ngram in some]], query
+            )
             yield _best_spans(offsets, values, sizes)
 
 
-def _spans(n_words: int, max_size: int) -> Iterator[tuple[int, int]]:
-    """First and last word of every span."""
-    for first in range(n_words):
-        for last in range(first, min(first + max_size, n_words)):
-            yield first, last
+def _spans(n_words: int, max_size: int) -> IntArray:
+    """``(n, 2)`` first and last word of every span."""
+    first = np.repeat(np.arange(n_words), max_size)
+    last = first + np.tile(np.arange(max_size), n_words)
+    return np.column_stack([first, last])[last < n_words]
 
 
 def _best_spans(words: IntArray, values: FloatArray, sizes: Sequence[int]) -> Best:

@@ -94,8 +94,7 @@ def read_topic_set(path: Path, n_phrases: int, n_labelled: int) -> TopicSet:
         for topic, texts in by_topic.items()
         for text in [one for one in texts if one not in chosen.get(topic or "", ())][:n_labelled]
     )
-    known = set(topics)
-    documents = tuple(one for one in test if one.topic is None or one.topic in known)
+    documents = tuple(one for one in test if one.topic is None or one.topic in chosen)
     phrases = tuple(chosen[topic] for topic in topics)
     return TopicSet(path.name.split(".")[0], topics, phrases, labelled, documents, files)
 
