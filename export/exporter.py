@@ -27,6 +27,8 @@ from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundle
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"
+# What has to be there, what for, and the extra that brings it.
+OPTIMUM = ("optimum.exporters.onnx", "exporting a model", "export")
 
 
 def export_model(
@@ -63,7 +65,7 @@ def export_model(
     """
     if precision not in PRECISIONS:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(PRECISIONS)}")
-    require_optimum()
+    imported(*OPTIMUM)
     target = Path(out)
     _check_target(target, force)
     with quiet(), appearing(target) as folder:
@@ -159,11 +161,6 @@ def _torch_runner(model: Any) -> Runner:
             return np.asarray(model(**tensors).last_hidden_state)
 
     return run
-
-
-def require_optimum() -> None:
-    """Raise `MissingExtraError` without the extra ``export``."""
-    imported("optimum.exporters.onnx", "exporting a model", "export")
 
 
 def provenance(name: str, source: LoadedModel, precision: str) -> str:

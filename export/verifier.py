@@ -14,8 +14,8 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
-from slice_os.errors import ModelError
-from slice_os.export.exporter import PARITY_FILE, appearing, provenance, quiet, require_optimum
+from slice_os.errors import ModelError, imported
+from slice_os.export.exporter import OPTIMUM, PARITY_FILE, appearing, provenance, quiet
 from slice_os.export.graph import LOG_ODDS, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
@@ -70,7 +70,7 @@ def export_verifier(
     """
     if precision not in MAX_DIFFERENCE:
         raise ModelError(f"no precision {precision!r}; there are {', '.join(MAX_DIFFERENCE)}")
-    require_optimum()
+    imported(*OPTIMUM)
     import torch
     from transformers import AutoModelForSequenceClassification
 

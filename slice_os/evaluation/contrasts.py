@@ -17,7 +17,7 @@ from slice_os.evaluation.harness import Harness, Option, Progress, quiet, track
 from slice_os.evaluation.measures import Measure, Numbers, averaged, measured, ranks
 from slice_os.evaluation.results import Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
-from slice_os.text.words import find_words, touched_words
+from slice_os.text.words import find_words
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.registry import find_verifier
 
@@ -157,8 +157,7 @@ def _cosines(claims: Sequence[Claim], encoder: TextEncoder) -> Numbers:
     means = []
     tokens = encoder.tokens([one.text for one in claims])
     for one, (aligned, vectors) in zip(claims, tokens, strict=True):
-        first, last = touched_words(aligned.words, one.start, one.end)
-        means.append(span_vector(encoder.representation, aligned, vectors, first, last))
+        means.append(span_vector(encoder.representation, aligned, vectors, one.start, one.end))
     return cosines(encoder.phrases([one.phrase for one in claims]), np.array(means))
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from slice_os.errors import imported
+from slice_os.evaluation.encoders.text_encoder import Cost
 from slice_os.evaluation.results import Cell
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -161,9 +163,6 @@ def _scipy_stats() -> Any:
     return imported("scipy.stats", "Evaluation statistics", "eval")
 
 
-if TYPE_CHECKING:
-    from slice_os.evaluation.encoders.text_encoder import Cost
-
 T = TypeVar("T")
 
 
@@ -222,8 +221,6 @@ ACCURACY: Measure[Any] = Measure(
     lambda right: mean_interval(np.atleast_2d(right).mean(axis=0)),
 )
 
-COST: tuple[Measure[Cost], ...] = (
-    Measure("passes", lambda cost: cost.passes),
-    Measure("tokens", lambda cost: cost.tokens),
-    Measure("seconds", lambda cost: cost.seconds),
+COST: tuple[Measure[Cost], ...] = tuple(
+    Measure(name, attrgetter(name)) for name in ("passes", "tokens", "seconds")
 )

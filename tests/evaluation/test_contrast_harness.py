@@ -91,7 +91,7 @@ def test_the_hand_written_pairs_can_be_read(name: str, least: int) -> None:
     for kind in ("negation", "roles", "numbers", "tense", "antonym"):
         assert kinds.count(kind) >= least
     assert kinds.count("question") + kinds.count("modality") >= least
-    phrases = [pair.phrase for pair in written]
+    phrases = [pair.says.phrase for pair in written]
     assert len(set(phrases)) == len(phrases)
     for pair in written:
         for side in (pair.says, pair.contrast):

@@ -166,7 +166,7 @@ def test_an_onnx_folder_needs_no_card(shipped: TextEncoder, tmp_path: Path) -> N
 def test_start_and_end_are_side_by_side() -> None:
     encoder = open_encoder(f"start-end:{DEFAULT_MODEL}", threads=1)
     ((aligned, vectors),) = encoder.tokens(["so end my plan today now"])
-    whole = span_vector("start-end", aligned, vectors, 1, 5)
+    whole = span_vector("start-end", aligned, vectors, len("so "), len("so end my plan today"))
     assert np.array_equal(whole, np.concatenate([vectors[1], vectors[4]]))
     assert encoder.phrases(["so end my plan today now"])[0] == pytest.approx(
         np.concatenate([vectors[0], vectors[5]])
@@ -188,7 +188,8 @@ def test_fast_and_naive_span_cosines_agree(spec: str) -> None:
                 if first + words > n_words:
                     assert value == -np.inf
                     continue
-                span = span_vector(encoder.representation, aligned, vectors, first, first + words)
+                place = aligned.words[first, 0], aligned.words[first + words - 1, 1]
+                span = span_vector(encoder.representation, aligned, vectors, *place)
                 naive = phrase @ span / np.linalg.norm(phrase) / np.linalg.norm(span)
                 assert value == pytest.approx(naive, abs=1e-5)
 

@@ -77,10 +77,16 @@ def _start_end_cosines(
 
 
 def span_vector(
-    representation: Representation, aligned: AlignedText, vectors: FloatArray, first: int, end: int
+    representation: Representation, aligned: AlignedText, vectors: FloatArray, start: int, end: int
 ) -> FloatArray:
-    """The ``(dimension,)`` vector of the words ``first:end`` of a text, not normalised."""
-    begins, ends = int(aligned.words[first, 2]), int(aligned.words[end - 1, 3])
+    """The ``(dimension,)`` vector of the words that code points of a text touch, not normalised.
+
+    No word is an `InputError`.
+    """
+    first, behind = touched_words(aligned.words, start, end)
+    if first == behind:
+        raise InputError(f"the phrase {aligned.text[start:end]!r} has no word to make a vector of")
+    begins, ends = int(aligned.words[first, 2]), int(aligned.words[behind - 1, 3])
     if representation == "start-end":
         return np.concatenate([vectors[begins], vectors[ends - 1]])
     mean: FloatArray = vectors[begins:ends].mean(axis=0)
@@ -135,21 +141,9 @@ def phrases_in_context(
     found: list[FloatArray] = [np.empty(0, dtype=np.float32)] * len(texts)
     for aligned, vectors in encoder.tokens(list(rows)):
         for row in rows[aligned.text]:
-            found[row] = _span_vectors(encoder.representation, aligned, vectors, places[row])
+            spans = [
+                span_vector(encoder.representation, aligned, vectors, *place)
+                for place in places[row]
+            ]
+            found[row] = np.array(spans, dtype=np.float32)
     return found
-
-
-def _span_vectors(
-    representation: Representation,
-    aligned: AlignedText,
-    vectors: FloatArray,
-    places: Sequence[Span],
-) -> FloatArray:
-    spans = []
-    for start, end in places:
-        first, behind = touched_words(aligned.words, start, end)
-        if first == behind:
-            phrase = aligned.text[start:end]
-            raise InputError(f"the phrase {phrase!r} has no word to make a vector of")
-        spans.append(span_vector(representation, aligned, vectors, first, behind))
-    return np.array(spans, dtype=np.float32)

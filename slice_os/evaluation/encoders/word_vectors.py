@@ -114,8 +114,6 @@ class GloveEncoder(TextEncoder):
 
     def _open(self) -> IO[bytes] | gzip.GzipFile:
         try:
-            if self._file.suffix == ".gz":
-                return gzip.open(self._file)
-            return self._file.open("rb")
+            return gzip.open(self._file) if self._file.suffix == ".gz" else self._file.open("rb")
         except OSError as error:
             raise InputError(f"{self._file}: cannot be read ({error})") from None

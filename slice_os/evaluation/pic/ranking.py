@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import regex
@@ -67,13 +68,11 @@ def find_tokens(sentence: str) -> list[Span]:
 
 def find_sentences(text: str) -> list[Span]:
     """Offsets of the sentences of a text, without the white space around them."""
-    starts = [0, *(ends := sentence_ends(text))]
     sentences = []
-    for start, end in zip(starts, ends, strict=False):
+    for start, end in pairwise([0, *sentence_ends(text)]):
         inner = text[start:end]
-        shift = len(inner) - len(inner.lstrip())
         if inner.strip():
-            sentences.append((start + shift, start + len(inner.rstrip())))
+            sentences.append((end - len(inner.lstrip()), start + len(inner.rstrip())))
     return sentences
 
 

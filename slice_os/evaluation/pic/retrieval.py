@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from slice_os.datasets.files import DataFile
@@ -149,22 +148,20 @@ def run(
                     for question in track(part, label, len(part), progress)
                 ]
                 best = [(one.candidates[0].start, one.candidates[0].end) for one in ranked]
-                figures = (
-                    measured(RANKING_MEASURES, ranked)
-                    if task == "pr"
-                    else measured(ANSWER_MEASURES, _scores(part, best))
-                )
-                row = _row(encoder.name, setting, RANKING, subset, figures)
-                rows.append(row | measured(COST, encoder.cost - before))
-                examples.extend(_misses(label, part, best))
+                cost = measured(COST, encoder.cost - before)
+                cells, misses = _answers(label, part, best)
+                if task == "pr":
+                    cells = measured(RANKING_MEASURES, ranked)
+                rows.append(_row(encoder.name, setting, RANKING, subset, cells | cost))
+                examples += misses
     for model in span_models:
         selector = SpanSelector(model)
         selector.train(training, dev, progress=progress)
         for subset, part in parts.items():
-            found = selector.answer(part, progress)
-            figures = measured(ANSWER_MEASURES, _scores(part, found))
-            rows.append(_row(selector.name, None, SPAN_SELECTION, subset, figures))
-            examples.extend(_misses(f"{selector.name}, span selection", part, found))
+            label = f"{selector.name}, span selection"
+            cells, misses = _answers(label, part, selector.answer(part, progress))
+            rows.append(_row(selector.name, None, SPAN_SELECTION, subset, cells))
+            examples += misses
     return Evaluation(
         f"pic-{task}",
         tuple(rows),
@@ -181,23 +178,18 @@ def _row(
     return row | ({"subset": subset} if subset else {}) | figures
 
 
-def _scores(questions: Sequence[PhraseQuestion], found: Sequence[Span]) -> list[AnswerScore]:
-    return [
-        score_answer(question.context, place, question.place)
-        for question, place in zip(questions, found, strict=True)
-    ]
-
-
-def _misses(
+def _answers(
     label: str, questions: Sequence[PhraseQuestion], found: Sequence[Span]
-) -> Iterator[Example]:
-    """The first few wrong answers."""
-    misses = (
-        Example(f"{label}: misses", question.query, question.context, place, question.place, "")
-        for question, place in zip(questions, found, strict=True)
-        if not score_answer(question.context, place, question.place).em_loc
-    )
-    return islice(misses, EXAMPLES)
+) -> tuple[dict[str, Cell], list[Example]]:
+    """Figures of answers, and the first few wrong ones."""
+    pairs = list(zip(questions, found, strict=True))
+    scores = [score_answer(one.context, place, one.place) for one, place in pairs]
+    misses = [
+        Example(f"{label}: misses", one.query, one.context, place, one.place, "")
+        for (one, place), score in zip(pairs, scores, strict=True)
+        if not score.em_loc
+    ]
+    return measured(ANSWER_MEASURES, scores), misses[:EXAMPLES]
 
 
 def _harness(task: str, description: str, settings: tuple[str, ...]) -> Harness:

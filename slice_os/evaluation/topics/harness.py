@@ -158,11 +158,7 @@ def data_files(tested: TopicSet, tuned: Sequence[TopicSet]) -> tuple[DataFile, .
 
 
 def _after(
-    task: Task,
-    others: Sequence[Task],
-    scoring: Scoring,
-    n_labels: int | None,
-    learner: Learner,
+    task: Task, others: Sequence[Task], scoring: Scoring, n_labels: int | None, learner: Learner
 ) -> tuple[Scored, float | None]:
     """Scores after so many labels for each topic, and a threshold that the test part has no say in.
 
