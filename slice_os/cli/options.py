@@ -82,9 +82,6 @@ REPORT = ".html"
 class HitFile(click.Path):
     """A file for hits, whose extension names the format; one that cannot be written is refused."""
 
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, or an error before anything is searched."""
         from slice_os.hits.files import output_format
