@@ -29,7 +29,9 @@ from slice_os.query.options import (
 from slice_os.query.query import Query
 from slice_os.search.refinement import Refinement, arranged, prepare
 from slice_os.search.run import FoundHits, all_hits, best_hits, fused, hits_in, passage_requests
-from slice_os.stores.opensearch.async_store import AsyncOpenSearchStore
+from slice_os.stores.opensearch.search.exchange import AsyncDriver
+from slice_os.stores.opensearch.search.flows import require
+from slice_os.stores.opensearch.search.server_flows import ServerFlows
 from slice_os.stores.opensearch.server.connection import parse_location
 from slice_os.stores.registry import find_backend
 from slice_os.verifier.claims import Verifier
@@ -77,18 +79,18 @@ class AsyncCorpus:
         self._encoder = encoder
         self._verifier = verifier
         self._owns_client = client is None
-        self._opened: tuple[AsyncOpenSearchStore, SpanEncoder] | None = None
+        self._opened: tuple[ServerFlows, SpanEncoder] | None = None
         self._opening = asyncio.Lock()
         self._local: Corpus | None = None
         if client is not None:
-            self._client, self._name, self._location = client, store, store
+            self._name, self._driver = store, AsyncDriver(client, store)
             return
         if find_backend(store).folder(store) is not None:
             self._local = Corpus(store, encoder, verifier=verifier)
             return
         connection = parse_location(store)
-        self._client = connection.async_client()
-        self._name, self._location = connection.index, connection.location
+        self._name = connection.index
+        self._driver = AsyncDriver(connection.async_client(), connection.location)
 
     async def search(
         self,
@@ -100,8 +102,8 @@ class AsyncCorpus:
         options = replace(options, **changes)
         if self._local is not None:
             return await asyncio.to_thread(self._local.search, phrases, options)
-        store, query, refine = await self._prepared(phrases, options)
-        hits = await _search(store, query, refine.to_score(options))
+        flows, query, refine = await self._prepared(phrases, options)
+        hits = await self._best(flows, query, refine.to_score(options))
         return await asyncio.to_thread(refine.best, hits, options)
 
     async def mine(
@@ -125,7 +127,7 @@ class AsyncCorpus:
         if self._local is not None:
             await asyncio.to_thread(self._local.close)
         elif self._owns_client:
-            await self._client.close()
+            await self._driver.client.close()
 
     async def __aenter__(self) -> AsyncCorpus:
         return self
@@ -136,11 +138,12 @@ class AsyncCorpus:
     async def _mined(
         self, phrases: str | Sequence[str], options: MineOptions
     ) -> AsyncGenerator[Hit, None]:
-        store, query, refine = await self._prepared(phrases, options)
-        least = refine.threshold(store.index.settings.encoder.threshold)
+        flows, query, refine = await self._prepared(phrases, options)
+        least = refine.threshold(flows.index.settings.encoder.threshold)
         gathers = options.order is not None or options.collapse
         gathered: list[Hit] = []
-        async with aclosing(store.scan(query, least, options.exhaustive)) as pages:
+        scan = flows.scan(query, least, options.exhaustive)
+        async with aclosing(self._driver.stream(scan)) as pages:
             async for candidates in pages:
                 # Both are generators, so that the thread does all of the work.
                 found = refine.each(all_hits(candidates, query, least))
@@ -155,28 +158,48 @@ class AsyncCorpus:
 
     async def _prepared(
         self, phrases: str | Sequence[str], options: HitOptions
-    ) -> tuple[AsyncOpenSearchStore, Query, Refinement]:
-        store, encoder = await self._open()
+    ) -> tuple[ServerFlows, Query, Refinement]:
+        flows, encoder = await self._open()
         query, refine = await asyncio.to_thread(prepare, encoder, phrases, options, self._verifier)
-        return store, query, refine
+        return flows, query, refine
 
-    async def _open(self) -> tuple[AsyncOpenSearchStore, SpanEncoder]:
+    async def _open(self) -> tuple[ServerFlows, SpanEncoder]:
         """The index and its encoder, opened on first use."""
         async with self._opening:
             if self._opened is None:
-                store = await AsyncOpenSearchStore.open(self._client, self._name, self._location)
-                card = store.index.settings.encoder
-                encoder = await asyncio.to_thread(self._load_encoder, card)
-                self._opened = store, encoder
+                index = await self._driver.run(require(self._name, self._driver.location))
+                encoder = await asyncio.to_thread(self._load_encoder, index.settings.encoder)
+                self._opened = ServerFlows(index, self._driver.location), encoder
             return self._opened
 
     def _load_encoder(self, card: ModelCard) -> SpanEncoder:
         if isinstance(self._encoder, SpanEncoder):
             encoder = self._encoder
         else:
-            encoder = SpanEncoder(self._encoder or bundled_model(card, self._location))
-        card.check_made(self._location, encoder.card)
+            encoder = SpanEncoder(self._encoder or bundled_model(card, self._driver.location))
+        card.check_made(self._driver.location, encoder.card)
         return encoder
+
+    async def _best(self, flows: ServerFlows, query: Query, options: SearchOptions) -> Hits:
+        """The best hits by score, as `slice_os.search.run.search` finds them."""
+        options.check_reach()
+        steps = passage_requests(query, options, exhaustive=False)
+        step = next(steps)
+        while isinstance(step, SearchOptions):
+            step = steps.send(await self._found(flows, query, step))
+        return step
+
+    async def _found(self, flows: ServerFlows, query: Query, options: SearchOptions) -> FoundHits:
+        """The hits in the best passages."""
+        run, most = self._driver.run, options.num_candidates
+        if (best := await run(flows.best_passages(query, options))) is not None:
+            return await asyncio.to_thread(hits_in, best, query, options)
+        if options.fusion == SERVER:
+            candidates, scores = await run(flows.rank_fused(query, most))
+        else:
+            candidates = await run(flows.rank(query, most))
+            scores = fused(candidates, load_fusion(options.fusion))
+        return await asyncio.to_thread(best_hits, candidates, scores, query, options)
 
 
 async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, None]:
@@ -189,25 +212,3 @@ async def _from_thread(hits: Generator[Hit, None, None]) -> AsyncGenerator[Hit, 
                     yield hit
         finally:
             await loop.run_in_executor(thread, hits.close)
-
-
-async def _search(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> Hits:
-    """The best hits by score, as `slice_os.search.run.search` finds them."""
-    options.check_reach()
-    steps = passage_requests(query, options, exhaustive=False)
-    step = next(steps)
-    while isinstance(step, SearchOptions):
-        step = steps.send(await _found(store, query, step))
-    return step
-
-
-async def _found(store: AsyncOpenSearchStore, query: Query, options: SearchOptions) -> FoundHits:
-    """The hits in the best passages."""
-    if (best := await store.best_passages(query, options)) is not None:
-        return await asyncio.to_thread(hits_in, best, query, options)
-    if options.fusion == SERVER:
-        candidates, scores = await store.rank_fused(query, options.num_candidates)
-    else:
-        candidates = await store.rank(query, options.num_candidates)
-        scores = fused(candidates, load_fusion(options.fusion))
-    return await asyncio.to_thread(best_hits, candidates, scores, query, options)

@@ -23,9 +23,9 @@ from slice_os.stores.opensearch.loading import lease
 from slice_os.stores.opensearch.loading.loading import leased
 from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.schema import indices
+from slice_os.stores.opensearch.schema.settings import choose
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.opensearch.versions import making
 from slice_os.stores.work_share import WorkShare
 
 from .support import (
@@ -327,7 +327,7 @@ class TestCreating:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(making, "finish", killed)
+            patched.setattr(indices, "finish", killed)
             with pytest.raises(KeyboardInterrupt):
                 OpenSearchStore.create(opensearch, index_name, encoder)
         assert meta(opensearch, f"{index_name}-000001")["unfinished"]
@@ -339,7 +339,9 @@ class TestCreating:
         self, opensearch: OpenSearch, index_name: str, encoder: SpanEncoder
     ) -> None:
         handle = IndexHandle(opensearch, index_name, index_name)
-        indices.create(handle, IndexOptions(policy="all"), encoder.card, 64, encoder.projection)
+        options = IndexOptions(policy="all")
+        settings = choose(options, encoder.card, 64, encoder.projection)
+        indices.make_version(handle, f"{index_name}-000001", options, settings)
         store = OpenSearchStore.create(opensearch, index_name, encoder)
         assert store.handle.name == f"{index_name}-000002"
         assert concrete(opensearch, index_name) == f"{index_name}-000002"

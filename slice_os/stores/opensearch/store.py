@@ -39,8 +39,6 @@ from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import LAYOUT
 
-WALK_RECORDS = 1_000
-
 
 class OpenSearchStore:
     """An index of passages, their span vectors and their terms.
@@ -205,7 +203,7 @@ class OpenSearchStore:
     def _passages(self, doc_id: str, wanted: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Some of what the records of a document's passages have, in order."""
         body = {
-            "size": WALK_RECORDS,
+            "size": listing.PAGE,
             "query": {"bool": {"filter": [PASSAGES, {"term": {"doc_id": doc_id}}]}},
             "sort": [{"ordinal": "asc"}],
             "_source": list(wanted),

@@ -6,7 +6,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -36,20 +36,6 @@ class Held:
     version: DocumentVersion
     holder: str
     signature: str
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """The result of watching some leases.
-
-    Attributes:
-        live: those that were taken, or rewritten twice, meanwhile; if there are any, watching ended
-            with the first. A process that was killed may have sent one last rewrite before.
-        expired: if there are none, those that stayed as they were for long enough.
-    """
-
-    live: tuple[Held, ...]
-    expired: tuple[Held, ...]
 
 
 class Lease:
@@ -142,7 +128,7 @@ def lease_key(part: WorkShare) -> str:
     return f"{GATE_KEY}-{part.number}-of-{part.total}"
 
 
-def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
+def read_leases(handle: IndexHandle, keys: Sequence[str]) -> list[Held]:
     """Those of the leases that a process has, or had when it was killed."""
     return [
         Held(
@@ -151,13 +137,18 @@ def read_leases(handle: IndexHandle, keys: Iterable[str]) -> list[Held]:
             holder="process {ordinal} on {source}".format(**entry["_source"]),
             signature=entry["_source"]["signature"],
         )
-        for entry in find_entries(handle, list(keys))
+        for entry in find_entries(handle, keys)
     ]
 
 
-def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
-    """Tell the leases of running processes from those of processes that were killed."""
-    keys = list(keys)
+def watch(handle: IndexHandle, keys: Sequence[str]) -> tuple[list[Held], list[Held]]:
+    """Tell the leases of running processes from those of processes that were killed.
+
+    Returns:
+        Live ones: those that were taken, or rewritten twice, meanwhile; watching ends with the
+        first, as a process that was killed may have sent one last rewrite before. If there are
+        none, also the expired ones, which stayed as they were for long enough.
+    """
     held = read_leases(handle, keys)
     holders = {lease.signature for lease in held}
     rewritten: set[str] = set()
@@ -168,12 +159,12 @@ def watch(handle: IndexHandle, keys: Iterable[str]) -> Watched:
         changed = [lease for lease in held if lease not in before]
         # Those of new holders, and those rewritten before.
         unknown = holders - rewritten
-        if live := tuple(lease for lease in changed if lease.signature not in unknown):
-            return Watched(live, ())
+        if live := [lease for lease in changed if lease.signature not in unknown]:
+            return live, []
         if changed:
             rewritten.update(lease.signature for lease in changed)
             deadline = time.monotonic() + SILENCE_SECONDS
-    return Watched((), tuple(held))
+    return [], held
 
 
 def remove(handle: IndexHandle, expired: Iterable[Held]) -> None:
@@ -195,13 +186,13 @@ def gate(handle: IndexHandle) -> Iterator[Lease]:
     deadline = time.monotonic() + retry_limit()
     taken = lease.take()
     while not taken:
-        others = watch(handle, [GATE_KEY])
-        if others.live and time.monotonic() > deadline:
+        live, expired = watch(handle, [GATE_KEY])
+        if live and time.monotonic() > deadline:
             raise StoreError(
                 f"{handle.location}: another process is beginning or ending to write to it "
-                f"({others.live[0].holder}); wait until it ends"
+                f"({live[0].holder}); wait until it ends"
             )
-        taken = not others.live and lease.take(*others.expired)
+        taken = not live and lease.take(*expired)
     try:
         yield lease
     finally:

@@ -108,9 +108,9 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
 def _admitted(handle: IndexHandle, part: WorkShare, prepares: bool = True) -> Lease:
     """A lease on a part; prepares the index for a load, unless told otherwise."""
     while True:
-        rivals = watch(handle, _rivals(part, _read_note(handle)))
-        if rivals.live:
-            rival = rivals.live[0]
+        live, expired = watch(handle, _rivals(part, _read_note(handle)))
+        if live:
+            rival = live[0]
             number = rival.key.removeprefix(f"{GATE_KEY}-").replace("-of-", "/")
             what = "to it" if rival.key == lease_key(WHOLE) else f"part {number} of it"
             raise StoreError(
@@ -120,7 +120,7 @@ def _admitted(handle: IndexHandle, part: WorkShare, prepares: bool = True) -> Le
         with gate(handle):
             note = _read_note(handle)
             held = read_leases(handle, _rivals(part, note))
-            if any(lease not in rivals.expired for lease in held):
+            if any(lease not in expired for lease in held):
                 continue  # another process came meanwhile
             beside = [lease for lease in read_leases(handle, _keys(part)) if lease not in held]
             lease = Lease(handle, lease_key(part))
@@ -154,21 +154,21 @@ def _end(handle: IndexHandle, part: WorkShare, failed: bool = False) -> bool:
 
     If this process failed, the next load repairs the index.
     """
-    others = watch(handle, _keys(part))
-    if others.live:
+    live, expired = watch(handle, _keys(part))
+    if live:
         return False
     with gate(handle) as alone:
         note = _read_note(handle)
-        came = [one for one in read_leases(handle, _keys(part)) if one not in others.expired]
+        came = [one for one in read_leases(handle, _keys(part)) if one not in expired]
         if came or note is None or note.parts != part.total:
             return False  # another process does it, or has done it
-        if (note.interrupted or others.expired) and not failed:
+        if (note.interrupted or expired) and not failed:
             repair(handle)
             alone.check()
         handle.ask(handle.client.indices.put_settings, body={"index": note.restore})
         handle.refresh()
         _write_note(handle, LoadNote({}, part.total, interrupted=True) if failed else None)
-        remove(handle, others.expired)
+        remove(handle, expired)
     return True
 
 

@@ -10,11 +10,10 @@ from operator import itemgetter
 
 from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.search.listing import PAGE
 from slice_os.stores.opensearch.search.lookup import pages
 from slice_os.stores.opensearch.search.searches import Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
-
-PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.stores.opensearch.schema.settings import (
     META,
     IndexOptions,
     IndexSettings,
-    choose,
     noted,
     settings_of,
     template,
 )
-from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 
@@ -62,24 +59,10 @@ def the_index(found: Mapping[str, Any], location: str) -> Index:
     return Index(concrete, settings_of(body["mappings"], location))
 
 
-def create(
-    handle: IndexHandle,
-    options: IndexOptions,
-    card: ModelCard,
-    max_pieces: int,
-    projection: FloatArray | None = None,
-) -> Index:
-    """Make the next version of an alias, such as ``calls-000002``, unfinished until `finish`."""
-    check_name(handle.name)
-    settings = choose(options, card, max_pieces, projection)
-    name = next_name(handle.name, find_versions(handle))
-    return make_version(handle, name, options, settings)
-
-
 def make_version(
     handle: IndexHandle, name: str, options: IndexOptions, settings: IndexSettings
 ) -> Index:
-    """As `create`, for chosen settings under a given name."""
+    """Make a version of an alias under a name, such as ``calls-000002``; see `finish`."""
     made = handle.named(name)
     with handle.errors_explained():
         body = template(f"{handle.name}-0*", options, settings)

@@ -25,7 +25,7 @@ from slice_os.stores.opensearch.search.exchange import (
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
 from slice_os.stores.opensearch.search.searches import Answer, Body
-from slice_os.stores.opensearch.server.answers import NotFoundError, reason_of
+from slice_os.stores.opensearch.server.answers import NotFoundError, no_index, reason_of
 
 Y = TypeVar("Y")
 
@@ -209,6 +209,14 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
         return index
     read = Call("get", {"index": index.name, "id": PROJECTION_KEY})
     return index.with_projection((yield read))
+
+
+def require(name: str, location: str) -> Flow[Index]:
+    """As `resolve`, but a `StoreError` if there is no index."""
+    index = yield from resolve(name, location)
+    if index is None:
+        raise no_index(location)
+    return index
 
 
 def pages(

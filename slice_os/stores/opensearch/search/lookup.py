@@ -27,10 +27,8 @@ def find_index(handle: IndexHandle) -> Index | None:
 
 def require_index(handle: IndexHandle) -> Index:
     """As `find_index`, but a `StoreError` if there is none."""
-    index = find_index(handle)
-    if index is None:
-        raise handle.no_index()
-    return index
+    driver = Driver(handle.client, handle.location)
+    return driver.run(flows.require(handle.name, handle.location))
 
 
 @retrying

@@ -84,6 +84,11 @@ def explain(error: exceptions.OpenSearchException, location: str) -> StoreError:
     return kind(f"{location}: OpenSearch says {_reason(error)}")
 
 
+def no_index(location: str) -> StoreError:
+    """The error to raise if there is no index at a location."""
+    return StoreError(f"{location}: no index here; make one with `slice-os ingest`")
+
+
 def is_blocked(error: exceptions.OpenSearchException) -> bool:
     """Whether a block on the index refused a request, such as that of a full disk.
 

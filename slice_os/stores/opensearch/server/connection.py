@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 120
 CONNECTIONS = 8
 PREFIX = "SLICE_OS_"
+# Certificate authorities, the client's certificate, and the key of that; the client's options.
+TLS_FILES = ("ca_certs", "client_cert", "client_key")
 _FORM = "not of the form http(s)://[user@]host[:port]/index"
 
 logger = logging.getLogger("slice_os")
@@ -42,9 +44,7 @@ class Connection:
         user: for basic authentication.
         password: for basic authentication.
         token: a bearer token, instead of user and password.
-        ca_certs: file of certificate authorities, for TLS.
-        client_cert: certificate file, for TLS.
-        client_key: key file of that certificate.
+        files: for TLS, by the names of `TLS_FILES`.
         aws_region: sign requests with AWS SigV4 for this region.
         aws_service: ``es``, or ``aoss`` for OpenSearch Serverless.
     """
@@ -54,9 +54,7 @@ class Connection:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     token: str | None = field(default=None, repr=False)
-    ca_certs: str | None = None
-    client_cert: str | None = None
-    client_key: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
     aws_region: str | None = None
     aws_service: str = "es"
 
@@ -89,7 +87,7 @@ class Connection:
         try:
             yield
         except OSError as error:
-            files = ", ".join(filter(None, (self.ca_certs, self.client_cert, self.client_key)))
+            files = ", ".join(self.files.values())
             reason = error.strerror or type(error).__name__
             raise StoreError(f"{self.location}: cannot use {files} ({reason})") from None
         except exceptions.ImproperlyConfigured as error:
@@ -100,6 +98,7 @@ class Connection:
             "hosts": [self.url],
             "timeout": TIMEOUT_SECONDS,
             "pool_maxsize": CONNECTIONS,
+            **self.files,
         }
         if self.aws_region:
             options |= _aws(self.aws_region, self.aws_service, asynchronous)
@@ -109,9 +108,6 @@ class Connection:
             # The client would encode as Latin-1, and fail on other passwords.
             pair = b64encode(f"{self.user}:{self.password or ''}".encode()).decode()
             options["headers"] = {"authorization": f"Basic {pair}"}
-        for name in ("ca_certs", "client_cert", "client_key"):
-            if value := getattr(self, name):
-                options[name] = value
         return options
 
 
@@ -157,9 +153,7 @@ def parse_location(location: str, environ: Mapping[str, str] = os.environ) -> Co
         user=user,
         password=password,
         token=token,
-        ca_certs=environ.get(PREFIX + "CA_CERTS"),
-        client_cert=environ.get(PREFIX + "CLIENT_CERT"),
-        client_key=environ.get(PREFIX + "CLIENT_KEY"),
+        files={name: file for name in TLS_FILES if (file := environ.get(PREFIX + name.upper()))},
         aws_region=aws_region,
         aws_service=environ.get(PREFIX + "AWS_SERVICE", "es"),
     )
@@ -205,13 +199,13 @@ def _aws(region: str, service: str, asynchronous: bool) -> dict[str, Any]:
             f"{PREFIX}AWS_REGION is set, but there are no AWS credentials; set AWS_ACCESS_KEY_ID "
             "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
         )
+    signer, connection = ("RequestsAWSV4SignerAuth", "RequestsHttpConnection")
     if asynchronous:
-        signer: Any = opensearchpy.AWSV4SignerAsyncAuth
-        connection: Any = opensearchpy.AsyncHttpConnection
-    else:
-        signer = opensearchpy.RequestsAWSV4SignerAuth
-        connection = opensearchpy.RequestsHttpConnection
-    return {"http_auth": signer(credentials, region, service), "connection_class": connection}
+        signer, connection = ("AWSV4SignerAsyncAuth", "AsyncHttpConnection")
+    return {
+        "http_auth": getattr(opensearchpy, signer)(credentials, region, service),
+        "connection_class": getattr(opensearchpy, connection),
+    }
 
 
 def check_name(name: str) -> None:

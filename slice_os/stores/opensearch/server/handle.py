@@ -9,7 +9,6 @@ from typing import Any
 
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import StoreError
 from slice_os.stores.opensearch.server.answers import complete, explain
 from slice_os.stores.opensearch.server.connection import parse_location
 
@@ -59,10 +58,6 @@ class IndexHandle:
         """
         self.ask(self.client.indices.refresh, "_shards")
 
-    def no_index(self) -> StoreError:
-        """The error to raise if there is no such index."""
-        return no_index(self.location)
-
 
 @contextmanager
 def errors_explained(location: str) -> Iterator[None]:
@@ -71,8 +66,3 @@ def errors_explained(location: str) -> Iterator[None]:
         yield
     except exceptions.OpenSearchException as error:
         raise explain(error, location) from None
-
-
-def no_index(location: str) -> StoreError:
-    """The error to raise if there is no index at a location."""
-    return StoreError(f"{location}: no index here; make one with `slice-os ingest`")

@@ -55,15 +55,14 @@ def retrying(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         limit = retry_limit()
-        for pause in pauses(limit):
+        waits = pauses(limit)
+        while True:
             try:
                 return function(*args, **kwargs)
-            except UnavailableError:
+            except UnavailableError as error:
+                if (pause := next(waits, None)) is None:
+                    raise given_up(error, limit) from None
                 time.sleep(pause)
-        try:
-            return function(*args, **kwargs)
-        except UnavailableError as error:
-            raise given_up(error, limit) from None
 
     return call
 

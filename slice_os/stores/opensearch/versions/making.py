@@ -15,19 +15,12 @@ from slice_os.errors import StoreError
 from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_action
 from slice_os.stores.opensearch.loading.lease import gate
 from slice_os.stores.opensearch.loading.loading import leased, loading
+from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
-from slice_os.stores.opensearch.schema.indices import (
-    UNFINISHED,
-    Index,
-    create,
-    find_versions,
-    finish,
-    make_version,
-    next_name,
-    write_projection,
-)
+from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
 from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexOptions, IndexSettings, choose, noted
+from slice_os.stores.opensearch.search.listing import PAGE
 from slice_os.stores.opensearch.search.lookup import find_index, pages
 from slice_os.stores.opensearch.search.searches import (
     STORED_ORDER,
@@ -39,8 +32,6 @@ from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
 from slice_os.stores.opensearch.versions.manage import drop, versions
-
-RECORDS = 1_000
 
 
 @retrying
@@ -61,19 +52,19 @@ def create_first(
     """
     check_name(handle.name)
     settings = choose(options, card, max_pieces, projection)
-    there = find_versions(handle)
+    there = indices.find_versions(handle)
     if not there:
         try:
-            make_version(handle, next_name(handle.name, ()), options, settings)
+            indices.make_version(handle, indices.next_name(handle.name, ()), options, settings)
         except StoreError:
             # Of several processes, the server lets one make it.
-            if not find_versions(handle):
+            if not indices.find_versions(handle):
                 raise
-        there = find_versions(handle)
+        there = indices.find_versions(handle)
     newest = max(there)
     # Only one process at a time goes on, and the others find its index.
     with gate(handle.named(newest)):
-        there = find_versions(handle)
+        there = indices.find_versions(handle)
         for name, version in there.items():
             if handle.name in version["aliases"]:
                 if _has(version, settings):
@@ -84,12 +75,12 @@ def create_first(
                 )
         unfinished = UNFINISHED in noted(there[max(there)]["mappings"])
         if newest == max(there) and unfinished and _has(there[newest], settings):
-            write_projection(handle.named(newest), settings.projection)
+            indices.write_projection(handle.named(newest), settings.projection)
         else:
-            newest = next_name(handle.name, there)
-            make_version(handle, newest, options, settings)
+            newest = indices.next_name(handle.name, there)
+            indices.make_version(handle, newest, options, settings)
         # An alias never stands for an index without its projection.
-        finish(handle.named(newest))
+        indices.finish(handle.named(newest))
         handle.named(newest).ask(handle.client.indices.put_alias, name=handle.name)
     return Index(newest, settings)
 
@@ -134,10 +125,12 @@ def reindex(
         projection = made_with.projection
     with leased(handle.named(source.name)) as lease:
         drop(handle, [old.index for old in there if old.unfinished])
-        target = create(handle, options, made_with.encoder, made_with.max_pieces, projection)
+        settings = choose(options, made_with.encoder, made_with.max_pieces, projection)
+        name = indices.next_name(handle.name, indices.find_versions(handle))
+        target = indices.make_version(handle, name, options, settings)
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()
-        finish(handle.named(target.name))
+        indices.finish(handle.named(target.name))
     return target
 
 
@@ -162,8 +155,8 @@ def _stored(handle: IndexHandle) -> Iterator[Answer]:
     handle.refresh()
     kinds: list[tuple[str, Body]] = [
         ("passage", {"sort": STORED_ORDER, "size": WALK_PASSAGES, "docvalue_fields": ["tokens"]}),
-        ("document", {"sort": [{"doc_id": "asc"}], "size": RECORDS}),
-        ("source", {"sort": [{"source": "asc"}], "size": RECORDS}),
+        ("document", {"sort": [{"doc_id": "asc"}], "size": PAGE}),
+        ("source", {"sort": [{"source": "asc"}], "size": PAGE}),
     ]
     for kind, body in kinds:
         for page in pages(handle, body | {"query": {"term": {"kind": kind}}}):

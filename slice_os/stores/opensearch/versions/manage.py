@@ -25,6 +25,7 @@ from slice_os.stores.opensearch.schema.settings import (
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 from slice_os.stores.opensearch.search.listing import count
 from slice_os.stores.opensearch.search.lookup import find_index
+from slice_os.stores.opensearch.server.answers import no_index
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
 
@@ -79,7 +80,7 @@ def versions(handle: IndexHandle) -> list[IndexVersion]:
                 base = alias.rpartition("-")[0]
                 hint = f"; name its alias, such as {base}" if base else ""
                 raise StoreError(f"{handle.location}: is one index and has no versions{hint}")
-            raise handle.no_index()
+            raise no_index(handle.location)
         current = client.indices.get_alias(name=alias, ignore=[404])
     return [describe(handle.named(name), current=name in current) for name in names]
 
