@@ -341,7 +341,7 @@ class TestCreating:
         handle = IndexHandle(opensearch, index_name, index_name)
         options = IndexOptions(policy="all")
         settings = choose(options, encoder.card, 64, encoder.projection)
-        indices.make_version(handle, f"{index_name}-000001", options, settings)
+        indices.make_version(handle, (), options, settings)
         store = OpenSearchStore.create(opensearch, index_name, encoder)
         assert store.handle.name == f"{index_name}-000002"
         assert concrete(opensearch, index_name) == f"{index_name}-000002"

@@ -13,6 +13,7 @@ import orjson
 from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
+from slice_os.stores.opensearch.search.searches import pieces
 from slice_os.stores.opensearch.server.answers import explain, reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import given_up, pauses, retry_limit
@@ -44,20 +45,22 @@ class Outcome:
 
 def index_action(owner: int, key: str, source: dict[str, Any]) -> Action:
     """Store a document under an id, replacing any earlier one."""
-    meta = orjson.dumps({"index": {"_id": key}})
-    body = orjson.dumps(source, option=orjson.OPT_SERIALIZE_NUMPY)
-    return Action(owner, meta + b"\n" + body + b"\n")
+    return _action(owner, {"index": {"_id": key}}, source)
 
 
 def update_action(owner: int, key: str, fields: dict[str, Any]) -> Action:
     """Change some fields of a document, if it exists."""
-    meta = orjson.dumps({"update": {"_id": key, "retry_on_conflict": 3}})
-    return Action(owner, meta + b"\n" + orjson.dumps({"doc": fields}) + b"\n")
+    return _action(owner, {"update": {"_id": key, "retry_on_conflict": 3}}, {"doc": fields})
 
 
 def delete_action(owner: int, key: str) -> Action:
     """Delete a document, if it exists."""
-    return Action(owner, orjson.dumps({"delete": {"_id": key}}) + b"\n")
+    return _action(owner, {"delete": {"_id": key}})
+
+
+def _action(owner: int, *lines: dict[str, Any]) -> Action:
+    options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE
+    return Action(owner, b"".join(orjson.dumps(line, option=options) for line in lines))
 
 
 class BulkSender:
@@ -115,8 +118,7 @@ class BulkSender:
         Raises:
             StoreError: if they could not be sent at all.
         """
-        starts = range(0, len(actions), CHUNK_ACTIONS)
-        chunks = (actions[start : start + CHUNK_ACTIONS] for start in starts)
+        chunks = pieces(actions, CHUNK_ACTIONS)
         return [outcome for chunk in chunks for outcome in self._deliver(chunk)]
 
     def close(self) -> None:

@@ -200,10 +200,7 @@ def _identity(handle: IndexHandle) -> str:
 
 def _current(handle: IndexHandle) -> SavedSettings:
     settings = _settings(handle)
-    return {
-        "refresh_interval": settings.get("refresh_interval"),
-        "number_of_replicas": settings["number_of_replicas"],
-    }
+    return {name: settings.get(name) for name in ("refresh_interval", "number_of_replicas")}
 
 
 def _settings(handle: IndexHandle) -> SavedSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import groupby
@@ -66,11 +66,13 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
 
 def repair(handle: IndexHandle) -> int:
     """Delete the passages that are not in a record; returns how many were found."""
-    surplus = [
-        delete_action(0, passage_key(fault.doc_id, ordinal))
-        for fault in find_faults(handle)
-        for ordinal in fault.surplus
-    ]
-    with closing(BulkSender(handle)) as sender:
-        sender.deliver(surplus)
+    faults = find_faults(handle)
+    surplus = [passage_key(f.doc_id, ordinal) for f in faults for ordinal in f.surplus]
+    delete_keys(handle, surplus)
     return len(surplus)
+
+
+def delete_keys(handle: IndexHandle, keys: Iterable[str]) -> None:
+    """Delete records by their ids, those that exist."""
+    with closing(BulkSender(handle)) as sender:
+        sender.deliver([delete_action(0, key) for key in keys])

@@ -60,9 +60,11 @@ def the_index(found: Mapping[str, Any], location: str) -> Index:
 
 
 def make_version(
-    handle: IndexHandle, name: str, options: IndexOptions, settings: IndexSettings
+    handle: IndexHandle, there: Iterable[str], options: IndexOptions, settings: IndexSettings
 ) -> Index:
-    """Make a version of an alias under a name, such as ``calls-000002``; see `finish`."""
+    """Make the next version of an alias, such as ``calls-000002``, unfinished until `finish`."""
+    last = max((int(name.removeprefix(f"{handle.name}-")) for name in there), default=0)
+    name = f"{handle.name}-{last + 1:06d}"
     made = handle.named(name)
     with handle.errors_explained():
         body = template(f"{handle.name}-0*", options, settings)
@@ -126,9 +128,3 @@ def force_merge(handle: IndexHandle, segments: int = 1) -> None:
     """Merge an index to segments per shard: searches get faster, deletions free space."""
     merge, limit = handle.client.indices.forcemerge, MERGE_TIMEOUT_SECONDS
     handle.ask(merge, max_num_segments=segments, request_timeout=limit)
-
-
-def next_name(alias: str, names: Iterable[str]) -> str:
-    """The name of an alias's next version, given its versions."""
-    last = max((int(name.removeprefix(f"{alias}-")) for name in names), default=0)
-    return f"{alias}-{last + 1:06d}"

@@ -9,9 +9,10 @@ flow and still carries out what the flow yields to clean up: a point in time is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -74,6 +75,28 @@ class _ConsumerStopped(Exception):  # noqa: N818  not an error
     """Thrown into a flow in place of `GeneratorExit`, on which a flow could not yield any more."""
 
 
+class _Steps(Generic[T]):
+    """What a flow yields, one after the other; each is answered, or fails, before the next."""
+
+    def __init__(self, flow: Stream[T]) -> None:
+        self._flow = flow
+        self._resume = partial(flow.send, None)
+
+    def __iter__(self) -> Iterator[Request | Emit[T]]:
+        with suppress(StopIteration, _ConsumerStopped):
+            while True:
+                yield self._resume()
+
+    def answer(self, answer: Any) -> None:
+        """Go on with an answer."""
+        self._resume = partial(self._flow.send, answer)
+
+    def fail(self, error: BaseException) -> None:
+        """Go on with an error, so that the flow can clean up."""
+        thrown = _ConsumerStopped() if isinstance(error, GeneratorExit) else error
+        self._resume = partial(self._flow.throw, thrown)
+
+
 @dataclass(frozen=True, slots=True)
 class Driver:
     """Runs flows over a blocking client; messages call the store by its location."""
@@ -88,23 +111,15 @@ class Driver:
 
     def stream(self, flow: Stream[T]) -> Generator[T, None, None]:
         """The results of a flow, as they come."""
-        resume: Callable[[Any], Request | Emit[T]] = flow.send
-        answer: Any = None
-        while True:
+        steps = _Steps(flow)
+        for step in steps:
             try:
-                request = resume(answer)
-            except (StopIteration, _ConsumerStopped):
-                return
-            try:
-                if isinstance(request, Emit):
-                    answer = yield request.value
+                if isinstance(step, Emit):
+                    steps.answer((yield step.value))
                 else:
-                    answer = self._answer(request)
-                resume = flow.send
-            except GeneratorExit:
-                resume, answer = flow.throw, _ConsumerStopped()
+                    steps.answer(self._answer(step))
             except BaseException as error:
-                resume, answer = flow.throw, error
+                steps.fail(error)
 
     def _answer(self, request: Request) -> Any:
         if isinstance(request, Compute):
@@ -128,23 +143,15 @@ class AsyncDriver:
 
     async def stream(self, flow: Stream[T]) -> AsyncGenerator[T, None]:
         """The results of a flow, as they come."""
-        resume: Callable[[Any], Request | Emit[T]] = flow.send
-        answer: Any = None
-        while True:
+        steps = _Steps(flow)
+        for step in steps:
             try:
-                request = resume(answer)
-            except (StopIteration, _ConsumerStopped):
-                return
-            try:
-                if isinstance(request, Emit):
-                    answer = yield request.value
+                if isinstance(step, Emit):
+                    steps.answer((yield step.value))
                 else:
-                    answer = await self._answer(request)
-                resume = flow.send
-            except GeneratorExit:
-                resume, answer = flow.throw, _ConsumerStopped()
+                    steps.answer(await self._answer(step))
             except BaseException as error:
-                resume, answer = flow.throw, error
+                steps.fail(error)
 
     async def _answer(self, request: Request) -> Any:
         if isinstance(request, Compute):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from slice_os.query.filters import Condition, unknown_field
-from slice_os.stores.opensearch.search.clauses import NUMBERS, path
+from slice_os.stores.opensearch.search.clauses import NUMBERS
 from slice_os.stores.opensearch.search.lookup import pages
-from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of
-from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Body
+from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
+from slice_os.stores.opensearch.search.searches import ALL_SHARDS, Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
@@ -99,8 +99,7 @@ def values_of(handle: IndexHandle, field: str, limit: int) -> list[FieldValue]:
     if field not in there:
         raise unknown_field(condition, there, handle.location)
     counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
-    terms = {"terms": {"field": path(condition), "size": limit}, "aggs": {"documents": counts}}
-    body = {"size": 0, "query": {"bool": {"filter": [PASSAGES]}}, "aggs": {"values": terms}}
+    body = values_body(condition, [], limit, aggs={"documents": counts})
     buckets = _aggregations(handle, body)["values"]["buckets"]
     values = [FieldValue(value_of(one), one["documents"]["value"]) for one in buckets]
     return sorted(values, key=lambda one: (-one.documents, one.value))

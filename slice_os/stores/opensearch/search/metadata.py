@@ -120,7 +120,7 @@ def _spelled(typed: Condition, condition: Condition, location: str, ask: Ask) ->
             for text in typed.spellings
         ]
         narrowed = [[{"bool": {"should": some}}] for some in pieces(in_any_case, MOST_SPELLINGS)]
-    answers = yield from ask([_values(typed, clauses, MOST_VALUES) for clauses in narrowed])
+    answers = yield from ask([values_body(typed, clauses, MOST_VALUES) for clauses in narrowed])
     if any(answer["aggregations"]["values"]["sum_other_doc_count"] for answer in answers):
         raise InputError(
             f"{location}: filter {condition}: {condition.field} has more than {MOST_VALUES:,} "
@@ -136,7 +136,7 @@ def _spelled(typed: Condition, condition: Condition, location: str, ask: Ask) ->
 def _counted(typed: Condition, condition: Condition, location: str, ask: Ask) -> Flow[Condition]:
     """The condition itself, of a field that has a type."""
     positive = replace(typed, operator="eq") if typed.operator == "ne" else typed
-    (answer,) = yield from ask([_values(typed, [clause(positive)], 1)])
+    (answer,) = yield from ask([values_body(typed, [clause(positive)], 1)])
     values = () if _texts(answer) else typed.values
     yield from _check_found(typed, condition, values, location, ask)
     return typed
@@ -148,20 +148,18 @@ def _check_found(
     """Say which values do not occur; refuse an ordering of what has no order."""
     if not values:
         return
-    (answer,) = yield from ask([_values(typed, [], _FREQUENT)])
+    (answer,) = yield from ask([values_body(typed, [], _FREQUENT)])
     frequent = _texts(answer)
     if typed.kind == KEYWORD and typed.ordering and not comparable(frequent):
         raise without_order(condition, frequent, location)
     logger.warning("%s: %s", location, absent(condition, values, frequent))
 
 
-def _values(condition: Condition, clauses: Sequence[Body], most: int) -> Body:
+def values_body(condition: Condition, clauses: Sequence[Body], most: int, **more: Body) -> Body:
     """The most frequent values of a field in the passages that meet some clauses."""
-    return {
-        "size": 0,
-        "query": {"bool": {"filter": [PASSAGES, *clauses]}},
-        "aggs": {"values": {"terms": {"field": path(condition), "size": most}}},
-    }
+    values = {"terms": {"field": path(condition), "size": most}, **more}
+    filters = {"bool": {"filter": [PASSAGES, *clauses]}}
+    return {"size": 0, "query": filters, "aggs": {"values": values}}
 
 
 def _texts(answer: Answer) -> list[str]:

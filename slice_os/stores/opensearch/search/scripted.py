@@ -143,10 +143,11 @@ class IndexSize:
         """The number of passages that have so many token vectors, up to a limit."""
         return min(most, int(pieces / max(self.mean_pieces, 1.0)))
 
-    @property
-    def pieces_per_shard(self) -> float:
-        """Token vectors per shard."""
-        return self.passages * self.mean_pieces / max(self.shards, 1)
+    def is_small(self, engine: ScriptEngine, most: int | None) -> bool:
+        """Whether every passage is scored; not if there are more than a limit."""
+        pieces_per_shard = self.passages * self.mean_pieces / max(self.shards, 1)
+        few = most is None or self.passages <= most
+        return few and pieces_per_shard <= engine.exhaustive_pieces
 
 
 def counted(answer: Answer) -> int:

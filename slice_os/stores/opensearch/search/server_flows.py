@@ -23,14 +23,7 @@ from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPas
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows
-from slice_os.stores.opensearch.search.scripted import (
-    IndexSize,
-    Proposals,
-    RankedHit,
-    ScriptsRefusedError,
-    ServerScores,
-    margin,
-)
+from slice_os.stores.opensearch.search.scripted import RankedHit, ScriptsRefusedError, ServerScores
 from slice_os.stores.opensearch.search.scripting import (
     NATIVE,
     PAINLESS,
@@ -63,7 +56,7 @@ class ServerFlows(SearchFlows):
 
     _known: bool = field(default=False, init=False)
     _engine: ScriptEngine | None = field(default=None, init=False)
-    _size: IndexSize = field(default=IndexSize(0, 0.0, 1), init=False)
+    _size: scripted.IndexSize = field(default=scripted.IndexSize(0, 0.0, 1), init=False)
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> Flow[BestPassages | None]:
         """The best passages; None if the server does not score."""
@@ -101,7 +94,7 @@ class ServerFlows(SearchFlows):
                 # Not everybody may list them.
                 plugins = []
             (answer,) = yield from self.msearch([scripted.measure()], query)
-            self._size = IndexSize.of(answer)
+            self._size = scripted.IndexSize.of(answer)
             self._engine = best_engine(plugins)
             self._known = True
         return self._engine
@@ -139,24 +132,24 @@ class ServerFlows(SearchFlows):
 
     def _propose(
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
-    ) -> Flow[tuple[list[Proposals] | None, FloatArray]]:
+    ) -> Flow[tuple[list[scripted.Proposals] | None, FloatArray]]:
         """Proposals, or None if every passage is scored, and the highest BM25, of each phrase."""
         nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
         depth = max(nearest, DEPTH_FOR_SHORT if nearest > num_candidates else DEPTH)
         ranking = searches.ranking(query, self.index.settings, num_candidates, nearest, depth)
-        small = _is_small(self._size, engine, limit)
+        small = self._size.is_small(engine, limit)
         bodies = searches.best(query) if small else ranking
         head, *found = yield from self.msearch([scripted.count(query.where), *bodies], query)
         size = replace(self._size, passages=scripted.counted(head))
         if not query.where:
             self._size = size
-        if _is_small(size, engine, limit):
+        if size.is_small(engine, limit):
             return None, searches.best_bm25(found) if small else searches.ranked_best(found)
         if small:
             # The index has grown.
             found = yield from self.msearch(ranking, query)
         by_phrase = [
-            Proposals.of(answers, nearest, num_candidates)
+            scripted.Proposals.of(answers, nearest, num_candidates)
             for answers in searches.pieces(found, searches.SEARCHES)
         ]
         return by_phrase, searches.ranked_best(found)
@@ -166,7 +159,7 @@ class ServerFlows(SearchFlows):
         query: Query,
         wanted: SearchOptions,
         engine: ScriptEngine,
-        proposals: Sequence[Proposals] | None,
+        proposals: Sequence[scripted.Proposals] | None,
         fusion: Linear,
         best: FloatArray,
     ) -> Flow[Mapping[str, RankedHit]]:
@@ -181,7 +174,7 @@ class ServerFlows(SearchFlows):
             passages = [searches.admitted(query.where)] * len(rows)
         else:
             policy = self.index.settings.span_policy
-            margins = [margin(policy, text) for text in query.phrases.texts]
+            margins = [scripted.margin(policy, text) for text in query.phrases.texts]
             passages = [
                 searches.by_id(found.worth_scoring(weight, wanted, above))
                 for found, weight, above in zip(proposals, weights, margins, strict=True)
@@ -301,9 +294,3 @@ class ServerFlows(SearchFlows):
         answers = yield from self.answers(bodies, query)
         scripted.check_scripts(answers, self.location)
         return answers
-
-
-def _is_small(size: IndexSize, engine: ScriptEngine, limit: int | None) -> bool:
-    """Whether every passage is scored."""
-    few = limit is None or size.passages <= limit
-    return few and size.pieces_per_shard <= engine.exhaustive_pieces

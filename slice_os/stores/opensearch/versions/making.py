@@ -22,12 +22,7 @@ from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexOptions, IndexSettings, choose, noted
 from slice_os.stores.opensearch.search.listing import PAGE
 from slice_os.stores.opensearch.search.lookup import find_index, pages
-from slice_os.stores.opensearch.search.searches import (
-    STORED_ORDER,
-    WALK_PASSAGES,
-    Answer,
-    Body,
-)
+from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
 from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.opensearch.server.retry import retrying
@@ -55,7 +50,7 @@ def create_first(
     there = indices.find_versions(handle)
     if not there:
         try:
-            indices.make_version(handle, indices.next_name(handle.name, ()), options, settings)
+            indices.make_version(handle, (), options, settings)
         except StoreError:
             # Of several processes, the server lets one make it.
             if not indices.find_versions(handle):
@@ -77,8 +72,7 @@ def create_first(
         if newest == max(there) and unfinished and _has(there[newest], settings):
             indices.write_projection(handle.named(newest), settings.projection)
         else:
-            newest = indices.next_name(handle.name, there)
-            indices.make_version(handle, newest, options, settings)
+            newest = indices.make_version(handle, there, options, settings).name
         # An alias never stands for an index without its projection.
         indices.finish(handle.named(newest))
         handle.named(newest).ask(handle.client.indices.put_alias, name=handle.name)
@@ -126,8 +120,7 @@ def reindex(
     with leased(handle.named(source.name)) as lease:
         drop(handle, [old.index for old in there if old.unfinished])
         settings = choose(options, made_with.encoder, made_with.max_pieces, projection)
-        name = indices.next_name(handle.name, indices.find_versions(handle))
-        target = indices.make_version(handle, name, options, settings)
+        target = indices.make_version(handle, indices.find_versions(handle), options, settings)
         _fill(handle.named(source.name), target, version.passages, on_passage)
         lease.check()
         indices.finish(handle.named(target.name))

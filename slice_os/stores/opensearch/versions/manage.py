@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
 
-from opensearchpy.helpers import bulk
-
 from slice_os.errors import InputError, StoreError
 from slice_os.stores.opensearch.loading.loading import RESTORE
-from slice_os.stores.opensearch.loading.repair import Fault
+from slice_os.stores.opensearch.loading.repair import Fault, delete_keys
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.indices import UNFINISHED
 from slice_os.stores.opensearch.schema.records import document_key, passage_key, source_key
@@ -24,7 +22,7 @@ from slice_os.stores.opensearch.schema.settings import (
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 from slice_os.stores.opensearch.search.listing import count
-from slice_os.stores.opensearch.search.lookup import find_index
+from slice_os.stores.opensearch.search.lookup import find_index, find_records
 from slice_os.stores.opensearch.server.answers import no_index
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
@@ -177,14 +175,11 @@ def forget(handle: IndexHandle, faults: Sequence[Fault]) -> list[str]:
     lacking = [fault for fault in faults if fault.missing]
     if not lacking:
         return []
-    with handle.errors_explained():
-        keys = [document_key(fault.doc_id) for fault in lacking]
-        found = handle.client.mget(index=handle.name, body={"ids": keys}, _source=["source"])
-        sources = {doc["_source"]["source"] for doc in found["docs"] if doc.get("found")}
-        keys += [passage_key(f.doc_id, ordinal) for f in lacking for ordinal in f.ordinals]
-        keys += [source_key(source) for source in sources]
-        actions = [{"_op_type": "delete", "_index": handle.name, "_id": key} for key in keys]
-        bulk(handle.client, actions, refresh=True, ignore_status=(404,))
+    keys = [document_key(fault.doc_id) for fault in lacking]
+    sources = {record["source"] for record in find_records(handle, keys)}
+    keys += [passage_key(f.doc_id, ordinal) for f in lacking for ordinal in f.ordinals]
+    delete_keys(handle, [*keys, *map(source_key, sources)])
+    handle.refresh()
     return [fault.doc_id for fault in lacking]
 
 
