@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import aclosing, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,14 +27,16 @@ PAGES = [[{"_id": "a", "sort": [1]}], [{"_id": "b", "sort": [2]}]]
 GONE = exceptions.ConnectionError("N/A", "gone", Exception())
 
 
-def emit(hits: list[dict[str, Any]]) -> Stream[str]:
-    (hit,) = hits
-    named = yield Compute(lambda: f"hit {hit['_id']}")
-    yield Emit(named)
+def scan(point: str) -> Stream[str]:
+    hits = None
+    while hits := (yield from flows.next_page(point, {"size": 1, "sort": ["n"]}, hits)):
+        (hit,) = hits
+        named = yield Compute(partial("hit {_id}".format_map, hit))
+        yield Emit(named)
 
 
 def pages() -> Generator[Any, Any, None]:
-    yield from flows.pages("calls", {"size": 1, "sort": ["n"]}, emit)
+    yield from flows.at_point("calls", scan)
 
 
 class Client:

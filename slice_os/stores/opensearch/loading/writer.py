@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from slice_os.errors import StoreError
@@ -91,15 +91,6 @@ class _Open:
     unanswered: int = 0
 
 
-@dataclass(slots=True)
-class _Finished:
-    """A source whose record waits for the documents queued before it."""
-
-    source: str
-    signature: str
-    waiting_for: set[int] = field(default_factory=set)
-
-
 class OpenSearchWriter:
     """The writer of an OpenSearch store; made by `writing`.
 
@@ -125,7 +116,8 @@ class OpenSearchWriter:
         self._ids: set[str] = set()
         self._current: int | None = None
         self._number = 0
-        self._finished: list[_Finished] = []
+        # Records of sources, each with the numbers of the documents that it waits for.
+        self._finished: list[tuple[dict[str, str], set[int]]] = []
         self._failed_sources: set[str] = set()
         self._rejections: list[Rejection] = []
 
@@ -175,7 +167,8 @@ class OpenSearchWriter:
         """Note that a source has been read; see `Writer.finish_source`."""
         self._queue_parts()
         waiting = {n for n, state in self._open.items() if state.document.source == source}
-        self._finished.append(_Finished(source, signature, waiting))
+        record = {"kind": "source", "source": source, "signature": signature}
+        self._finished.append((record, waiting))
         self._finish_sources()
 
     def forget_source(self, source: str) -> None:
@@ -278,17 +271,15 @@ class OpenSearchWriter:
         if state.reason:
             self._rejections.append(Rejection(state.document, state.reason))
             self._failed_sources.add(state.document.source)
-        for finished in self._finished:
-            finished.waiting_for.discard(number)
+        for _, waiting in self._finished:
+            waiting.discard(number)
         self._finish_sources()
 
     def _finish_sources(self) -> None:
-        for finished in self._finished:
-            if not finished.waiting_for and finished.source not in self._failed_sources:
-                source, signature = finished.source, finished.signature
-                record = {"kind": "source", "source": source, "signature": signature}
-                self._sender.add(index_action(NOBODY, source_key(source), record))
-        self._finished = [finished for finished in self._finished if finished.waiting_for]
+        for record, waiting in self._finished:
+            if not waiting and record["source"] not in self._failed_sources:
+                self._sender.add(index_action(NOBODY, source_key(record["source"]), record))
+        self._finished = [(record, waiting) for record, waiting in self._finished if waiting]
 
     def _withdraw(self, doc_ids: Sequence[str]) -> dict[str, int]:
         """Delete the records of documents; returns the number of passages of each one found."""

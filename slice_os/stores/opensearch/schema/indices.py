@@ -34,13 +34,8 @@ class Index:
     name: str
     settings: IndexSettings
 
-    @property
-    def needs_projection(self) -> bool:
-        """Whether its vectors are projected, by a projection stored in a record of its own."""
-        return self.settings.dimensions < self.settings.encoder.dimension
-
     def with_projection(self, record: Mapping[str, Any]) -> Index:
-        """With the projection from the record with the id `PROJECTION_KEY`."""
+        """With its projection, which has a record of its own, with the id `PROJECTION_KEY`."""
         full = self.settings.encoder.dimension
         packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
         projection = packed.reshape(full, full).astype(np.float32)

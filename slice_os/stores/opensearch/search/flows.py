@@ -20,14 +20,13 @@ from slice_os.stores.opensearch.search.exchange import (
     Compute,
     Emit,
     Flow,
-    Request,
     Stream,
 )
 from slice_os.stores.opensearch.search.metadata import resolve_where
 from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.server.answers import NotFoundError, no_index, reason_of
 
-Y = TypeVar("Y")
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -89,11 +88,10 @@ class SearchFlows:
         params = searches.ALL_SHARDS | searches.NAMED_SCORES
 
         def scan(point: str) -> Stream[ScoredCandidates]:
-            def score(hits: list[Answer]) -> Stream[ScoredCandidates]:
+            hits = None
+            while hits := (yield from next_page(point, body, hits, params)):
                 found = yield Compute(partial(searches.candidates, hits, query, best))
                 yield from self._emit_above(found, query, threshold, point)
-
-            yield from walk(point, body, score, params)
 
         yield from at_point(self.index.name, scan)
 
@@ -120,7 +118,7 @@ class SearchFlows:
             hits += answer["hits"]["hits"]
             if len(answer["hits"]["hits"]) == searches.GRAPH_WIDTH:
                 further = searches.radial(vector, self.index.settings, query.where, least)
-                yield from pages(self.index.name, further, partial(collect, hits))
+                hits += yield from at_point(self.index.name, partial(all_hits, body=further))
         return searches.in_stored_order(hits)
 
     def _candidates(
@@ -205,7 +203,7 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
     except NotFoundError:
         return None
     index = the_index(found, location)
-    if not index.needs_projection:
+    if index.settings.dimensions == index.settings.encoder.dimension:
         return index
     read = Call("get", {"index": index.name, "id": PROJECTION_KEY})
     return index.with_projection((yield read))
@@ -219,49 +217,48 @@ def require(name: str, location: str) -> Flow[Index]:
     return index
 
 
-def pages(
-    index: str,
+def pages(index: str, body: Body) -> Stream[list[Answer]]:
+    """The hits of a search, page by page, in one state of a concrete index."""
+
+    def scan(point: str) -> Stream[list[Answer]]:
+        hits = None
+        while hits := (yield from next_page(point, body, hits)):
+            yield Emit(hits)
+
+    yield from at_point(index, scan)
+
+
+def all_hits(point: str, body: Body) -> Flow[list[Answer]]:
+    """All hits of a search at a point in time."""
+    found, hits = list[Answer](), None
+    while hits := (yield from next_page(point, body, hits)):
+        found += hits
+    return found
+
+
+def next_page(
+    point: str,
     body: Body,
-    each: Callable[[list[Answer]], Generator[Y, Any, None]],
-) -> Generator[Request | Y, Any, None]:
-    """Run a flow on each page of the hits of a search, in one state of a concrete index.
+    hits: list[Answer] | None,
+    params: Mapping[str, str] = searches.ALL_SHARDS,
+) -> Flow[list[Answer]]:
+    """The hits after those of a page, or the first ones; none after a page that is not full.
 
     The body has a ``size``, and a ``sort`` that is different for every hit.
     """
-    yield from at_point(index, lambda point: walk(point, body, each))
+    if hits is not None and len(hits) < body["size"]:
+        return []
+    page = searches.from_point(body, point, hits or ())
+    found: list[Answer] = (yield Call("search", {"body": page, "params": params}))["hits"]["hits"]
+    return found
 
 
-def walk(
-    point: str,
-    body: Body,
-    each: Callable[[list[Answer]], Generator[Y, Any, None]],
-    params: Mapping[str, str] = searches.ALL_SHARDS,
-) -> Generator[Request | Y, Any, None]:
-    """As `pages`, at a point in time that is open; an answer that is not full is the last."""
-    hits: list[Answer] = []
-    while True:
-        page = searches.from_point(body, point, hits)
-        hits = (yield Call("search", {"body": page, "params": params}))["hits"]["hits"]
-        if hits:
-            yield from each(hits)
-        if len(hits) < body["size"]:
-            return
-
-
-def at_point(
-    index: str, use: Callable[[str], Generator[Request | Y, Any, None]]
-) -> Generator[Request | Y, Any, None]:
-    """Run a flow on one state of an index."""
+def at_point(index: str, use: Callable[[str], Generator[Any, Any, T]]) -> Generator[Any, Any, T]:
+    """The result of a flow on one state of an index."""
     point = (yield Call("create_pit", {"index": index, "params": searches.NEW_POINT}))["pit_id"]
     try:
-        yield from use(point)
+        return (yield from use(point))
     finally:
         # If the server cannot be told, the point expires by itself.
         with suppress(StoreError):
             yield Call("delete_pit", {"body": {"pit_id": [point]}})
-
-
-def collect(into: list[Answer], hits: list[Answer]) -> Flow[None]:
-    """Keep the hits of a page."""
-    into += hits
-    yield from ()

@@ -8,7 +8,7 @@ from typing import Any
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.schema.indices import Index
 from slice_os.stores.opensearch.search import flows
-from slice_os.stores.opensearch.search.exchange import Driver, Emit, Stream
+from slice_os.stores.opensearch.search.exchange import Driver
 from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.server.answers import reason_of
 from slice_os.stores.opensearch.server.handle import IndexHandle
@@ -55,8 +55,4 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
 
 def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
     """The hits of a search in a concrete index, page by page; see `flows.pages`."""
-
-    def emit(hits: list[Answer]) -> Stream[list[Answer]]:
-        yield Emit(hits)
-
-    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body, emit))
+    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body))

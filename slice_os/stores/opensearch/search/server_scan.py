@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 from slice_os.arrays import FloatArray
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.search import scripted, searches
 from slice_os.stores.opensearch.search.exchange import Stream
-from slice_os.stores.opensearch.search.flows import SearchFlows, at_point, collect, walk
+from slice_os.stores.opensearch.search.flows import SearchFlows, all_hits, at_point
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
 from slice_os.stores.opensearch.search.searches import Answer, Body
 
@@ -46,7 +45,7 @@ class ServerScan:
             body = self._body(searches.admitted(self.query.where))
             for number in range(slices):
                 part = {"slice": {"id": number, "max": slices}} if slices > 1 else {}
-                yield from walk(point, body | part, partial(collect, hits))
+                hits += yield from all_hits(point, body | part)
             yield from self._fetch(hits, point)
 
         yield from at_point(self.flows.index.name, scan)
