@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from typing import Any
 
 from opensearchpy import OpenSearch
@@ -102,7 +101,7 @@ class OpenSearchStore:
             schema_version=SCHEMA_VERSION,
             encoder=self.settings.encoder,
             max_pieces=self.settings.max_pieces,
-            **asdict(listing.count(self.handle)),
+            **listing.count(self.handle),
         )
 
     def writer(self, part: WorkShare = WHOLE) -> AbstractContextManager[OpenSearchWriter]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from importlib.resources import files
 from typing import Any
+
+import orjson
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import InputError, ModelError, StoreError
-from slice_os.mappings import load_template
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
 
 # Indices of another version are refused: their documents have to be ingested again.
@@ -142,7 +144,8 @@ def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
 
 def template(pattern: str, options: IndexOptions, settings: IndexSettings) -> dict[str, Any]:
     """The composable index template for indices whose names match a pattern."""
-    body = load_template(SCHEMA_VERSION)
+    file = files("slice_os.mappings") / f"passages-v{SCHEMA_VERSION}.json"
+    body: dict[str, Any] = orjson.loads(file.read_bytes())
     body["index_patterns"] = [pattern]
     index, mappings = body["template"]["settings"]["index"], body["template"]["mappings"]
     index |= {"number_of_shards": options.shards, "number_of_replicas": options.replicas}

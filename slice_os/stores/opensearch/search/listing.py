@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from slice_os.query.filters import Condition, unknown_field
@@ -19,31 +18,20 @@ PAGE = 1_000
 _EXACT = 40_000
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Contents of an index, and the disk space of its primary shards."""
-
-    documents: int
-    passages: int
-    words: int
-    pieces: int
-    size_bytes: int
-
-
-def count(handle: IndexHandle) -> Counts:
-    """Count what a concrete index holds."""
+def count(handle: IndexHandle) -> dict[str, int]:
+    """Count what a concrete index holds, as in `StoreInfo`; the size is of primary shards."""
     sums = {name: {"sum": {"field": name}} for name in ("n_words", "n_pieces")}
     body = {"size": 0, "aggs": {"kinds": {"terms": {"field": "kind"}}, **sums}}
     answer = _aggregations(handle, body)
     stats = handle.ask(handle.client.indices.stats, metric="store")
     kinds = {bucket["key"]: bucket["doc_count"] for bucket in answer["kinds"]["buckets"]}
-    return Counts(
-        documents=kinds.get("document", 0),
-        passages=kinds.get("passage", 0),
-        words=int(answer["n_words"]["value"]),
-        pieces=int(answer["n_pieces"]["value"]),
-        size_bytes=stats["_all"]["primaries"]["store"]["size_in_bytes"],
-    )
+    return {
+        "documents": kinds.get("document", 0),
+        "passages": kinds.get("passage", 0),
+        "words": int(answer["n_words"]["value"]),
+        "pieces": int(answer["n_pieces"]["value"]),
+        "size_bytes": stats["_all"]["primaries"]["store"]["size_in_bytes"],
+    }
 
 
 def list_documents(
