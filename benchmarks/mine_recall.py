@@ -13,14 +13,13 @@ from __future__ import annotations
 import argparse
 import time
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.lookup import pages
+from slice_os.stores.opensearch.search.lookup import hits
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"
@@ -60,7 +59,7 @@ def measure(corpus: Corpus, store: OpenSearchStore, phrases: list[str], how: str
                 (vector,) = query.phrases.vectors
                 least = searches.proposal_score(threshold)
                 body = propose(vector, store.settings, query.where, least)
-                there = {hit["_id"] for hit in _walk(store, body)}
+                there = {hit["_id"] for hit in hits(store.handle, body)}
                 proposed += len(there)
                 those = [key for key, cosine in cosines[phrase] if cosine >= threshold]
                 wanted += len(those)
@@ -80,13 +79,10 @@ def _ids(store: OpenSearchStore) -> dict[tuple[str, int], str]:
         "sort": searches.STORED_ORDER,
         "_source": ["doc_id", "start"],
     }
-    hits = _walk(store, body)
-    return {(hit["_source"]["doc_id"], hit["_source"]["start"]): hit["_id"] for hit in hits}
-
-
-def _walk(store: OpenSearchStore, body: searches.Body) -> Iterator[searches.Answer]:
-    for page in pages(store.handle, body):
-        yield from page
+    return {
+        (hit["_source"]["doc_id"], hit["_source"]["start"]): hit["_id"]
+        for hit in hits(store.handle, body)
+    }
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from slice_os.stores.opensearch.schema.records import document_key, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.search import hybrid, listing
 from slice_os.stores.opensearch.search.exchange import Driver
-from slice_os.stores.opensearch.search.lookup import find_records, pages, require_index
+from slice_os.stores.opensearch.search.lookup import find_entries, find_records, hits, require_index
 from slice_os.stores.opensearch.search.scripting import ScriptEngine
 from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
@@ -136,11 +136,12 @@ class OpenSearchStore:
 
     def document_text(self, doc_id: str) -> str | None:
         """The text of a document exactly as given, joined from its passages."""
-        record = self._record(document_key(doc_id))
-        if record is None:
+        found = find_entries(self.handle, [document_key(doc_id)])
+        if not found:
             return None
         passages = self._passages(doc_id, ["gap", "text"])
-        return "".join(one["gap"] + one["text"] for one in passages) + str(record["gap"])
+        tail: str = found[0]["_source"]["gap"]
+        return "".join(one["gap"] + one["text"] for one in passages) + tail
 
     def document_metadata(self, doc_id: str) -> Metadata | None:
         """The fields that all passages of a document have in common.
@@ -148,7 +149,7 @@ class OpenSearchStore:
         These are its own fields, and those of its passages that are the same in all of them.
         A document without a word has none.
         """
-        if self._record(document_key(doc_id)) is None:
+        if not find_entries(self.handle, [document_key(doc_id)]):
             return None
         fields = [one.get("metadata", {}) for one in self._passages(doc_id, ["metadata"])]
         first = fields[0] if fields else {}
@@ -207,9 +208,4 @@ class OpenSearchStore:
             "sort": [{"ordinal": "asc"}],
             "_source": list(wanted),
         }
-        return (hit["_source"] for page in pages(self.handle, body) for hit in page)
-
-    def _record(self, key: str) -> dict[str, Any] | None:
-        """A record by its id, refreshed or not; None if there is none."""
-        found = self.handle.ask(self.handle.client.get, id=key, ignore=[404])
-        return found["_source"] if found.get("found") else None
+        return (hit["_source"] for hit in hits(self.handle, body))

@@ -11,7 +11,7 @@ from operator import itemgetter
 from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.schema.records import passage_key
 from slice_os.stores.opensearch.search.listing import PAGE
-from slice_os.stores.opensearch.search.lookup import pages
+from slice_os.stores.opensearch.search.lookup import hits
 from slice_os.stores.opensearch.search.searches import Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
 
@@ -51,7 +51,7 @@ def find_faults(handle: IndexHandle) -> Iterator[Fault]:
     }
     handle.refresh()
     # Complete answers only: with partial ones, good passages could seem to have no record.
-    entries = (hit["_source"] for page in pages(handle, body) for hit in page)
+    entries = (hit["_source"] for hit in hits(handle, body))
     for doc_id, group in groupby(entries, key=itemgetter("doc_id")):
         expected, ordinals = 0, []
         for entry in group:

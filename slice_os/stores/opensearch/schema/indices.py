@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.errors import StoreError
 from slice_os.stores.opensearch.schema.settings import (
     META,
     IndexOptions,
     IndexSettings,
     noted,
-    settings_of,
     template,
 )
 from slice_os.stores.opensearch.server.handle import IndexHandle
@@ -40,18 +38,6 @@ class Index:
         packed = np.frombuffer(b64decode(record["_source"]["axes"]), "<f2")
         projection = packed.reshape(full, full).astype(np.float32)
         return replace(self, settings=replace(self.settings, projection=projection))
-
-
-def the_index(found: Mapping[str, Any], location: str) -> Index:
-    """The one index in an answer of ``_mapping``, still without its projection.
-
-    Raises:
-        StoreError: if there are several, or slice-os did not make it.
-    """
-    if len(found) != 1:
-        raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
-    ((concrete, body),) = found.items()
-    return Index(concrete, settings_of(body["mappings"], location))
 
 
 def make_version(

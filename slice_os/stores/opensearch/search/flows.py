@@ -12,7 +12,8 @@ from slice_os.arrays import FloatArray
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
 from slice_os.stores.candidates import ScoredCandidates
-from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index, the_index
+from slice_os.stores.opensearch.schema.indices import PROJECTION_KEY, Index
+from slice_os.stores.opensearch.schema.settings import settings_of
 from slice_os.stores.opensearch.search import hybrid, searches
 from slice_os.stores.opensearch.search.exchange import (
     LIST_PLUGINS,
@@ -68,7 +69,11 @@ class SearchFlows:
         Raises:
             StoreError: if the server does not have it.
         """
-        hybrid.require((yield LIST_PLUGINS), self.location)
+        if not hybrid.installed((yield LIST_PLUGINS)):
+            raise StoreError(
+                f"{self.location}: fusion 'server' needs OpenSearch's {hybrid.PLUGIN} plugin, "
+                "which is not installed there; use another fusion"
+            )
         bodies = hybrid.bodies(query, self.index.settings, num_candidates)
         return (yield from self.msearch(bodies, query))
 
@@ -202,7 +207,10 @@ def resolve(name: str, location: str) -> Flow[Index | None]:
         found = yield Call("indices.get_mapping", {"index": name})
     except NotFoundError:
         return None
-    index = the_index(found, location)
+    if len(found) != 1:
+        raise StoreError(f"{location}: stands for {len(found)} indices; name one of them")
+    ((concrete, body),) = found.items()
+    index = Index(concrete, settings_of(body["mappings"], location))
     if index.settings.dimensions == index.settings.encoder.dimension:
         return index
     read = Call("get", {"index": index.name, "id": PROJECTION_KEY})

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from slice_os.arrays import FloatArray
-from slice_os.errors import StoreError
 from slice_os.query.fusion import BM25_WEIGHT
 from slice_os.query.query import Query
 from slice_os.stores.opensearch.schema.settings import IndexSettings
@@ -21,19 +20,6 @@ PLUGIN = "neural-search"
 def installed(plugins: Iterable[Mapping[str, Any]]) -> bool:
     """Whether any node has the plugin, by the answer of ``_cat/plugins?format=json``."""
     return any(PLUGIN in plugin["component"] for plugin in plugins)
-
-
-def require(plugins: Iterable[Mapping[str, Any]], location: str) -> None:
-    """Refuse to continue without the plugin.
-
-    Raises:
-        StoreError: if no node has it.
-    """
-    if not installed(plugins):
-        raise StoreError(
-            f"{location}: fusion 'server' needs OpenSearch's {PLUGIN} plugin, which is not "
-            "installed there; use another fusion"
-        )
 
 
 def pipeline() -> dict[str, Any]:

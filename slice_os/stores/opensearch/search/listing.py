@@ -7,7 +7,7 @@ from typing import Any
 
 from slice_os.query.filters import Condition, unknown_field
 from slice_os.stores.opensearch.search.clauses import NUMBERS
-from slice_os.stores.opensearch.search.lookup import pages
+from slice_os.stores.opensearch.search.lookup import hits
 from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
 from slice_os.stores.opensearch.search.searches import ALL_SHARDS, Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
@@ -49,10 +49,9 @@ def list_documents(
         "sort": [{"doc_id": "asc"}],
         "_source": ["doc_id", "source", "passages"],
     }
-    for page in pages(handle, body):
-        for hit in page:
-            record = hit["_source"]
-            yield DocumentEntry(record["doc_id"], record["source"], record["passages"])
+    for hit in hits(handle, body):
+        record = hit["_source"]
+        yield DocumentEntry(record["doc_id"], record["source"], record["passages"])
 
 
 def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from slice_os.errors import UnavailableError
@@ -53,6 +54,7 @@ def find_entries(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any
     return [answer for answer in answers if answer["found"]]
 
 
-def pages(handle: IndexHandle, body: Body) -> Iterator[list[Answer]]:
-    """The hits of a search in a concrete index, page by page; see `flows.pages`."""
-    return Driver(handle.client, handle.location).stream(flows.pages(handle.name, body))
+def hits(handle: IndexHandle, body: Body) -> Iterator[Answer]:
+    """All hits of a search in one state of a concrete index; see `flows.pages`."""
+    pages = Driver(handle.client, handle.location).stream(flows.pages(handle.name, body))
+    return chain.from_iterable(pages)

@@ -235,13 +235,11 @@ def merged(found: Sequence[Mapping[str, RankedHit]], wanted: SearchOptions) -> d
     """
     if len(found) == 1:
         return dict(found[0])
+    items = (item for hits in found for item in hits.items())
     best: dict[str, RankedHit] = {}
-    for hits in found:
-        for key, one in hits.items():
-            if key not in best or best[key].score < one.score:
-                best[key] = one
-    order = sorted(best, key=lambda key: (-best[key].score, best[key].place))
-    return {key: best[key] for key in order[wanted.offset : wanted.end]}
+    for key, one in sorted(items, key=lambda item: (-item[1].score, item[1].place)):
+        best.setdefault(key, one)
+    return dict(list(best.items())[wanted.offset : wanted.end])
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,8 +50,7 @@ class ScriptEngine:
         The score is 1 + the weighted sum, or 0 if no span reaches the threshold.
         """
         parts = {"cosine_weight": weights.cosine, "bm25_weight": weights.bm25}
-        params = {"threshold": weights.threshold, **parts}
-        return self._script("best_span", vectors, query, params)
+        return self._script("best_span", vectors, query, {"threshold": weights.threshold, **parts})
 
     def place_span(self, vector: FloatArray, query: Query) -> Script:
         """The script that returns the best span's cosine, start, end and number of words."""

@@ -25,7 +25,7 @@ MAX_SLICES = 1_024
 class ServerScan:
     """A scan with a threshold on the server: only passages that have a hit are fetched.
 
-    ``best`` is the highest BM25 of each phrase; the query admits so many passages.
+    ``best`` is the highest BM25 of each phrase, ``passages`` how many the query admits.
     """
 
     flows: SearchFlows

@@ -21,7 +21,7 @@ from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
 from slice_os.stores.opensearch.schema.records import span_entries
 from slice_os.stores.opensearch.schema.settings import IndexOptions, IndexSettings, choose, noted
 from slice_os.stores.opensearch.search.listing import PAGE
-from slice_os.stores.opensearch.search.lookup import find_index, pages
+from slice_os.stores.opensearch.search.lookup import find_index, hits
 from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
 from slice_os.stores.opensearch.server.connection import check_name
 from slice_os.stores.opensearch.server.handle import IndexHandle
@@ -152,8 +152,7 @@ def _stored(handle: IndexHandle) -> Iterator[Answer]:
         ("source", {"sort": [{"source": "asc"}], "size": PAGE}),
     ]
     for kind, body in kinds:
-        for page in pages(handle, body | {"query": {"term": {"kind": kind}}}):
-            yield from page
+        yield from hits(handle, body | {"query": {"term": {"kind": kind}}})
 
 
 def _copy(hit: Answer, settings: IndexSettings) -> Action:
