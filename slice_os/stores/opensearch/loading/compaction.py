@@ -62,11 +62,6 @@ class Footprint:
             writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
         )
 
-    def is_worth_merging(self, load_share: float) -> bool:
-        """Whether merging frees much, after a load that wrote a share of the index."""
-        copies = MANY_COPIES if load_share < LARGE_LOAD else SOME_COPIES
-        return self.size_bytes >= SMALLEST_BYTES and self.stored_bytes >= copies * self.size_bytes
-
 
 def drop_copies(handle: IndexHandle, writes_before: int) -> None:
     """Merge an index if a load left second copies that take much, as a first load does.
@@ -91,7 +86,9 @@ def _drop(handle: IndexHandle, writes_before: int) -> None:
     client.indices.refresh(index=handle.name)
     footprint = Footprint.of(handle)
     records = client.count(index=handle.name)["count"]
-    if not footprint.is_worth_merging((footprint.writes - writes_before) / max(records, 1)):
+    large = footprint.writes - writes_before >= LARGE_LOAD * max(records, 1)
+    copies = (SOME_COPIES if large else MANY_COPIES) * footprint.size_bytes
+    if footprint.size_bytes < SMALLEST_BYTES or footprint.stored_bytes < copies:
         return
     if not released(handle):
         raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")

@@ -22,14 +22,12 @@ def find_index(handle: IndexHandle) -> Index | None:
     Raises:
         StoreError: if the alias stands for several indices, or slice-os did not make the index.
     """
-    driver = Driver(handle.client, handle.location)
-    return driver.run(flows.resolve(handle.name, handle.location))
+    return Driver(handle.client, handle.location).run(flows.resolve(handle.name, handle.location))
 
 
 def require_index(handle: IndexHandle) -> Index:
     """As `find_index`, but a `StoreError` if there is none."""
-    driver = Driver(handle.client, handle.location)
-    return driver.run(flows.require(handle.name, handle.location))
+    return Driver(handle.client, handle.location).run(flows.require(handle.name, handle.location))
 
 
 @retrying

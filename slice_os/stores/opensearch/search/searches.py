@@ -69,8 +69,8 @@ def dense(
     dialogues, exploring for ``size`` passages only misses many of the best ones; see
     docs/notebook/2026-11-opensearch-search.md.
     """
-    clause: Body = {"vector": _vector(vector, settings), "k": max(size, depth)}
-    return PLACES | {"size": size, "query": _nested(clause, where)}
+    query = _nested(vector, settings, where, {"k": max(size, depth)})
+    return PLACES | {"size": size, "query": query}
 
 
 def nearest(vector: FloatArray, settings: IndexSettings, where: Where, least: float) -> Body:
@@ -85,8 +85,7 @@ def radial(vector: FloatArray, settings: IndexSettings, where: Where, least: flo
     Radial search follows the graph only while it meets spans of about that score, so it misses
     whole regions in which they are rare: docs/notebook/2026-11-opensearch-search.md, "Mining".
     """
-    clause: Body = {"vector": _vector(vector, settings), "min_score": least}
-    query = _nested(clause, where)
+    query = _nested(vector, settings, where, {"min_score": least})
     return PLACES | {"size": GRAPH_WIDTH, "query": query, "sort": STORED_ORDER}
 
 
@@ -207,12 +206,8 @@ def scored(admitted: Body, phrases: Sequence[str], rows: Sequence[int] = ()) -> 
     return {"bool": {"filter": [admitted], "should": named, "minimum_should_match": 0}}
 
 
-def _vector(vector: FloatArray, settings: IndexSettings) -> list[float]:
-    numbers: list[float] = index_vectors(vector[None], settings)[0].tolist()
-    return numbers
-
-
-def _nested(clause: Body, where: Where) -> Body:
+def _nested(vector: FloatArray, settings: IndexSettings, where: Where, limit: Body) -> Body:
+    clause = {"vector": index_vectors(vector[None], settings)[0].tolist(), **limit}
     # Inside the clause the filter applies during graph search, so k passages are found.
     if where:
         clause["filter"] = {"bool": {"filter": conditions(where)}}

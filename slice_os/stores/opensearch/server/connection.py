@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 import opensearchpy
 from opensearchpy import OpenSearch, exceptions
 
-from slice_os.errors import InputError, MissingExtraError, StoreError, imported
+from slice_os.errors import InputError, StoreError, imported
 from slice_os.stores.opensearch.server.answers import one_line
 
 if TYPE_CHECKING:
@@ -75,12 +75,9 @@ class Connection:
 
     def async_client(self) -> AsyncOpenSearch:
         """An asyncio client, as `client`; it needs aiohttp."""
-        try:
-            from opensearchpy import AsyncOpenSearch
-        except ImportError:
-            raise MissingExtraError("The asyncio client", "async") from None
+        imported("aiohttp", "The asyncio client", "async")
         with self._problems_explained():
-            return AsyncOpenSearch(**self._options(asynchronous=True))
+            return opensearchpy.AsyncOpenSearch(**self._options(asynchronous=True))
 
     @contextmanager
     def _problems_explained(self) -> Iterator[None]:
