@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock
+# What is imported is compiled once, also where the environment says not to.
+unexport PYTHONDONTWRITEBYTECODE
 # Workers take files from one another at the end; each has one thread.
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal --durations 30
 

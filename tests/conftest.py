@@ -55,6 +55,11 @@ def demo_store(shared_folder: Path) -> Path:
     return made
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait for nodes, browsers and processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a node or a browser by the fixtures that it uses."""
     for item in items:

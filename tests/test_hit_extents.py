@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, collapse
+from slice_os.hits.collapse import collapse
+from slice_os.hits.hit import Hit
 from slice_os.search.scan import scan
 from slice_os.spans.choice import (
     BORDER_MARGIN,

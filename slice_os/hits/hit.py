@@ -17,7 +17,6 @@ from slice_os.tables.fields import Column, columns_of, decoded, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.table import Table, collected
 from slice_os.text.documents import Extent, Metadata
-from slice_os.text.words import find_words
 
 if TYPE_CHECKING:
     import pandas
@@ -209,20 +208,6 @@ def _hit_fields() -> tuple[tuple[str, str, Any], ...]:
 def overlap(one: Hit, other: Hit) -> bool:
     """Whether two hits of a document share a character."""
     return one.start < other.end and other.start < one.end
-
-
-def collapse(hits: Iterable[Hit]) -> list[Hit]:
-    """One hit for all that say a phrase in the same words, with their count.
-
-    Case, punctuation and white space make no difference. The first one stays.
-    """
-    found: dict[tuple[str, ...], Hit] = {}
-    for hit in hits:
-        words = (hit.text[start:end].casefold() for start, end in find_words(hit.text).tolist())
-        key = (hit.phrase, *words)
-        known = found.get(key)
-        found[key] = hit if known is None else replace(known, count=known.count + hit.count)
-    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

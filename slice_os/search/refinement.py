@@ -10,7 +10,8 @@ from operator import attrgetter
 from slice_os.encoder.model_folder import CALIBRATION_FILE
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, Hits, UnreadHit, collapse
+from slice_os.hits.collapse import collapse
+from slice_os.hits.hit import Hit, Hits, UnreadHit
 from slice_os.query.filters import parse_where
 from slice_os.query.options import (
     BY_PROBABILITY,

@@ -10,7 +10,8 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit, Hits, collapse
+from slice_os.hits.collapse import collapse
+from slice_os.hits.hit import Hit, Hits
 from slice_os.query.fusion import Fusion, convex
 from slice_os.query.options import (
     DEFAULT_SEARCH,
