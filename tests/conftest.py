@@ -60,8 +60,19 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a node or a browser by the fixtures that it uses."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a node or a browser by its fixtures; each worker begins with slow tests."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    rest = [item for item in items if not item.get_closest_marker("slow")]
+    share = -(-len(rest) // workers)
+    if workers > 1:
+        items[:] = [
+            item
+            for number in range(workers)
+            for item in (*slow[number::workers], *rest[number * share : (number + 1) * share])
+        ]
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if fixtures & {"opensearch_runtime", "opensearch_url"}:

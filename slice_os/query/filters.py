@@ -180,14 +180,13 @@ def without_order(condition: Condition, texts: Sequence[str], location: object) 
     )
 
 
-def absent(condition: Condition, values: Iterable[str], frequent: Sequence[str]) -> str:
+def absent(condition: Condition, values: Sequence[str], frequent: Sequence[str]) -> str:
     """A line that names values that do not occur, and near or frequent ones that do."""
-    named = ", ".join(map(repr, values))
-    told = str(condition) if condition.ordering else f"{condition.field} {named}"
+    told = str(condition) if condition.ordering else f"{condition.field} {_listing(values)}"
     by_folded = {text.casefold(): text for text in reversed(frequent)}
     close = [
         by_folded[found]
-        for value in values
+        for value in values[:_LISTED]
         for found in get_close_matches(value.casefold(), by_folded, n=1)
     ]
     hint = "; the nearest is " + _listing(close) if close else f"; there are {_listing(frequent)}"

@@ -137,6 +137,7 @@ class Node:
                     f"-Xms{self.heap}",
                     f"-Xmx{self.heap}",
                     *(["-XX:TieredStopAtLevel=1"] if self.brief else []),
+                    *self._shared_classes(),
                     # As in the distribution: later collections trip OpenSearch's circuit breaker.
                     "-XX:G1ReservePercent=25",
                     "-XX:InitiatingHeapOccupancyPercent=30",
@@ -218,8 +219,24 @@ class Node:
             try:
                 process.wait(STOP_SECONDS)
             except subprocess.TimeoutExpired:
+                number = signal.SIGKILL
                 process.kill()
         self._process = None
+        if number == signal.SIGTERM and self._archive.is_file():
+            moved = self.runtime.archive.with_suffix(f".{self.http_port}")
+            shutil.move(self._archive, moved)
+            moved.replace(self.runtime.archive)
+
+    def _shared_classes(self) -> list[str]:
+        quietly = ["-Xlog:cds=off", "-Xlog:aot=off"]
+        if self.runtime.archive.is_file():
+            return [f"-XX:SharedArchiveFile={self.runtime.archive}", *quietly]
+        return [f"-XX:ArchiveClassesAtExit={self._archive}", *quietly]
+
+    @property
+    def _archive(self) -> Path:
+        """Where this node leaves its classes if no node did before."""
+        return self.home / self.runtime.archive.name
 
     def _all_settings(self) -> dict[str, Any]:
         return {

@@ -43,11 +43,14 @@ class Runtime:
 
     Attributes:
         java: the ``java`` command of a JDK that is new enough.
-        class_path: the launcher's classes and every jar.
+        class_path: every jar, that of the launcher among them.
+        archive: where the first node leaves its classes, so that the next ones start in half the
+            time (class data sharing of the JDK).
     """
 
     java: Path
     class_path: str
+    archive: Path
 
 
 def find_runtime(report: Callable[[str], None]) -> Runtime:
@@ -65,8 +68,8 @@ def find_runtime(report: Callable[[str], None]) -> Runtime:
         _fetch_jars(folder, home, report)
         _compile_launcher(folder, home)
 
-    folder = _cached_folder([POM, LAUNCHER], make)
-    return Runtime(java=home / "bin" / "java", class_path=_class_path(folder))
+    folder = _cached_folder([POM, LAUNCHER, Path(__file__)], make)
+    return Runtime(home / "bin" / "java", _class_path(folder), folder / "node.jsa")
 
 
 def find_plugin(report: Callable[[str], None]) -> Path:
@@ -190,10 +193,12 @@ def _maven(pom: Path, phase: str, jdk: Path, failure: tuple[str, str]) -> Iterat
 
 
 def _class_path(folder: Path) -> str:
-    return os.pathsep.join([str(folder / "classes"), str(folder / "target" / "lib" / "*")])
+    return str(folder / "target" / "lib" / "*")
 
 
 def _compile_launcher(folder: Path, jdk: Path) -> None:
-    javac, classes = str(jdk / "bin" / "javac"), str(folder / "classes")
-    command = [javac, "--release", str(MINIMUM_JAVA), "-d", classes, "-cp", _class_path(folder)]
-    subprocess.run([*command, LAUNCHER], check=True)
+    """As a jar: class data sharing takes no folders of classes."""
+    classes, jar = folder / "classes", folder / "target" / "lib" / "start-node.jar"
+    command = [jdk / "bin" / "javac", "--release", str(MINIMUM_JAVA), "-d", classes]
+    subprocess.run([*command, "-cp", _class_path(folder), LAUNCHER], check=True)
+    subprocess.run([jdk / "bin" / "jar", "-c", "-f", jar, "-C", classes, "."], check=True)
