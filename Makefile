@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock
+INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python --constraint requirements.lock
 # What is imported is compiled once, also where the environment says not to.
 unexport PYTHONDONTWRITEBYTECODE
 # Workers take files from one another at the end; each has one thread.
@@ -103,7 +103,7 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	    rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot create environments: install its venv module (Debian: apt install python3-venv)" >&2; \
 	    exit 1; }; }
-	@$(INSTALL) pip hatchling editables
+	@$(BIN)/python -m pip install --quiet --no-compile --constraint requirements.lock uv hatchling editables
 	@$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 

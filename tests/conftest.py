@@ -56,8 +56,8 @@ def demo_store(shared_folder: Path) -> Path:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: tests wait for nodes, browsers and processes."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: tests wait for nodes, browsers and processes."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(trylast=True)
