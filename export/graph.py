@@ -66,7 +66,12 @@ def write_graph(
         if precision == "fp32":
             optimized.replace(out)
         elif precision == "fp16":
-            _to_float16(optimized, out)
+            import onnx
+            from onnxruntime.transformers.onnx_model import OnnxModel
+
+            half = OnnxModel(onnx.load(optimized))
+            half.convert_float_to_float16(keep_io_types=True)
+            half.save_model_to_file(str(out))
         else:
             smoothed = Path(folder) / "smoothed.onnx"
             _smooth(optimized, calibration, smoothed)
@@ -92,15 +97,6 @@ def _to_onnx(model: Any, folder: Path, kind: tuple[str, str]) -> Path:
     if any(path.name.startswith(f"{MODEL_FILE}_") for path in folder.iterdir()):
         raise ModelError("the model is larger than the 2 GB of an ONNX file; use a smaller one")
     return folder / MODEL_FILE
-
-
-def _to_float16(source: Path, out: Path) -> None:
-    import onnx
-    from onnxruntime.transformers.onnx_model import OnnxModel
-
-    model = OnnxModel(onnx.load(source))
-    model.convert_float_to_float16(keep_io_types=True)
-    model.save_model_to_file(str(out))
 
 
 def _to_int8(source: Path, out: Path) -> None:

@@ -17,9 +17,7 @@ PLUGINS = "slice_os.commands"
 
 # A new command is a file here and a line: its module and name, and what it does.
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
-    "Fill": {
-        "ingest": ("ingest:ingest", "Read files, folders or standard input into a store."),
-    },
+    "Fill": {"ingest": ("ingest:ingest", "Read files, folders or standard input into a store.")},
     "Find": {
         "search": ("find:search", "Rank passages that say a phrase, with their best spans."),
         "mine": ("find:mine", "Find every span in a store that says a phrase."),

@@ -201,11 +201,7 @@ def _command(harness: Harness) -> click.Command:
 
     @click.command(harness.name, help=harness.description)
     @click.option(
-        "--data",
-        required=True,
-        metavar="PATH",
-        type=click.Path(path_type=Path),
-        help=harness.data,
+        "--data", required=True, metavar="PATH", type=click.Path(path_type=Path), help=harness.data
     )
     @click.option(
         "--encoder",

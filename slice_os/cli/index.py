@@ -63,10 +63,7 @@ def _count(_context: click.Context, _option: click.Parameter, number: float) -> 
     help="Memory of a node, in GiB.",
 )
 @click.option(
-    "--cores",
-    type=COUNT,
-    default=16,
-    help="Cores that ingest, those of OpenSearch included.",
+    "--cores", type=COUNT, default=16, help="Cores that ingest, those of OpenSearch included."
 )
 @report_option
 def plan(tokens: int, replicas: int, node_memory: float, cores: int, as_json: bool | None) -> None:

@@ -24,7 +24,6 @@ from slice_os.cli.render import printable, show
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slice_os.corpus import Corpus
     from slice_os.ingest.pipeline import Enrich
     from slice_os.ingest.readers import ReadOptions
     from slice_os.ingest.summary import IngestSummary
@@ -110,6 +109,11 @@ def ingest(
         ProgressBar(paths, format_name, part) as bar,
     ):
         letters = dead_letters or corpus.default_dead_letters
+        enrich: Enrich | None = None
+        if topic_paths:
+            from slice_os.topics import TopicTagger, read_topics
+
+            enrich = TopicTagger(read_topics(topic_paths), corpus.encoder).tag
         summary = corpus.ingest(
             paths,
             options=reading,
@@ -118,7 +122,7 @@ def ingest(
             part=part,
             progress=bar.update,
             complain=bar.complain,
-            enrich=_tagger(topic_paths, corpus),
+            enrich=enrich,
             **run,
         )
     if force_merge:
@@ -145,15 +149,6 @@ def summary_line(summary: IngestSummary) -> str:
         f"{summary.sources_unchanged:,} unchanged{pruned}; {summary.pieces:,} word pieces in "
         f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
     )
-
-
-def _tagger(topic_paths: tuple[str, ...], corpus: Corpus) -> Enrich | None:
-    """Mark passages with their topics, if there are any."""
-    if not topic_paths:
-        return None
-    from slice_os.topics import TopicTagger, read_topics
-
-    return TopicTagger(read_topics(topic_paths), corpus.encoder).tag
 
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:

@@ -167,9 +167,7 @@ FORMATS_HELP = "\n".join(
 )
 
 verifier_option = click.option(
-    "--verifier",
-    metavar="NAME",
-    help="Verifier to use, such as wording or cross-encoder:FOLDER.",
+    "--verifier", metavar="NAME", help="Verifier to use, such as wording or cross-encoder:FOLDER."
 )
 
 threads_option = click.option("--threads", type=COUNT, help="CPU threads; all cores by default.")

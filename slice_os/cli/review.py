@@ -18,8 +18,6 @@ from slice_os.cli.render import printable, render, styled
 
 if TYPE_CHECKING:
     from slice_os.query.filters import Condition
-    from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.labels import Label
 
 KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 
@@ -78,8 +76,11 @@ def review(
         key = _ask()
         if key == "q":
             break
-        if key == "u":
-            _take_back(journal, answers)
+        if key == "u" and not answers:
+            click.echo("nothing to undo", err=True)
+        elif key == "u":
+            if (last := answers.pop()) is not None:
+                journal.take_back(last.key)
         elif key == "s":
             answers.append(None)
         else:
@@ -98,13 +99,3 @@ def _ask() -> str:
         click.echo(printable(key), err=True)
         if key.lower() in ("y", "n", "s", "u", "q"):
             return key.lower()
-
-
-def _take_back(journal: LabelJournal, answers: list[Label | None]) -> None:
-    """Forget the last answer, and its label."""
-    if not answers:
-        click.echo("nothing to undo", err=True)
-        return
-    label = answers.pop()
-    if label is not None:
-        journal.take_back(label.key)

@@ -84,10 +84,7 @@ def check(
 ) -> Iterator[Checked]:
     """Compare the files of a data folder with the catalog, in its order.
 
-    Progress is the path of a file, the number of files done, and their total.
-
-    Raises:
-        InputError: if the folder does not exist.
+    Progress is the path of a file, files done, and their total; no folder is an `InputError`.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give the data folder")

@@ -39,9 +39,9 @@ class Decontamination:
     def contaminated(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts is, or has among its sentences, one that is hashed."""
         return bool(self.hashes) and any(
-            sentence_hash(sentence) in self.hashes
+            sentence_hash(text[start:end]) in self.hashes
             for text in texts
-            for sentence in (text, *_sentences(text))
+            for start, end in ((0, None), *itertools.pairwise([0, *sentence_ends(text)]))
         )
 
 
@@ -49,10 +49,7 @@ def read_hashes(path: Path) -> Decontamination:
     """Read a file of hashes: one sha1 in hexadecimal a line, gzipped or not.
 
     The list that the package brings is taken if the path has its name, `HASHES_FILE`, and there
-    is no such file.
-
-    Raises:
-        InputError: if the file is missing or cannot be read, or a line is not a sha1.
+    is no such file. `InputError` if one cannot be read, or a line is not a sha1.
     """
     if path.name == HASHES_FILE and not path.exists():
         path = SHIPPED_HASHES
@@ -61,7 +58,3 @@ def read_hashes(path: Path) -> Decontamination:
         if not _SHA1.match(line):
             raise HASHES.malformed(path, f"line {number}: {line[:50]!r} is not a sha1")
     return Decontamination(frozenset(lines))
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in itertools.pairwise([0, *sentence_ends(text)])]

@@ -55,11 +55,7 @@ class DataSource:
         return InputError(f"{path}: {reason}; expected {self.expected}{home}")
 
     def read(self, path: Path) -> bytes:
-        """The bytes of a file, unpacked if it is gzipped.
-
-        Raises:
-            InputError: if it is missing, a folder, unreadable, damaged, or too long when unpacked.
-        """
+        """The bytes of a file, unpacked if gzipped; `InputError` if it is damaged or too long."""
         if not path.exists():
             raise self.missing(path)
         if path.is_dir():
@@ -83,10 +79,7 @@ class DataSource:
         """The text of a UTF-8 file with its line ends unchanged, without a byte order mark.
 
         A fallback is the encoding of a file that is not UTF-8; what it has no character for is
-        replaced.
-
-        Raises:
-            InputError: as for `read`, and if it is not UTF-8 and there is no fallback.
+        replaced. Without one it is an `InputError`, like what `read` refuses.
         """
         content = self.read(path)
         try:
@@ -104,11 +97,7 @@ class DataSource:
             raise self.malformed(path, f"not valid JSON ({error})") from None
 
     def json_lines(self, path: Path) -> Iterator[DataRow]:
-        """The objects of a JSON Lines file; empty lines are skipped.
-
-        Raises:
-            InputError: as for `read`, and if a line is not a JSON object.
-        """
+        """The objects of a JSON Lines file; `InputError` as for `read`, and if one is no object."""
         lines = self.read(path).removeprefix(codecs.BOM_UTF8).split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -123,11 +112,7 @@ class DataSource:
             yield DataRow(self, path, number, record)
 
     def json_records(self, path: Path) -> Iterator[DataRow]:
-        """The objects of JSON Lines (``.jsonl``), or of a JSON list, alone or under ``data``.
-
-        Raises:
-            InputError: as for `read`, and if the file holds neither.
-        """
+        """The objects of ``.jsonl`` or of a JSON list, alone or under ``data``; or `InputError`."""
         if ".jsonl" in path.name:
             yield from self.json_lines(path)
             return
@@ -153,10 +138,8 @@ class DataSource:
 
         With a header, its line has to name the columns, and every row has as many cells; without
         one, columns are names for the first cells, and further ones are left out. Quotation marks
-        enclose cells if they are quoted; otherwise they are plain characters.
-
-        Raises:
-            InputError: as for `text`, if a column is missing, or a row has too few cells.
+        enclose cells if they are quoted; otherwise they are plain characters. `InputError` as for
+        `text`, if a column is missing, or a row has too few cells.
         """
         reader = csv.reader(
             io.StringIO(self.text(path, fallback), newline=""),
@@ -202,11 +185,7 @@ class DataRow:
         return value
 
     def score(self, name: str, least: float = -inf, most: float = inf) -> float:
-        """A field that has to hold a finite number within bounds.
-
-        Raises:
-            InputError: if it is absent, not a number, or out of bounds.
-        """
+        """A field that has to hold a finite number within bounds; `InputError` if it does not."""
         value = self.values.get(name)
         try:
             parsed = float(value)  # type: ignore[arg-type]
@@ -229,11 +208,7 @@ PASSAGES = DataSource(
 
 
 def read_passages(path: Path) -> list[str]:
-    """The passages of a file: ``text`` of JSON Lines (``.jsonl``), otherwise its lines.
-
-    Raises:
-        InputError: if the file is missing, malformed or has no passage.
-    """
+    """The passages of a file: ``text`` of ``.jsonl``, else lines; `InputError` if it has none."""
     if path.name.removesuffix(".gz").endswith(".jsonl"):
         passages = []
         for row in PASSAGES.json_lines(path):

@@ -33,10 +33,7 @@ class GradedPair:
 def read_sts_b(path: Path) -> tuple[GradedPair, ...]:
     """Read STS-B or a table in its form, with scores from 0 to 5.
 
-    A first line that names the columns is skipped.
-
-    Raises:
-        InputError: if the file is missing, has no rows, or a row is not a pair with its score.
+    A first line that names the columns is skipped; `InputError` if another is no pair.
     """
     columns = ("sentence 1", "sentence 2", "score")
     pairs = []
@@ -61,11 +58,7 @@ def _is_number(cell: str) -> bool:
 
 
 def read_patents(path: Path) -> Iterator[GradedPair]:
-    """Read the table as published: scores from 0 to 1; the field is a class such as ``A47``.
-
-    Raises:
-        InputError: if it is missing, lacks a column, or has a row that does not fit.
-    """
+    """The pairs as published: scores from 0 to 1, classes such as ``A47``; others: `InputError`."""
     for row in PATENT.table(path, ("anchor", "target", "context", "score")):
         anchor, target = row.text("anchor").strip(), row.text("target").strip()
         yield GradedPair(anchor, target, row.score("score", 0, 1), row.text("context"))

@@ -79,9 +79,8 @@ RESTAURANT_SLOTS = {
 def read_span_set(path: Path, split: str | None = None, limit: int | None = None) -> SpanSet:
     """Read a set in any known format: all documents, or the first ones of a split.
 
-    Raises:
-        InputError: if the file is missing, of no known form, or has no such split; if spans do
-            not fit their text, or two documents have the same id.
+    `InputError` if the file is missing, of no known form, or has no such split; if spans do not
+    fit their text, or two documents have the same id.
     """
     name, every = _annotated(_content(path), path)
     chosen = [one for one in every if split is None or one.split == split]

@@ -84,11 +84,7 @@ class Option:
         )
 
     def accept(self, value: object) -> object:
-        """A value as `Harness.run` takes it: paths as `Path`, several values as a tuple.
-
-        Raises:
-            InputError: if the option does not admit the value.
-        """
+        """A value as ``run`` takes it, several as a tuple; `InputError` if it is not admitted."""
         if not self.multiple:
             return None if value is None else self._one(value)
         if isinstance(value, str) or not isinstance(value, Iterable):
@@ -139,12 +135,7 @@ class Harness:
         object.__setattr__(self, "options", options)
 
     def accept(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Values of options as ``run`` takes them.
-
-        Raises:
-            InputError: on an option that it does not have, on a value that an option does not
-                admit, or if a required option is missing.
-        """
+        """Values of options as ``run`` takes them; `InputError` if one is unknown or missing."""
         options = {option.name: option for option in self.options}
         for name in values:
             if name not in options:

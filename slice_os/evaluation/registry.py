@@ -134,11 +134,7 @@ def evaluate(
 
 
 def load_harness(name: str) -> Harness:
-    """The harness of that name, with its options.
-
-    Raises:
-        InputError: if there is none.
-    """
+    """The harness of that name, with its options; `InputError` if there is none."""
     if name not in HARNESSES:
         raise InputError(f"no harness {name!r}; there are {', '.join(HARNESSES)}")
     harness: Harness = pkgutil.resolve_name(HARNESSES[name])

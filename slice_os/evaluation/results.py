@@ -128,11 +128,7 @@ class Evaluation:
 
     @classmethod
     def load(cls, path: str | Path) -> Evaluation:
-        """Read a file that `save` wrote.
-
-        Raises:
-            InputError: if the file is missing or not a saved evaluation.
-        """
+        """Read a file that `save` wrote; `InputError` if it is missing or something else."""
         raw, hints = SAVED.json(Path(path)), get_type_hints(cls)
         try:
             return cls(**{name: decoded(hints[name], raw[name]) for name in _SAVED})
@@ -159,11 +155,7 @@ class Comparison:
     notes: tuple[str, ...]
 
     def table(self, wide: bool = False) -> str:
-        """The rows for a terminal, and the notes.
-
-        The wide table has a column for everything that identifies a row, the other one a single
-        column for what tells the rows apart.
-        """
+        """The rows for a terminal, and the notes; unless wide, one column tells the rows apart."""
         if wide:
             return terminal_text(self.rows, self.rows, self.notes)
         identity = [key for key in filled_columns(self.rows) if key not in self.FIGURES]
@@ -182,10 +174,7 @@ class Comparison:
 def compare(first: Evaluation, second: Evaluation) -> Comparison:
     """Subtract the figures of the first evaluation from those of the second.
 
-    Rows match if their strings, booleans and `Evaluation.keys` are equal.
-
-    Raises:
-        InputError: if the evaluations come from different harnesses.
+    Rows match by strings, booleans and `Evaluation.keys`; two harnesses are an `InputError`.
     """
     if first.harness != second.harness:
         raise InputError(

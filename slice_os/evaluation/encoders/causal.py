@@ -49,7 +49,13 @@ class CausalModel:
         self._tokenizer = loaded.plain_tokenizer()
         self._tokenizer.encode_special_tokens = True
         self._max_length = loaded.max_length
-        self._check_causal()
+        ids = self._tokenizer.encode(build_prompt("phrase", "a phrase")).ids
+        whole, part = self._run([ids])[0], self._run([ids[:-1]])[0]
+        if not np.allclose(whole[:-1], part, atol=1e-3, rtol=1e-3):
+            raise ModelError(
+                f"{self.name!r} is no causal language model: its tokens see the ones after them; "
+                "give it as an encoder, without pcpe:"
+            )
 
     def last_vectors(self, prompts: Sequence[str]) -> FloatArray:
         """The last hidden state of each prompt's final token, ``(n_prompts, dimension)``."""
@@ -73,15 +79,6 @@ class CausalModel:
     def _run(self, rows: Sequence[Sequence[int]]) -> FloatArray:
         # Tokens only look back, so padding after them changes nothing.
         return self._engine.run(*pad(rows))
-
-    def _check_causal(self) -> None:
-        ids = self._tokenizer.encode(build_prompt("phrase", "a phrase")).ids
-        whole, part = self._run([ids])[0], self._run([ids[:-1]])[0]
-        if not np.allclose(whole[:-1], part, atol=1e-3, rtol=1e-3):
-            raise ModelError(
-                f"{self.name!r} is no causal language model: its tokens see the ones after them; "
-                "give it as an encoder, without pcpe:"
-            )
 
 
 class CausalEncoder(TextEncoder):

@@ -79,10 +79,7 @@ def _start_end_cosines(
 def span_vector(
     representation: Representation, aligned: AlignedText, vectors: FloatArray, start: int, end: int
 ) -> FloatArray:
-    """The ``(dimension,)`` vector of the words that code points of a text touch, not normalised.
-
-    No word is an `InputError`.
-    """
+    """The ``(dimension,)`` vector of words that a span touches, as it is; `InputError` if none."""
     first, behind = touched_words(aligned.words, start, end)
     if first == behind:
         raise InputError(f"the phrase {aligned.text[start:end]!r} has no word to make a vector of")

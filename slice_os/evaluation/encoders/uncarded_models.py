@@ -67,10 +67,7 @@ def _max_length(folder: Path) -> int:
 
 
 class TorchEngine:
-    """A transformers model as an engine: on a GPU if torch has one, else on the CPU.
-
-    A number of threads is set for the whole process.
-    """
+    """A transformers model on torch's GPU, else the CPU; threads are set for the whole process."""
 
     workers = 1
     batch_pieces = 4_096

@@ -43,10 +43,7 @@ class Window:
 
 
 class SpanSelector:
-    """A Hugging Face encoder with a head for start and end.
-
-    The seed is for the initial weights of the head, dropout, and the order in training.
-    """
+    """A Hugging Face encoder with a head for start and end; seeded weights, dropout and order."""
 
     def __init__(self, model: str, seed: int = 0) -> None:
         torch = imported("torch", "Span selection", "train")
@@ -83,10 +80,7 @@ class SpanSelector:
         epochs: int = EPOCHS,
         progress: Progress = quiet,
     ) -> None:
-        """Fine-tune head and encoder: Adam (3e-5), batches of 8, two epochs.
-
-        The epoch with the least loss on the dev questions is kept, if there are any.
-        """
+        """Fine-tune both by Adam (3e-5), batches of 8; keep the epoch with the least dev loss."""
         torch = self._torch
         windows, dev_windows = self._windows(questions), self._windows(dev)
         optimizer = torch.optim.Adam(self._network.parameters(), lr=LEARNING_RATE)

@@ -160,18 +160,15 @@ def _index(
             # Another run may be filling the same store.
             with FileLock(f"{folder}.lock"):
                 index = SpanIndex(corpus, encoder, data, progress, sentences, per_passage)
-                index.span_cost = _kept_cost(folder / COST_FILE, index.span_cost)
+                # The cost of filling the store, now or in the run that filled it.
+                file = folder / COST_FILE
+                if index.span_cost is not None:
+                    file.write_bytes(orjson.dumps(asdict(index.span_cost)))
+                elif file.is_file():
+                    index.span_cost = Cost(**orjson.loads(file.read_bytes()))
             # A cache deletes what was used least recently.
             os.utime(folder)
             yield index
-
-
-def _kept_cost(file: Path, cost: Cost | None) -> Cost | None:
-    """The cost of filling a store, now or in the run that filled it; None if it is unknown."""
-    if cost is not None:
-        file.write_bytes(orjson.dumps(asdict(cost)))
-        return cost
-    return Cost(**orjson.loads(file.read_bytes())) if file.is_file() else None
 
 
 def _measure(

@@ -100,10 +100,7 @@ def span_encoder(encoder: TextEncoder) -> SpanEncoder:
 
 
 def ranking_tasks(data: SpanSet, setting: str) -> list[RankingTask]:
-    """The rankings of a setting.
-
-    ``document``: each question in its document; ``corpus``: each distinct query in all documents.
-    """
+    """The rankings of a setting: each question in its document, or each distinct query in all."""
     if setting == DOCUMENT:
         return [
             RankingTask(
@@ -181,7 +178,7 @@ class SpanIndex:
         vectors = encoder.phrases(texts)
         self.passage_cost: Cost = encoder.cost - before
         self._units = unit_rows(vectors)
-        self._rows: dict[str, slice] = {}
+        self._rows: dict[str | None, slice] = {None: slice(0, len(self._keys))}
         first = 0
         for doc_id, run in itertools.groupby(place.doc_id for place in self.places):
             self._rows[doc_id] = slice(first, first := first + len(list(run)))
@@ -208,7 +205,7 @@ class SpanIndex:
             for row, text in enumerate(query.phrases.texts):
                 self._phrases[text] = query.phrases.vectors[row]
                 for task in by_query[text]:
-                    rows = self._passages_of(task)
+                    rows = self._rows.get(task.doc_id, slice(0, 0))
                     yield TaskScores(
                         task=task,
                         first=rows.start,
@@ -244,10 +241,6 @@ class SpanIndex:
                     for hit in hits
                 ]
         return self._hits
-
-    def _passages_of(self, task: RankingTask) -> slice:
-        everything = slice(0, len(self._keys))
-        return everything if task.doc_id is None else self._rows.get(task.doc_id, slice(0, 0))
 
     def _load(self, numbers: Sequence[int]) -> Iterator[tuple[int, StoredPassage]]:
         for start in range(0, len(numbers), LOAD_PASSAGES):

@@ -37,10 +37,7 @@ PAGE_OF_DOCUMENT, PAGE_OF_CORPUS = 10, 100
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The weight of BM25 if a system fuses, and the least score of a span that it gives.
-
-    Without a threshold it gives the first hit only.
-    """
+    """The weight of BM25 in a fusion, and the least score of a span; None for first hits only."""
 
     weight: float = BM25_WEIGHT
     threshold: float | None = None
@@ -148,14 +145,10 @@ def _fit_weights(
 
 
 def _fit_threshold(tasks: Sequence[RankingTask], answers: Answers) -> float:
-    scores: list[float] = []
-    counts: list[SpanCounts] = []
-    for task in tasks:
-        for hit in answers.pages[task.id]:
-            scores.append(hit.score)
-            counts.append(count_spans([hit.span], task.gold))
-    gold = sum((count_spans([], task.gold) for task in tasks), SpanCounts())
-    return best_cut(scores, counts, gold.gold_characters)
+    hits = [(hit, task.gold) for task in tasks for hit in answers.pages[task.id]]
+    counts = [count_spans([hit.span], gold) for hit, gold in hits]
+    total = sum((count_spans([], task.gold) for task in tasks), SpanCounts())
+    return best_cut([hit.score for hit, _ in hits], counts, total.gold_characters)
 
 
 EXAMPLES_A_GROUP = 6

@@ -137,8 +137,7 @@ def score_encoder(
 ) -> Iterator[Scores]:
     """Cosines of the passages with their queries, or the greatest over their spans.
 
-    Yields:
-        One for each size; a single one in the setting without spans.
+    There is one for each size; a single one in the setting without spans.
     """
     before = encoder.cost
     progress(label, 0, len(rows))

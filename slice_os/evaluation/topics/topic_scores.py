@@ -38,10 +38,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """``(n_topics, n_documents)`` scores, scores to rank by, and which documents have a topic.
-
-    ``scores`` are ``-inf`` if a document cannot have the topic.
-    """
+    """``(n_topics, n_documents)`` scores, ``-inf`` if ruled out, scores to rank by, and gold."""
 
     scores: FloatArray
     ranking: FloatArray
@@ -111,10 +108,7 @@ def _ranked(ranking: FloatArray, gold: Flags) -> Flags:
 
 @dataclass(frozen=True, slots=True)
 class BestSpans:
-    """``(n_documents, n_phrases)`` cosines and words of best spans, and cosines of whole texts.
-
-    ``calibration`` is that of the model, if it has one.
-    """
+    """``(n_documents, n_phrases)`` cosines and words of best spans, and cosines of whole texts."""
 
     phrases: PhraseVectors
     cosines: FloatArray
