@@ -26,7 +26,7 @@ from slice_os.export.samples import Feeds
 
 # What optimum exports: a task, and the name of its only output.
 TOKEN_VECTORS = ("feature-extraction", "last_hidden_state")
-LOG_ODDS = ("text-classification", "logits")
+CLAIMS = ("token-classification", "logits")
 INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 RECIPES = {
     "fp32": "graph optimized",
@@ -50,7 +50,7 @@ def write_graph(
 
     Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``. Its only
     output is float32 at any precision: ``last_hidden_state``, ``(batch, sequence, dimension)``, or
-    ``logits``, ``(batch, 1)``. Only int8 uses the calibration: typical inputs, without padding.
+    ``logits``, ``(batch, sequence, n_outputs)``. Only int8 uses the calibration: typical inputs, without padding.
 
     Raises:
         ModelError: if optimum cannot export the model, or it needs other inputs.

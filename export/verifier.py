@@ -16,7 +16,7 @@ from slice_os.encoder.hugging_face import load_encoder
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
 from slice_os.errors import ModelError, imported
 from slice_os.export.exporter import OPTIMUM, PARITY_FILE, appearing, provenance, quiet
-from slice_os.export.graph import LOG_ODDS, write_graph
+from slice_os.export.graph import CLAIMS, write_graph
 from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import Claim
@@ -61,7 +61,7 @@ def export_verifier(
 ) -> VerifierParity:
     """Export a cross-encoder as a verifier folder, if the result agrees with torch.
 
-    The model is a Hugging Face folder with one output, as `train_verifier` writes it; the longest
+    The model is a Hugging Face folder, as `train_verifier` writes it; the longest
     input counts special tokens. Precision is ``fp32`` or ``int8``.
 
     Raises:
@@ -72,28 +72,28 @@ def export_verifier(
         raise ModelError(f"no precision {precision!r}; there are {', '.join(MAX_DIFFERENCE)}")
     imported(*OPTIMUM)
     import torch
-    from transformers import AutoModelForSequenceClassification
+    from transformers import AutoModelForTokenClassification
 
     target = Path(out)
     if target.exists():
         raise ModelError(f"{target}: exists; choose another folder")
     with quiet(), appearing(target) as folder:
         source = load_encoder(str(model))
-        network = AutoModelForSequenceClassification.from_pretrained(
+        network = AutoModelForTokenClassification.from_pretrained(
             source.folder, local_files_only=True, dtype=torch.float32
         ).eval()
         source.plain_tokenizer().save(str(folder / TOKENIZER_FILE))
         inputs = ClaimInputs(Aligner(folder / TOKENIZER_FILE), max_length)
         typical = [_feeds(inputs, claim) for claim in _claims(CALIBRATION_TEXT)]
-        write_graph(network, precision, typical, folder / MODEL_FILE, LOG_ODDS)
+        write_graph(network, precision, typical, folder / MODEL_FILE, CLAIMS)
         others = [_feeds(inputs, claim) for claim in _claims(PARITY_TEXT)]
         with torch.inference_mode():
             expected = [
-                float(network(**{key: torch.from_numpy(ids) for key, ids in one.items()}).logits)
+                network(**{key: torch.from_numpy(ids) for key, ids in one.items()}).logits[0, 0, 0]
                 for one in others
             ]
         engine = OnnxRuntimeEngine(folder / MODEL_FILE)
-        found = np.concatenate([engine.run(*one.values()) for one in others])[:, 0]
+        found = np.array([engine.run(*one.values())[0, 0, 0] for one in others])
         differences = np.abs(found - np.array(expected))
         report = VerifierParity(
             precision,

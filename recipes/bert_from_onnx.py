@@ -77,7 +77,8 @@ def main() -> None:
     with torch.no_grad():
         found = network(**feeds).last_hidden_state.numpy()
     session = onnxruntime.InferenceSession(str(options.model))
-    (expected,) = session.run(None, {name: value.numpy() for name, value in feeds.items()})
+    names = {one.name for one in session.get_inputs()}
+    expected = session.run(None, {name: feeds[name].numpy() for name in names})[0]
     if np.abs(found - expected).max() > 1e-4:
         raise SystemExit(f"{options.model}: the network does not agree with the ONNX file")
     network.save_pretrained(options.out)

@@ -36,8 +36,9 @@ def main() -> None:
     print(f"{len(contrasts):,} contrasts", flush=True)
 
     def show(tick: Tick) -> None:
-        if tick.done % 10 == 0:
-            print(f"step {tick.done} of {tick.total}, loss {tick.loss:.3f}", flush=True)
+        if tick.done % 50 == 0:
+            left = f"{(tick.seconds_left or 0) / 60:.0f} minutes left"
+            print(f"step {tick.done} of {tick.total}, loss {tick.loss:.3f}, {left}", flush=True)
 
     train_verifier(recipe, contrasts, options.out / "torch", show)
     parity = export_verifier(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -140,7 +140,14 @@ class StageState:
     since_best: int = 0
 
 
-def save_checkpoint(folder: Path, run: StageRun, state: StageState) -> None:
+class Resumable(Protocol):
+    """What a checkpoint holds: named parameters, and their optimizer."""
+
+    trained: list[tuple[str, Any]]
+    optimizer: Any
+
+
+def save_checkpoint(folder: Path, run: Resumable, state: StageState) -> None:
     """Write a checkpoint, replacing the one before it."""
     from safetensors.torch import save_file
 
@@ -157,7 +164,7 @@ def save_checkpoint(folder: Path, run: StageRun, state: StageState) -> None:
         made.rename(folder)
 
 
-def load_checkpoint(folder: Path, run: StageRun) -> StageState:
+def load_checkpoint(folder: Path, run: Resumable) -> StageState:
     """Resume a stage from a checkpoint; without one it starts at the beginning.
 
     `InputError` if the checkpoint is damaged or belongs to another network.
@@ -181,7 +188,7 @@ def load_checkpoint(folder: Path, run: StageRun) -> StageState:
     return state
 
 
-def _moments(run: StageRun) -> dict[str, Any]:
+def _moments(run: Resumable) -> dict[str, Any]:
     """The optimizer's state as named tensors."""
     state = run.optimizer.state_dict()["state"]
     return {
@@ -191,7 +198,7 @@ def _moments(run: StageRun) -> dict[str, Any]:
     }
 
 
-def _restore_moments(run: StageRun, moments: dict[str, Any]) -> None:
+def _restore_moments(run: Resumable, moments: dict[str, Any]) -> None:
     state: dict[int, dict[str, Any]] = {}
     for name, tensor in moments.items():
         index, key = name.split(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import exp
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -27,7 +28,21 @@ from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 
 VERIFIER_FILE = "verifier.json"
+AGAINST = ("negation", "roles", "numbers", "tense", "question", "modality", "antonym")
+"""How words can speak against a claim, in the order of the model's outputs."""
+
 _RANGES = {"max_length": (16, 512)}
+_MOST_ODDS = 50.0
+_LIKELY = 0.5
+_SAID = {
+    "negation": "denied",
+    "roles": "other parties",
+    "numbers": "another amount",
+    "tense": "another time",
+    "question": "asked or told",
+    "modality": "another force",
+    "antonym": "another fact",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,21 @@ class VerifierCard:
         (folder / VERIFIER_FILE).write_bytes(orjson.dumps(self, option=options))
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """What a cross-encoder reads of a claim, ``n`` word pieces.
+
+    Attributes:
+        ids, types: ``n`` word-piece ids and token types.
+        places: ``(n, 2)`` code points in the claim's text of the word of each piece; two zeros for
+            a piece of the phrase, and for special tokens.
+    """
+
+    ids: list[int]
+    types: list[int]
+    places: IntArray
+
+
 class ClaimInputs:
     """Builds the rows of ids that a cross-encoder reads: ``[CLS] phrase [SEP] sentence [SEP]``.
 
@@ -79,11 +109,11 @@ class ClaimInputs:
 
     def rows(self, claims: Sequence[Claim]) -> tuple[IntArray, IntArray]:
         """Ids and token types of claims, each ``(n_claims, longest)``, padded with 0."""
-        ids, types = zip(*map(self.row, claims), strict=True)
-        return pad(ids)[0], pad(types)[0]
+        rows = [self.row(claim) for claim in claims]
+        return pad([row.ids for row in rows])[0], pad([row.types for row in rows])[0]
 
-    def row(self, claim: Claim) -> tuple[list[int], list[int]]:
-        """Ids and token types of a claim."""
+    def row(self, claim: Claim) -> ClaimRow:
+        """What is read of a claim."""
         phrase = self._aligner.align(claim.phrase).piece_ids.tolist()[: self._capacity // 2]
         aligned = self._aligner.align(claim.text)
         room = self._capacity - len(phrase)
@@ -98,7 +128,11 @@ class ClaimInputs:
         ids = [*head, *aligned.piece_ids[opens:closes].tolist(), *suffix]
         types = np.zeros(len(ids), dtype=np.int64)
         types[len(head) + first - opens : len(head) + last - opens] = 1
-        return ids, types.tolist()
+        places = np.zeros((len(ids), 2), dtype=np.int64)
+        for start, end, begin, stop in aligned.words.tolist():
+            low, high = max(begin, opens), min(stop, closes)
+            places[len(head) + low - opens : len(head) + max(low, high) - opens] = start, end
+        return ClaimRow(ids, types.tolist(), places)
 
 
 class CrossEncoderVerifier:
@@ -130,20 +164,52 @@ class CrossEncoderVerifier:
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others."""
-        odds = np.clip(self.log_odds(claims).astype(np.float64), -50, 50)
-        return [Verdict(probability) for probability in (1 / (1 + np.exp(-odds))).tolist()]
+        return list(map(_verdict, claims, self._read(claims)))
 
     def log_odds(self, claims: Sequence[Claim]) -> FloatArray:
         """``(n_claims,)`` log-odds that the claims hold."""
-        with ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify") as executor:
-            return np.array(list(executor.map(self._one, claims)), dtype=np.float32)
+        return np.array([reading.log_odds for reading in self._read(claims)], dtype=np.float32)
 
-    def _one(self, claim: Claim) -> float:
-        ids, types = self._inputs.rows([claim])
-        result = self._engine.run(ids, np.ones_like(ids), types)
-        if result.shape != (1, 1):
-            raise ModelError(f"{self.folder}: returns {result.shape}, not (1, 1) log-odds")
-        return float(result[0, 0])
+    def _read(self, claims: Sequence[Claim]) -> list[_Reading]:
+        with ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify") as executor:
+            return list(executor.map(self._one, claims))
+
+    def _one(self, claim: Claim) -> _Reading:
+        row = self._inputs.row(claim)
+        ids = np.array([row.ids])
+        outputs = self._engine.run(ids, np.ones_like(ids), np.array([row.types]))
+        if outputs.shape != (*ids.shape, 2 + len(AGAINST)):
+            shape = (*ids.shape, 2 + len(AGAINST))
+            raise ModelError(f"{self.folder}: returns {outputs.shape}, not {shape}")
+        return _Reading(float(outputs[0, 0, 0]), outputs[0, :, 1:], row.places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the model says of a claim, ``n`` word pieces.
+
+    Attributes:
+        log_odds: that the claim holds.
+        against: ``(n, 1 + n_kinds)`` scores that a piece does not speak against it, or how it does.
+        places: as in `ClaimRow`.
+    """
+
+    log_odds: float
+    against: FloatArray
+    places: IntArray
+
+
+def _verdict(claim: Claim, reading: _Reading) -> Verdict:
+    """The verdict of a claim; one that is unlikely has the words most against it as reason."""
+    probability = 1 / (1 + exp(-max(-_MOST_ODDS, min(_MOST_ODDS, reading.log_odds))))
+    beyond = reading.against[:, 1:] - reading.against[:, :1]
+    beyond[reading.places[:, 1] == 0] = -_MOST_ODDS
+    piece, kind = np.unravel_index(int(beyond.argmax()), beyond.shape)
+    if probability >= _LIKELY or beyond[piece, kind] <= 0:
+        return Verdict(probability)
+    words = reading.places[(beyond[:, kind] > 0)]
+    start, end = int(words[:, 0].min()), int(words[:, 1].max())
+    return Verdict(probability, (f"{_SAID[AGAINST[kind]]}: {claim.text[start:end]}",))
 
 
 def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:

@@ -11,9 +11,10 @@ import pytest
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
 from slice_os.training.contrasts.contrast_rows import ContrastRow
+from slice_os.training.progress import Tick
+from slice_os.training.run_files import LOG_FILE
 from slice_os.training.verifier import (
     CHECKPOINT,
-    LOG_FILE,
     ClaimBatches,
     VerifierRecipe,
     read_recipe,
@@ -26,9 +27,9 @@ REPOSITORY = Path(__file__).parents[2]
 
 def contrast(phrase: str, before: str, span: str, after: str, says: bool) -> ContrastRow:
     text = before + span + after
-    return ContrastRow(
-        phrase, text, len(before), len(before) + len(span), says, "negation", "frames"
-    )
+    start, end = len(before), len(before) + len(span)
+    against = () if says else ((start, start + len("no")),)
+    return ContrastRow(phrase, text, start, end, says, "negation", "frames", against)
 
 
 CONTRASTS = [
@@ -80,21 +81,42 @@ def test_training_lowers_the_loss(trained: Path, recipe: VerifierRecipe) -> None
     assert [line["step"] for line in log] == list(range(1, recipe.steps + 1))
     losses = [line["loss"] for line in log]
     assert np.mean(losses[-5:]) < np.mean(losses[:5])
-    assert (trained / CHECKPOINT / "model.safetensors").is_file()
+    assert (trained / CHECKPOINT / "weights.safetensors").is_file()
 
 
-def test_a_run_is_not_overwritten(trained: Path, recipe: VerifierRecipe) -> None:
-    with pytest.raises(InputError, match="is not empty"):
-        train_verifier(recipe, CONTRASTS, trained)
+def test_another_run_is_not_overwritten(trained: Path, recipe: VerifierRecipe) -> None:
+    with pytest.raises(InputError, match="something else"):
+        train_verifier(replace(recipe, seed=1), CONTRASTS, trained)
+
+
+def test_a_run_that_stopped_ends_with_the_same_weights(
+    trained: Path, recipe: VerifierRecipe, tmp_path: Path
+) -> None:
+    from safetensors.numpy import load_file
+
+    def stop(tick: Tick) -> None:
+        if tick.done == 17:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_verifier(recipe, CONTRASTS, tmp_path, stop)
+    train_verifier(recipe, CONTRASTS, tmp_path)
+    once, twice = (load_file(folder / "model.safetensors") for folder in (trained, tmp_path))
+    assert all(np.array_equal(once[name], twice[name]) for name in once)
+
+
+def test_the_words_against_a_claim_are_learned(trained: Path, recipe: VerifierRecipe) -> None:
+    losses = [json.loads(line)["against"] for line in (trained / LOG_FILE).open()]
+    assert np.mean(losses[-5:]) < np.mean(losses[:5])
 
 
 def test_batches_keep_phrases_together(tiny_model: Path, recipe: VerifierRecipe) -> None:
     inputs = ClaimInputs(Aligner(tiny_model / "tokenizer.json"), 48)
-    batches = iter(ClaimBatches(CONTRASTS, inputs, recipe))
+    batches = ClaimBatches(CONTRASTS, inputs, recipe).after(0)
     rows = 0
     while rows < len(CONTRASTS):
         batch = next(batches)
-        assert batch.ids.size <= recipe.batch_pieces
+        assert batch.ids.size <= 1.5 * recipe.batch_pieces
         assert np.bincount(batch.phrases).tolist() == [2] * (len(batch.ids) // 2)
         assert batch.says.tolist() == [1, 0] * (len(batch.ids) // 2)
         rows += len(batch.ids)
@@ -136,15 +158,15 @@ class TestInputs:
 class TestVerifier:
     def test_says_what_torch_says(self, exported: Path, trained: Path) -> None:
         import torch
-        from transformers import AutoModelForSequenceClassification
+        from transformers import AutoModelForTokenClassification
 
         claim = Claim("the cat is in the park", "no cat in the park", 0, 18)
         verifier = CrossEncoderVerifier(exported, threads=1)
         ids, types = ClaimInputs(Aligner(exported / "tokenizer.json"), 48).rows([claim])
-        network = AutoModelForSequenceClassification.from_pretrained(trained).eval()
+        network = AutoModelForTokenClassification.from_pretrained(trained).eval()
         with torch.inference_mode():
             odds = network(torch.from_numpy(ids), token_type_ids=torch.from_numpy(types)).logits
-        assert verifier.log_odds([claim]) == pytest.approx(odds.numpy()[:, 0], abs=1e-4)
+        assert verifier.log_odds([claim]) == pytest.approx(odds.numpy()[:, 0, 0], abs=1e-4)
 
     def test_judges_each_claim_by_itself(self, exported: Path) -> None:
         verifier = CrossEncoderVerifier(exported, threads=2)
@@ -177,12 +199,8 @@ class TestRecipe:
     def test_of_the_repository(self) -> None:
         recipe = read_recipe(REPOSITORY / "recipes" / "verifiers" / "slice-verify.toml")
         assert recipe.name == "slice-verify"
-        assert recipe.rate(recipe.steps, 0) == 0
-        assert recipe.rate(recipe.warmup, 0) == pytest.approx(recipe.learning_rate)
-
-    def test_can_end_with_the_time(self, recipe: VerifierRecipe) -> None:
-        timed = replace(recipe, minutes=1, warmup=0)
-        assert timed.rate(0, 59) > 0 == timed.rate(0, 61)
+        assert recipe.rate(recipe.steps) == 0
+        assert recipe.rate(recipe.warmup) == pytest.approx(recipe.learning_rate)
 
     def test_is_checked(self, tmp_path: Path) -> None:
         path = tmp_path / "recipe.toml"

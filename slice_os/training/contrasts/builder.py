@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice
+from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.text.words import find_words
-from slice_os.training.contrasts import sources
+from slice_os.training.contrasts import labelled, sources
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement, made_statements
@@ -21,24 +22,63 @@ from slice_os.training.contrasts.lexicon import lexicon
 from slice_os.training.examples.placement import place
 from slice_os.training.examples.wordnet import read_synsets
 from slice_os.training.record_types import Passage
+from slice_os.verifier.cross_encoder import AGAINST
 
 HASHES = "evaluation-sentence-hashes.txt.gz"
-# Of every hundred rows. Frames give what pairs of real sentences lack: few words in common.
+# Of every thousand rows. Frames give what pairs of real sentences lack: few words in common.
 SHARES = {
-    "frames": 40,
-    "tatoeba": 22,
-    "snli": 10,
-    "clinc150": 10,
-    "bitext": 3,
-    "sgd": 8,
-    "cuad": 5,
-    "contract-nli": 2,
+    "frames": 80,
+    "tatoeba": 160,
+    "snli": 26,
+    "clinc150": 22,
+    "bitext": 10,
+    "sgd": 42,
+    "cuad": 32,
+    "cuad-types": 22,
+    "contract-nli": 10,
+    "scone": 18,
+    "negnli": 8,
+    "cannot": 32,
+    "cad-nli": 24,
+    "conj-nli": 40,
+    "syntactic-roles": 20,
+    "wikiresnli": 8,
+    "megaveridicality": 8,
+    "fever-claims": 34,
+    "fever-symmetric": 2,
+    "fool-me-twice": 7,
+    "argkp": 46,
+    "perspectrum": 82,
+    "impli": 52,
+    "flute": 19,
+    "meanings": 66,
+    "onestop-english": 12,
+    "disfl-qa": 11,
+    "spider-questions": 20,
+    "advising": 10,
+    "paraqa": 13,
+    "dstc11-intents": 14,
+    "nlupp": 22,
+    "hwu64": 20,
+    "snips": 8,
 }
+_PAIRS = (
+    *("scone", "negnli", "cannot", "cad-nli", "conj-nli", "syntactic-roles", "wikiresnli"),
+    *("megaveridicality", "fever-claims", "fever-symmetric", "fool-me-twice", "argkp"),
+    *("perspectrum", "impli", "flute", "onestop-english", "disfl-qa"),
+)
+_CONTRACTS = ("cuad", "cuad-types", "contract-nli")
+# Shares of the statements that are placed in other text; the rest is a text by itself.
+_PLACED = dict.fromkeys(("frames", "tatoeba", "clinc150", "bitext", "sgd", "nlupp"), 0.75)
+# Shares of the pairs that say the same of which an edited one is added.
+_EDITED = {"perspectrum": 0.5, "argkp": 0.8, "impli": 0.3, "flute": 0.3, "onestop-english": 0.5}
+_EDITABLE = 24
 _MOST_SENTENCES = 8_000
 _CONTEXT_WORDS = range(6, 25)
 _TRIMMED = 0.15
 _WIDENED = 0.4
 _SHORT = 14
+_CHANGES = 4
 
 
 def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
@@ -55,27 +95,75 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     clauses = _some(sources.contract_sentences(cuad), hashes, rng)
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
-    pairs = sources.tatoeba_pairs(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz")
-    snli = [folder / f"snli-dev-test/snli_{part}.tsv.gz" for part in ("dev", "test")]
-    clinc = sources.clinc_intents(folder / "clinc150/data_full.json")
-    bitext = sources.bitext_intents(folder / "bitext-support-intents/train.csv")
-    contracts = sources.contract_statements(folder / "contract-nli/train_truncated.json.gz")
-    made = {
+    statements = {
         "frames": made_statements(count, rng),
-        "tatoeba": _from_pairs(pairs, verbs, rng),
-        "snli": _shuffled(chain.from_iterable(map(sources.snli_statements, snli)), rng),
-        "clinc150": _from_intents(clinc, "clinc150", rng),
-        "bitext": _from_intents(bitext, "bitext", rng),
+        "tatoeba": _from_pairs(sources.translated_pairs(folder), verbs, rng),
         "sgd": _from_sentences(turns, "sgd", verbs, rng),
         "cuad": _from_sentences(clauses, "cuad", verbs, rng),
-        "contract-nli": _shuffled(contracts, rng),
+        **_intents(folder, rng),
+        **_judged(folder, verbs, rng),
     }
     rows: list[ContrastRow] = []
     for source, share in SHARES.items():
-        wanted = count * share // 100
-        contexts = legal if source in ("cuad", "contract-nli") else everyday
-        rows += _placed(_take(made[source], wanted, hashes), contexts, rng)
+        contexts = legal if source in _CONTRACTS else everyday
+        taken = _take(statements[source], count * share // 1_000, hashes)
+        rows += _placed(taken, contexts, _PLACED.get(source, 0.3), rng)
     return rows + list(_random_rows(rows, count // 12, rng))
+
+
+def _intents(folder: Path, rng: Random) -> dict[str, Iterator[Statement]]:
+    """Utterances of one intent or meaning, and the nearest of another."""
+    clinc, bitext = folder / "clinc150/data_full.json", folder / "bitext-support-intents/train.csv"
+    utterances = "utterances.jsonl.gz"
+    return {
+        "clinc150": _from_intents(sources.clinc_intents(clinc), "clinc150", rng),
+        "bitext": _from_intents(sources.bitext_intents(bitext), "bitext", rng),
+        "nlupp": labelled.alike(folder / "nlupp" / utterances, labelled.modules, rng),
+        **{
+            name: labelled.alike(folder / name / utterances, labelled.intent, rng)
+            for name in ("dstc11-intents", "hwu64", "snips")
+        },
+        "spider-questions": labelled.text_groups(
+            folder / "spider-questions/groups.jsonl.gz", "db", rng
+        ),
+        **{
+            name: labelled.text_groups(folder / name / "groups.jsonl.gz", "", rng)
+            for name in ("advising", "paraqa")
+        },
+    }
+
+
+def _judged(folder: Path, verbs: frozenset[str], rng: Random) -> dict[str, Iterator[Statement]]:
+    """Pairs that people judged; some that say the same are also edited so that they do not."""
+    pairs = {
+        name: list(labelled.labelled_pairs(folder / name / "pairs.jsonl.gz")) for name in _PAIRS
+    }
+    scope = folder / "scone/scope_of_the_phrase.jsonl.gz"
+    pairs["scone"] += labelled.labelled_pairs(scope)
+    contracts = folder / "contract-nli/train_truncated.json.gz"
+    pairs["contract-nli"] = list(sources.contract_statements(contracts))
+    pairs["snli"] = list(sources.snli_statements(folder / "snli-dev-test/snli_dev.tsv.gz"))
+    pairs["meanings"] = list(labelled.meaning_contrasts(folder / "meanings/contrasts.jsonl.gz"))
+    made = {
+        name: _with_edits(_shuffled(of_set, rng), _EDITED.get(name, 0.0), verbs, rng)
+        for name, of_set in pairs.items()
+    }
+    cuad = folder / "cuad/cuad_spans.half.jsonl.gz"
+    return {**made, "cuad-types": labelled.clause_statements(cuad, rng)}
+
+
+def _with_edits(
+    statements: Iterable[Statement], share: float, verbs: frozenset[str], rng: Random
+) -> Iterator[Statement]:
+    """Statements, and for a share of those that hold one whose wording was edited."""
+    for statement in statements:
+        yield statement
+        wording = statement.wording
+        if statement.says and rng.random() < share and len(wording.split()) <= _EDITABLE:
+            kind = rng.choice(sorted(EDITS))
+            changed = edited(kind, wording, verbs, rng)
+            if changed is not None:
+                yield replace(statement, wording=changed[0], says=False, kind=kind, origin=wording)
 
 
 def _some(sentences: Iterable[str], hashes: Decontamination, rng: Random) -> list[str]:
@@ -121,13 +209,13 @@ def _from_pairs(
             changed = edited(kind, second, verbs, Random(state))  # noqa: S311
             if changed is None:
                 continue
-            yield Statement(first, changed[0], False, kind, "tatoeba")
+            yield Statement(first, changed[0], False, kind, "tatoeba", second)
             other = edited(kind, first, verbs, Random(state))  # noqa: S311
             if other is not None and rng.random() < 0.5:
-                yield Statement(first, other[0], False, kind, "tatoeba")
+                yield Statement(first, other[0], False, kind, "tatoeba", first)
             if other is not None and other[1] == changed[1]:
                 yield Statement(other[0], changed[0], True, kind, "tatoeba")
-                yield Statement(other[0], second, False, kind, "tatoeba")
+                yield Statement(other[0], second, False, kind, "tatoeba", changed[0])
 
 
 def _from_sentences(
@@ -142,7 +230,7 @@ def _from_sentences(
             kept = _kept(sentence, rng)
             phrase, wording = (kept, sentence) if rng.random() < 0.5 else (sentence, kept)
             yield Statement(phrase, wording, True, kind, source)
-            yield Statement(phrase, changed[0], False, kind, source)
+            yield Statement(phrase, changed[0], False, kind, source, sentence)
 
 
 def _kept(sentence: str, rng: Random) -> str:
@@ -168,10 +256,8 @@ def _from_intents(intents: dict[str, list[str]], source: str, rng: Random) -> It
         yield Statement(phrase, rng.choice(nearest), False, "near", source)
 
 
-def _shuffled(statements: Iterable[Statement], rng: Random) -> Iterator[Statement]:
-    listed = list(statements)
-    rng.shuffle(listed)
-    yield from listed
+def _shuffled(statements: list[Statement], rng: Random) -> list[Statement]:
+    return rng.sample(statements, len(statements))
 
 
 def _overlap(first: str, second: str) -> float:
@@ -181,18 +267,40 @@ def _overlap(first: str, second: str) -> float:
 
 
 def _placed(
-    statements: Iterable[Statement], contexts: Sequence[str], rng: Random
+    statements: Iterable[Statement], contexts: Sequence[str], share: float, rng: Random
 ) -> Iterator[ContrastRow]:
     for statement in statements:
-        if rng.random() < 0.25 or len(statement.wording.split()) > _SHORT * 3:
-            passage = Passage(statement.wording, 0, len(statement.wording))
+        wording = statement.wording
+        if not find_words(wording).size:
+            continue
+        if rng.random() >= share or len(wording.split()) > _SHORT * 3:
+            passage = Passage(wording, 0, len(wording))
         else:
-            passage = place(statement.wording, contexts, rng)
+            passage = place(wording, contexts, rng)
         start, end = _ragged(passage, rng)
         phrase, labels = statement.phrase, (statement.says, statement.kind, statement.source)
         if rng.random() < 0.5:
             phrase = phrase.rstrip(".!")
-        yield ContrastRow(phrase, passage.text, start, end, *labels)
+        against = _against(statement, passage.start)
+        yield ContrastRow(phrase, passage.text, start, end, *labels, against)
+
+
+def _against(statement: Statement, at: int) -> tuple[tuple[int, int], ...] | None:
+    """The words that an edit put in, or the one after words that it took out."""
+    if statement.says:
+        return ()
+    if not statement.origin or statement.kind not in AGAINST:
+        return None
+    words = [find_words(text)[:, :2].tolist() for text in (statement.origin, statement.wording)]
+    texts = (statement.origin.lower(), statement.wording.lower())
+    before, after = ([text[a:b] for a, b in of] for text, of in zip(texts, words, strict=True))
+    found = []
+    for change, _, _, first, last in SequenceMatcher(None, before, after, False).get_opcodes():
+        if change != "equal" and after:
+            first = min(first, len(after) - 1)
+            found.append((at + words[1][first][0], at + words[1][max(first, last - 1)][1]))
+    # A wording that was rewritten throughout does not tell which words count.
+    return tuple(found) if 0 < len(found) <= _CHANGES else None
 
 
 def _ragged(passage: Passage, rng: Random) -> tuple[int, int]:
@@ -215,4 +323,11 @@ def _random_rows(rows: Sequence[ContrastRow], count: int, rng: Random) -> Iterat
     for row in rng.sample(rows, min(count, len(rows))):
         other = rng.choice(rows)
         if other.phrase != row.phrase:
-            yield replace(other, phrase=row.phrase, says=False, kind="random", source=row.source)
+            yield replace(
+                other,
+                phrase=row.phrase,
+                says=False,
+                kind="random",
+                source=row.source,
+                against=None,
+            )

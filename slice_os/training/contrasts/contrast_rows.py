@@ -31,6 +31,8 @@ class ContrastRow:
         kind: one of `KINDS`: for a span that does not say the phrase, what it differs in; for one
             that does, the contrast that it was made for, or ``paraphrase`` or ``intent``.
         source: the data set that it was made from; ``frames`` for the lexicon of this package.
+        against: the words, as code points of the text, that make the span say something else; none
+            if it says the phrase, None if they are not known.
     """
 
     phrase: str
@@ -40,6 +42,7 @@ class ContrastRow:
     says: bool
     kind: str
     source: str
+    against: tuple[tuple[int, int], ...] | None = None
 
 
 def write_rows(rows: Iterable[ContrastRow], path: Path) -> None:
@@ -58,5 +61,6 @@ def read_rows(path: Path) -> Iterator[ContrastRow]:
             raise row.malformed("'start' and 'end' are not the offsets of a span")
         if end > len(text) or kind not in KINDS or not isinstance(row.values.get("says"), bool):
             raise row.malformed(f"not a contrast; kinds are {', '.join(KINDS)}")
-        says, source = row.values["says"], row.text("source")
-        yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source)
+        says, source, against = row.values["says"], row.text("source"), row.values.get("against")
+        known = None if against is None else tuple((first, last) for first, last in against)
+        yield ContrastRow(row.text("phrase"), text, start, end, says, kind, source, known)

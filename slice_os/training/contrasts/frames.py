@@ -15,13 +15,17 @@ _OPENED = 0.12  # share of the wordings
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A phrase, a wording, and whether that says the phrase; `ContrastRow` adds the text around."""
+    """A phrase, a wording, and whether that says the phrase; `ContrastRow` adds the text around.
+
+    ``origin`` is a text that says the phrase, from which the wording was edited, if it was.
+    """
 
     phrase: str
     wording: str
     says: bool
     kind: str
     source: str = "frames"
+    origin: str = ""
 
 
 def made_statements(count: int, rng: Random) -> Iterator[Statement]:
@@ -48,7 +52,7 @@ def _by_mode(rng: Random) -> Iterator[Statement]:
     phrase = one.form(first, rng)
     yield Statement(phrase, other.form(first, rng), True, kind)
     yield Statement(phrase, other.form(first, rng), True, kind)
-    yield Statement(phrase, one.form(second, rng), False, kind)
+    yield Statement(phrase, one.form(second, rng), False, kind, origin=phrase)
     yield Statement(phrase, rng.choice((one, other)).form(second, rng), False, kind)
 
 
@@ -69,7 +73,8 @@ def _by_roles(rng: Random) -> Iterator[Statement]:
             yield Statement(phrase, clause(pattern, facts).fill(template), True, "roles")
     for pattern in (first, second):
         wording = clause(pattern, swapped).fill(template)
-        yield Statement(phrase, wording, relation.symmetric, "roles")
+        origin = clause(pattern, facts).fill(template)
+        yield Statement(phrase, wording, relation.symmetric, "roles", origin=origin)
 
 
 def _by_opposite(rng: Random) -> Iterator[Statement]:

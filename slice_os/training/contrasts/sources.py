@@ -33,12 +33,15 @@ _PERSON = re.compile(
 _WORDS = range(4, 40)
 
 
-def tatoeba_pairs(path: Path) -> Iterator[tuple[str, str]]:
+def translated_pairs(folder: Path) -> Iterator[tuple[str, str]]:
     """Pairs of sentences with one translation, without those that speak of other persons."""
-    for line in TATOEBA.text(path).splitlines():
-        first, _, second = line.partition("\t")
+    lines = TATOEBA.text(folder / "tatoeba-pivot-paraphrases/pairs.tsv.gz").splitlines()
+    pairs = [line.split("\t", 1) for line in lines if "\t" in line]
+    more = TATOEBA.json_lines(folder / "tatoeba-pivot-paraphrases-2/pairs.jsonl.gz")
+    pairs += [[row.text("phrase"), row.text("text")] for row in more]
+    for first, second in pairs:
         persons = [frozenset(_PERSON.findall(text.lower())) for text in (first, second)]
-        if second and persons[0] == persons[1] and '"' not in line:
+        if second and persons[0] == persons[1] and '"' not in first + second:
             yield first, second
 
 
