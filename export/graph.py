@@ -50,7 +50,8 @@ def write_graph(
 
     Its inputs are those of ``INPUTS`` that the model reads, int64 ``(batch, sequence)``. Its only
     output is float32 at any precision: ``last_hidden_state``, ``(batch, sequence, dimension)``, or
-    ``logits``, ``(batch, sequence, n_outputs)``. Only int8 uses the calibration: typical inputs, without padding.
+    ``logits``, ``(batch, sequence, n_outputs)``. Only int8 uses the calibration: typical inputs,
+    without padding.
 
     Raises:
         ModelError: if optimum cannot export the model, or it needs other inputs.
