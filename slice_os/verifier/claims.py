@@ -12,6 +12,8 @@ from slice_os.hits.hit import Hit, UnreadHit
 from slice_os.spans.passages import word_vectors
 from slice_os.text.sentences import sentence_ends
 
+_FEW_WORDS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -24,6 +26,7 @@ class Claim:
         prior: the probability that the cosine gives; None if there is none.
         cosine: of phrase and words; None if not known yet.
         word_vectors: ``(n_words, dimension)`` unit vectors of the words; None if not known.
+        before: the sentence before a text of few words, such as the question that "yes" answers.
     """
 
     phrase: str
@@ -33,6 +36,7 @@ class Claim:
     prior: float | None = None
     cosine: float | None = None
     word_vectors: FloatArray | None = field(default=None, compare=False, repr=False)
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,10 @@ def claim_of(hit: Hit) -> Claim:
     if hit.sentence is None:
         claim = claim_in(hit.phrase, text, *place, hit.probability)
     else:
-        own = text[begin - context.start : hit.sentence.end - context.start]
-        claim = Claim(hit.phrase, own, *place, hit.probability)
+        opens = begin - context.start
+        own = text[opens : hit.sentence.end - context.start]
+        before = _before(text, opens, own)
+        claim = Claim(hit.phrase, own, *place, hit.probability, before=before)
     vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
     return replace(claim, cosine=hit.cosine, word_vectors=vectors)
 
@@ -74,4 +80,14 @@ def claim_in(phrase: str, text: str, start: int, end: int, prior: float | None =
     before = bisect_right(ends, start)
     opens = ends[before - 1] if before else 0
     closes = ends[bisect_left(ends, end)]
-    return Claim(phrase, text[opens:closes].rstrip(), start - opens, end - opens, prior)
+    own = text[opens:closes].rstrip()
+    before_it = _before(text, opens, own)
+    return Claim(phrase, own, start - opens, end - opens, prior, before=before_it)
+
+
+def _before(text: str, at: int, own: str) -> str:
+    """The sentence that ends at a place, if what follows it is short."""
+    if not at or len(own.split()) > _FEW_WORDS:
+        return ""
+    ends = sentence_ends(text[:at])
+    return text[ends[-2] if len(ends) > 1 else 0 : at].strip()

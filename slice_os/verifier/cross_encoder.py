@@ -87,7 +87,7 @@ class ClaimRow:
     Attributes:
         ids, types: ``n`` word-piece ids and token types.
         places: ``(n, 2)`` code points in the claim's text of the word of each piece; two zeros for
-            a piece of the phrase, and for special tokens.
+            a piece of the phrase or of the sentence before, and for special tokens.
     """
 
     ids: list[int]
@@ -115,9 +115,10 @@ class ClaimInputs:
     def row(self, claim: Claim) -> ClaimRow:
         """What is read of a claim."""
         phrase = self._aligner.align(claim.phrase).piece_ids.tolist()[: self._capacity // 2]
-        aligned = self._aligner.align(claim.text)
+        before = f"{claim.before} " if claim.before else ""
+        aligned, shift = self._aligner.align(before + claim.text), len(before)
         room = self._capacity - len(phrase)
-        first, last = _pieces(aligned, claim.start, claim.end)
+        first, last = _pieces(aligned, claim.start + shift, claim.end + shift)
         last = min(last, first + room)
         spare = room - (last - first)
         n_pieces = len(aligned.piece_ids)
@@ -131,7 +132,9 @@ class ClaimInputs:
         places = np.zeros((len(ids), 2), dtype=np.int64)
         for start, end, begin, stop in aligned.words.tolist():
             low, high = max(begin, opens), min(stop, closes)
-            places[len(head) + low - opens : len(head) + max(low, high) - opens] = start, end
+            if low < high and start >= shift:
+                places[len(head) + low - opens : len(head) + high - opens] = start, end
+        places[places[:, 1] > 0] -= shift
         return ClaimRow(ids, types.tolist(), places)
 
 

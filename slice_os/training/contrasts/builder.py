@@ -15,6 +15,7 @@ import numpy as np
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
 from slice_os.text.words import find_words
 from slice_os.training.contrasts import labelled, sources
+from slice_os.training.contrasts.answers import answered
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement, made_statements
@@ -29,6 +30,7 @@ HASHES = "evaluation-sentence-hashes.txt.gz"
 SHARES = {
     "frames": 80,
     "tatoeba": 160,
+    "answers": 30,
     "snli": 26,
     "clinc150": 22,
     "bitext": 10,
@@ -95,9 +97,11 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
     clauses = _some(sources.contract_sentences(cuad), hashes, rng)
     everyday = [turn for turn in turns if len(turn.split()) in _CONTEXT_WORDS]
     legal = [sentence for sentence in clauses if len(sentence.split()) in _CONTEXT_WORDS]
+    pairs = list(sources.translated_pairs(folder))
     statements = {
         "frames": made_statements(count, rng),
-        "tatoeba": _from_pairs(sources.translated_pairs(folder), verbs, rng),
+        "tatoeba": _from_pairs(pairs, verbs, rng),
+        "answers": answered(rng.sample(pairs, len(pairs)), verbs, rng),
         "sgd": _from_sentences(turns, "sgd", verbs, rng),
         "cuad": _from_sentences(clauses, "cuad", verbs, rng),
         **_intents(folder, rng),
@@ -273,7 +277,10 @@ def _placed(
         wording = statement.wording
         if not find_words(wording).size:
             continue
-        if rng.random() >= share or len(wording.split()) > _SHORT * 3:
+        if statement.before:
+            text = f"{statement.before} {wording}"
+            passage = Passage(text, len(statement.before) + 1, len(text))
+        elif rng.random() >= share or len(wording.split()) > _SHORT * 3:
             passage = Passage(wording, 0, len(wording))
         else:
             passage = place(wording, contexts, rng)

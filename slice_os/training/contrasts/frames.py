@@ -17,7 +17,8 @@ _OPENED = 0.12  # share of the wordings
 class Statement:
     """A phrase, a wording, and whether that says the phrase; `ContrastRow` adds the text around.
 
-    ``origin`` is a text that says the phrase, from which the wording was edited, if it was.
+    ``origin`` is a text that says the phrase, from which the wording was edited, if it was;
+    ``before`` is what another person says first.
     """
 
     phrase: str
@@ -26,6 +27,7 @@ class Statement:
     kind: str
     source: str = "frames"
     origin: str = ""
+    before: str = ""
 
 
 def made_statements(count: int, rng: Random) -> Iterator[Statement]:
