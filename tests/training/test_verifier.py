@@ -10,12 +10,12 @@ import pytest
 
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
+from slice_os.training.claim_batches import ClaimBatches
 from slice_os.training.contrasts.contrast_rows import ContrastRow
 from slice_os.training.progress import Tick
 from slice_os.training.run_files import LOG_FILE
 from slice_os.training.verifier import (
     CHECKPOINT,
-    ClaimBatches,
     VerifierRecipe,
     read_recipe,
     train_verifier,
@@ -112,7 +112,7 @@ def test_the_words_against_a_claim_are_learned(trained: Path, recipe: VerifierRe
 
 def test_batches_keep_phrases_together(tiny_model: Path, recipe: VerifierRecipe) -> None:
     inputs = ClaimInputs(Aligner(tiny_model / "tokenizer.json"), 48)
-    batches = ClaimBatches(CONTRASTS, inputs, recipe).after(0)
+    batches = ClaimBatches(CONTRASTS, inputs, batch_pieces=256, max_length=48, seed=0).after(0)
     rows = 0
     while rows < len(CONTRASTS):
         batch = next(batches)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
 
 from slice_os.datasets.files import DataRow, DataSource
+from slice_os.training.contrasts import sources
 from slice_os.training.contrasts.frames import Statement
 
 if sys.version_info >= (3, 11):
@@ -22,12 +23,19 @@ Meaning: TypeAlias = Callable[[Mapping[str, Any]], Hashable]
 """What a row of utterances means; rows of the same say the same."""
 
 PAIRS = DataSource('JSON Lines of {"phrase", "text", "says", "label", "kind"}')
-GROUPS = DataSource('JSON Lines of {"texts"}, or of {"text"} with what it means')
+GROUPS = DataSource('JSON Lines of {"texts"}, or of {"text"} with its meaning')
 
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|without|cannot|\w+n't)\b", re.IGNORECASE
 )
 _DIGIT = re.compile(r"\d+")
+_PAIRS = (
+    *("scone", "negnli", "cannot", "cad-nli", "conj-nli", "syntactic-roles", "wikiresnli"),
+    *("megaveridicality", "fever-claims", "fever-symmetric", "fool-me-twice", "argkp"),
+    *("perspectrum", "impli", "flute", "onestop-english", "disfl-qa"),
+)
+_UTTERANCES = ("dstc11-intents", "hwu64", "snips")
+_GROUPED = ("spider-questions", "advising", "paraqa")
 _CLAUSE_TYPES = Path(__file__).with_name("clause_types.toml")
 _OPPOSED = ("contradiction", "refutes", "contradicts", "other side of the same claim")
 
@@ -73,47 +81,52 @@ def meaning_contrasts(path: Path) -> Iterator[Statement]:
         yield Statement(no, yes, False, kind, "meanings")
 
 
-def text_groups(path: Path, near: str, rng: Random) -> Iterator[Statement]:
-    """Texts of one group say the same; those of groups with the same ``near`` value do not."""
-    rows = [row.values for row in GROUPS.json_lines(path) if len(row.values["texts"]) > 1]
-    beside: dict[Any, list[list[str]]] = defaultdict(list)
-    for row in rows:
-        beside[row.get(near)].append(row["texts"])
-    while True:
-        row = rng.choice(rows)
-        phrase, same = rng.sample(row["texts"], 2)
-        yield Statement(phrase, same, True, "paraphrase", path.parent.name)
-        others = [texts for texts in beside[row.get(near)] if texts is not row["texts"]]
-        if others:
-            drawn = [rng.choice(texts) for texts in rng.sample(others, min(8, len(others)))]
-            yield Statement(phrase, _nearest(phrase, drawn), False, "near", path.parent.name)
+def intents(folder: Path) -> dict[str, dict[Hashable, list[str]]]:
+    """Utterances by what they mean, of each set of them."""
+    file = "utterances.jsonl.gz"
+    clinc, bitext = folder / "clinc150/data_full.json", folder / "bitext-support-intents/train.csv"
+    return {
+        "clinc150": sources.clinc_intents(clinc),
+        "bitext": sources.bitext_intents(bitext),
+        "nlupp": _by_meaning(folder / "nlupp" / file, _modules),
+        **{name: _by_meaning(folder / name / file, _intent) for name in _UTTERANCES},
+        **{name: _groups(folder / name / "groups.jsonl.gz") for name in _GROUPED},
+    }
 
 
-def alike(path: Path, meaning: Meaning, rng: Random) -> Iterator[Statement]:
-    """Texts of one meaning say the same; the nearest of several others does not."""
-    by_meaning: dict[Any, list[str]] = defaultdict(list)
+def _groups(path: Path) -> dict[Hashable, list[str]]:
+    """Texts that say the same, by the line that they stand in."""
+    return {row.number: row.values["texts"] for row in GROUPS.json_lines(path)}
+
+
+def _by_meaning(path: Path, meaning: Meaning) -> dict[Hashable, list[str]]:
+    found: dict[Hashable, list[str]] = defaultdict(list)
     for row in GROUPS.json_lines(path):
-        by_meaning[meaning(row.values)].append(row.text("text"))
-    name = path.parent.name
-    several = [key for key, texts in by_meaning.items() if len(set(texts)) > 1 and key]
-    everything = list(by_meaning)
-    while True:
-        key = rng.choice(several)
-        phrase, same = rng.sample(sorted(set(by_meaning[key])), 2)
-        yield Statement(phrase, same, True, "intent", name)
-        others = rng.sample(everything, min(24, len(everything)))
-        drawn = [rng.choice(by_meaning[other]) for other in others if other != key]
-        yield Statement(phrase, _nearest(phrase, drawn), False, "near", name)
+        found[meaning(row.values)].append(row.text("text"))
+    return dict(found)
 
 
-def intent(values: Mapping[str, Any]) -> str:
-    """The intent of an utterance."""
+def _intent(values: Mapping[str, Any]) -> str:
     return str(values["intent"])
 
 
-def modules(values: Mapping[str, Any]) -> tuple[str, ...]:
+def _modules(values: Mapping[str, Any]) -> tuple[str, ...]:
     """The parts of an utterance's intent, and the slots that it fills."""
     return (*sorted(values["intents"]), *sorted(map(str, values["slots"].items())))
+
+
+def judged(folder: Path) -> dict[str, list[Statement]]:
+    """The sets of pairs that people judged."""
+    contracts = folder / "contract-nli/train_truncated.json.gz"
+    scope = folder / "scone/scope_of_the_phrase.jsonl.gz"
+    pairs = {name: list(labelled_pairs(folder / name / "pairs.jsonl.gz")) for name in _PAIRS}
+    return {
+        **pairs,
+        "scone": [*pairs["scone"], *labelled_pairs(scope)],
+        "contract-nli": list(sources.contract_statements(contracts)),
+        "snli": list(sources.snli_statements(folder / "snli-dev-test/snli_dev.tsv.gz")),
+        "meanings": list(meaning_contrasts(folder / "meanings/contrasts.jsonl.gz")),
+    }
 
 
 def clause_statements(path: Path, rng: Random) -> Iterator[Statement]:
@@ -133,9 +146,3 @@ def clause_statements(path: Path, rng: Random) -> Iterator[Statement]:
         if own not in clauses[other] and elsewhere not in clauses[kind]:
             yield Statement(phrase, own, True, "paraphrase", "cuad-types")
             yield Statement(phrase, elsewhere, False, "near", "cuad-types")
-
-
-def _nearest(phrase: str, texts: Iterable[str]) -> str:
-    """The text with most words of the phrase."""
-    words = set(phrase.lower().split())
-    return max(texts, key=lambda text: (len(words & set(text.lower().split())), text))
