@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from slice_os.training.contrasts.edits import ask, deny, swap_roles
+from slice_os.training.contrasts.edits import ask, deny, other_persons
 from slice_os.training.contrasts.frames import Statement
 
 _YES = (
@@ -27,12 +27,10 @@ def answered(
 ) -> Iterator[Statement]:
     """Phrases with answers to a question about them, of pairs that say the same.
 
-    The question is asked by the other person: "I" and "you" change places.
+    The question is asked by the other speaker.
     """
     for phrase, wording in pairs:
-        turned = swap_roles(wording, verbs, rng)
-        asked_of = turned[0] if turned and turned[1] == "persons" else wording
-        question = ask(asked_of, verbs, rng)
+        question = ask(other_persons(wording), verbs, rng)
         if question is None or question[1] != "asked":
             continue
         before, yes = question[0], rng.choice(_YES)

@@ -161,8 +161,13 @@ def swap_roles(sentence: str, verbs: frozenset[str], rng: Random) -> tuple[str, 
     """Exchange two parties, or first and second person."""
     persons = {match["person"].lower()[:1] for match in _PERSONS.finditer(sentence)}
     if "y" in persons and len(persons) > 1:
-        return _tidy(_PERSONS.sub(_other_person, sentence)), "persons"
+        return other_persons(sentence), "persons"
     return _swapped("roles", sentence, verbs, rng)
+
+
+def other_persons(sentence: str) -> str:
+    """What a speaker says, as the other one would say it: "I" and "you" change places."""
+    return _tidy(_PERSONS.sub(_other_person, sentence))
 
 
 def _other_person(found: re.Match[str]) -> str:

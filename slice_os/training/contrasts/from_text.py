@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.frames import Statement
@@ -80,7 +81,7 @@ def _kept(sentence: str, rng: Random) -> str:
 
 
 def from_intents(
-    utterances: Mapping[Hashable, Sequence[str]], source: str, rng: Random
+    utterances: Mapping[Any, Sequence[str]], source: str, rng: Random
 ) -> Iterator[Statement]:
     """Utterances of one intent say the same; one of the most similar of another does not."""
     intents = [key for key, texts in utterances.items() if key and len(set(texts)) > 1]

@@ -81,7 +81,7 @@ def meaning_contrasts(path: Path) -> Iterator[Statement]:
         yield Statement(no, yes, False, kind, "meanings")
 
 
-def intents(folder: Path) -> dict[str, dict[Hashable, list[str]]]:
+def intents(folder: Path) -> dict[str, Mapping[Any, list[str]]]:
     """Utterances by what they mean, of each set of them."""
     file = "utterances.jsonl.gz"
     clinc, bitext = folder / "clinc150/data_full.json", folder / "bitext-support-intents/train.csv"
