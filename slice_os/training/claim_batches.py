@@ -120,5 +120,5 @@ def _labels(contrast: ContrastRow, places: IntArray) -> IntArray:
     labels = np.zeros(len(places), dtype=np.int64)
     for start, end in contrast.against or ():
         inside = (places[:, 0] < end) & (places[:, 1] > start)
-        labels[inside] = AGAINST.index(contrast.kind) + 1
+        labels[inside] = tuple(AGAINST).index(contrast.kind) + 1
     return labels

@@ -63,13 +63,18 @@ def read_settings(cls: type[T], path: Path) -> T:
     Raises an `InputError` if the file is missing or not TOML, or as `from_table`.
     """
     try:
-        return from_table(cls, tomllib.loads(path.read_text("utf-8")))
+        return from_table(cls, toml_table(path))
     except FileNotFoundError:
         raise InputError(f"{path}: no such recipe") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid TOML ({error})") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def toml_table(path: Path) -> dict[str, Any]:
+    """The content of a TOML file; `OSError` and `ValueError` as its reader raises them."""
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def from_table(cls: type[T], table: Mapping[str, Any], **given: Any) -> T:

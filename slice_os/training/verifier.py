@@ -166,10 +166,8 @@ def train_verifier(
     Word embeddings are frozen. ``log.jsonl`` in the folder has the losses, ``checkpoint/`` the
     state every ``save_every`` steps; a run resumed from it ends with the same weights.
 
-    Raises:
-        MissingExtraError: without the extra ``train``.
-        InputError: if the folder holds something else, or the loss is not a number.
-        ModelError: if the model cannot be loaded.
+    Raises an `InputError` if the folder holds something else, or the loss is not a number, and a
+    `ModelError` if the model cannot be loaded.
     """
     from transformers import AutoModelForTokenClassification
 

@@ -28,13 +28,7 @@ from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 
 VERIFIER_FILE = "verifier.json"
-AGAINST = ("negation", "roles", "numbers", "tense", "question", "modality", "antonym")
-"""How words can speak against a claim, in the order of the model's outputs."""
-
-_RANGES = {"max_length": (16, 512)}
-_MOST_ODDS = 50.0
-_LIKELY = 0.5
-_SAID = {
+AGAINST = {
     "negation": "denied",
     "roles": "other parties",
     "numbers": "another amount",
@@ -43,6 +37,11 @@ _SAID = {
     "modality": "another force",
     "antonym": "another fact",
 }
+"""How words can speak against a claim, in the order of the model's outputs, and for people."""
+
+_RANGES = {"max_length": (16, 512)}
+_MOST_ODDS = 50.0
+_LIKELY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,52 +166,37 @@ class CrossEncoderVerifier:
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others."""
-        return list(map(_verdict, claims, self._read(claims)))
-
-    def log_odds(self, claims: Sequence[Claim]) -> FloatArray:
-        """``(n_claims,)`` log-odds that the claims hold."""
-        return np.array([reading.log_odds for reading in self._read(claims)], dtype=np.float32)
-
-    def _read(self, claims: Sequence[Claim]) -> list[_Reading]:
         with ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify") as executor:
             return list(executor.map(self._one, claims))
 
-    def _one(self, claim: Claim) -> _Reading:
+    def _one(self, claim: Claim) -> Verdict:
         row = self._inputs.row(claim)
         ids = np.array([row.ids])
         outputs = self._engine.run(ids, np.ones_like(ids), np.array([row.types]))
-        if outputs.shape != (*ids.shape, 2 + len(AGAINST)):
-            shape = (*ids.shape, 2 + len(AGAINST))
+        shape = (*ids.shape, 2 + len(AGAINST))
+        if outputs.shape != shape:
             raise ModelError(f"{self.folder}: returns {outputs.shape}, not {shape}")
-        return _Reading(float(outputs[0, 0, 0]), outputs[0, :, 1:], row.places)
+        odds = max(-_MOST_ODDS, min(_MOST_ODDS, float(outputs[0, 0, 0])))
+        probability = 1 / (1 + exp(-odds))
+        if probability >= _LIKELY:
+            return Verdict(probability)
+        return Verdict(probability, _reasons(claim.text, row.places, outputs[0, :, 1:]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What the model says of a claim, ``n`` word pieces.
+def _reasons(text: str, places: IntArray, scores: FloatArray) -> tuple[str, ...]:
+    """The words of a text that speak most against a claim, and how; none if no word does.
 
-    Attributes:
-        log_odds: that the claim holds.
-        against: ``(n, 1 + n_kinds)`` scores that a piece does not speak against it, or how it does.
-        places: as in `ClaimRow`.
+    Of each piece there are its place, as in `ClaimRow`, and scores that it does not speak against
+    the claim, or in which way of `AGAINST` it does.
     """
-
-    log_odds: float
-    against: FloatArray
-    places: IntArray
-
-
-def _verdict(claim: Claim, reading: _Reading) -> Verdict:
-    """The verdict of a claim; one that is unlikely has the words most against it as reason."""
-    probability = 1 / (1 + exp(-max(-_MOST_ODDS, min(_MOST_ODDS, reading.log_odds))))
-    beyond = reading.against[:, 1:] - reading.against[:, :1]
-    beyond[reading.places[:, 1] == 0] = -_MOST_ODDS
+    beyond = scores[:, 1:] - scores[:, :1]
+    beyond[places[:, 1] == 0] = -_MOST_ODDS
     piece, kind = np.unravel_index(int(beyond.argmax()), beyond.shape)
-    if probability >= _LIKELY or beyond[piece, kind] <= 0:
-        return Verdict(probability)
-    words = reading.places[(beyond[:, kind] > 0)]
-    start, end = int(words[:, 0].min()), int(words[:, 1].max())
-    return Verdict(probability, (f"{_SAID[AGAINST[kind]]}: {claim.text[start:end]}",))
+    if beyond[piece, kind] <= 0:
+        return ()
+    words = places[beyond[:, kind] > 0]
+    found = text[int(words[:, 0].min()) : int(words[:, 1].max())]
+    return (f"{AGAINST[tuple(AGAINST)[kind]]}: {found}",)
 
 
 def _pieces(aligned: AlignedText, start: int, end: int) -> tuple[int, int]:

@@ -166,7 +166,8 @@ class TestVerifier:
         network = AutoModelForTokenClassification.from_pretrained(trained).eval()
         with torch.inference_mode():
             odds = network(torch.from_numpy(ids), token_type_ids=torch.from_numpy(types)).logits
-        assert verifier.log_odds([claim]) == pytest.approx(odds.numpy()[:, 0, 0], abs=1e-4)
+        expected = 1 / (1 + np.exp(-odds.numpy()[0, 0, 0]))
+        assert verifier.check([claim])[0].probability == pytest.approx(expected, abs=1e-4)
 
     def test_judges_each_claim_by_itself(self, exported: Path) -> None:
         verifier = CrossEncoderVerifier(exported, threads=2)

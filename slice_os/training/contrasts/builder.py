@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -23,11 +22,7 @@ from slice_os.training.contrasts.from_text import (
 )
 from slice_os.training.contrasts.placed_rows import placed_rows, random_rows
 from slice_os.training.examples.wordnet import read_synsets
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from slice_os.training.settings import toml_table
 
 HASHES = "evaluation-sentence-hashes.txt.gz"
 MIXTURE = Path(__file__).with_name("mixture.toml")
@@ -74,7 +69,7 @@ def build_rows(folder: Path, count: int, seed: int) -> list[ContrastRow]:
 
 def _mixture() -> dict[str, dict[str, Any]]:
     """The table of each source; a share of thousand rows, and shares of one."""
-    content = tomllib.loads(MIXTURE.read_text("utf-8"))
+    content = toml_table(MIXTURE)
     usual = content.pop("usual")
     return {name: {**usual, **values} for name, values in content.items()}
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 from slice_os.datasets.files import DataRow, DataSource
 from slice_os.training.contrasts import sources
 from slice_os.training.contrasts.frames import Statement
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-Meaning: TypeAlias = Callable[[Mapping[str, Any]], Hashable]
-"""What a row of utterances means; rows of the same say the same."""
+from slice_os.training.settings import toml_table
 
 PAIRS = DataSource('JSON Lines of {"phrase", "text", "says", "label", "kind"}')
 GROUPS = DataSource('JSON Lines of {"texts"}, or of {"text"} with its meaning')
@@ -34,17 +26,13 @@ _PAIRS = (
     *("megaveridicality", "fever-claims", "fever-symmetric", "fool-me-twice", "argkp"),
     *("perspectrum", "impli", "flute", "onestop-english", "disfl-qa"),
 )
-_UTTERANCES = ("dstc11-intents", "hwu64", "snips")
+_UTTERANCES = ("nlupp", "dstc11-intents", "hwu64", "snips")
 _GROUPED = ("spider-questions", "advising", "paraqa")
 _CLAUSE_TYPES = Path(__file__).with_name("clause_types.toml")
 _OPPOSED = ("contradiction", "refutes", "contradicts", "other side of the same claim")
 
 # Where the label does not tell what a false pair differs in.
-_KINDS = {
-    "syntactic-roles": "roles",
-    "wikiresnli": "roles",
-    "megaveridicality": "modality",
-}
+_KINDS = {"syntactic-roles": "roles", "wikiresnli": "roles", "megaveridicality": "modality"}
 
 
 def labelled_pairs(path: Path) -> Iterator[Statement]:
@@ -88,31 +76,24 @@ def intents(folder: Path) -> dict[str, Mapping[Any, list[str]]]:
     return {
         "clinc150": sources.clinc_intents(clinc),
         "bitext": sources.bitext_intents(bitext),
-        "nlupp": _by_meaning(folder / "nlupp" / file, _modules),
-        **{name: _by_meaning(folder / name / file, _intent) for name in _UTTERANCES},
+        **{name: _by_meaning(folder / name / file) for name in _UTTERANCES},
         **{name: _groups(folder / name / "groups.jsonl.gz") for name in _GROUPED},
     }
 
 
-def _groups(path: Path) -> dict[Hashable, list[str]]:
+def _groups(path: Path) -> dict[int, list[str]]:
     """Texts that say the same, by the line that they stand in."""
     return {row.number: row.values["texts"] for row in GROUPS.json_lines(path)}
 
 
-def _by_meaning(path: Path, meaning: Meaning) -> dict[Hashable, list[str]]:
-    found: dict[Hashable, list[str]] = defaultdict(list)
+def _by_meaning(path: Path) -> dict[tuple[str, ...], list[str]]:
+    """Utterances by their intent or its parts, and by the slots that they fill."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for row in GROUPS.json_lines(path):
-        found[meaning(row.values)].append(row.text("text"))
+        values = row.values
+        intents, slots = values.get("intents") or [values["intent"]], values.get("slots") or {}
+        found[(*sorted(intents), *sorted(map(str, slots.items())))].append(row.text("text"))
     return dict(found)
-
-
-def _intent(values: Mapping[str, Any]) -> str:
-    return str(values["intent"])
-
-
-def _modules(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parts of an utterance's intent, and the slots that it fills."""
-    return (*sorted(values["intents"]), *sorted(map(str, values["slots"].items())))
 
 
 def judged(folder: Path) -> dict[str, list[Statement]]:
@@ -131,7 +112,7 @@ def judged(folder: Path) -> dict[str, list[Statement]]:
 
 def clause_statements(path: Path, rng: Random) -> Iterator[Statement]:
     """Clauses of CUAD's training part, and whether they say the phrases of types of clauses."""
-    phrases = tomllib.loads(_CLAUSE_TYPES.read_text("utf-8"))["types"]
+    phrases = toml_table(_CLAUSE_TYPES)["types"]
     clauses: dict[str, list[str]] = defaultdict(list)
     for row in GROUPS.json_lines(path):
         if row.values.get("thirdparty_split") == "train":

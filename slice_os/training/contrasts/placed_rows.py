@@ -83,11 +83,4 @@ def random_rows(rows: Sequence[ContrastRow], count: int, rng: Random) -> Iterato
     for row in rng.sample(rows, min(count, len(rows))):
         other = rng.choice(rows)
         if other.phrase != row.phrase:
-            yield replace(
-                other,
-                phrase=row.phrase,
-                says=False,
-                kind="random",
-                source=row.source,
-                against=None,
-            )
+            yield replace(other, phrase=row.phrase, says=False, kind="random", against=None)
