@@ -55,6 +55,7 @@ def demo_store(shared_folder: Path) -> Path:
     return made
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Two more than there are cores: tests wait for nodes, browsers and processes."""
     return (os.cpu_count() or 1) + 2

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -129,9 +130,8 @@ PHRASES = unit(99, 3)
 @pytest.fixture(scope="module")
 def index(opensearch_url: str) -> Iterator[str]:
     """All passages and one without token vectors, in several segments."""
-    name = "test-span-scripts"
+    name = f"test-{uuid4().hex[:12]}"
     with OpenSearch(opensearch_url, timeout=60) as client:
-        client.indices.delete(index=name, ignore=[404])
         client.indices.create(index=name, body=INDEX)
         for number, (key, value) in enumerate(PASSAGES.items()):
             tokens = b64encode(value.pack()).decode()
