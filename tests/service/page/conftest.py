@@ -152,6 +152,8 @@ def open_page(browser: Any, page_server: Server) -> Iterator[OpenPage]:
         listen(page, address)
         before(page)
         page.goto(f"{address}/{fragment}")
+        # What is typed before the fields are filled would be lost.
+        page.wait_for_selector("main[aria-busy=false], dialog[open]", state="attached")
         return page
 
     yield opened

@@ -87,13 +87,21 @@ async function start() {
     ({ stores } = await ask("stores"));
   } catch (error) {
     showError(byId("notice"), error, start);
+    busy(false);
     return;
   }
   byId("notice").hidden = true;
   byId("store").replaceChildren(...stores.map(({ name }) => element("option", { value: name }, name)));
   byId("store").disabled = stores.length < 2;
   await listTopics();
-  await show();
+  const shown = show();
+  busy(false);
+  await shown;
+}
+
+/** Say whether the fields are still being filled. */
+function busy(is) {
+  byId("page").setAttribute("aria-busy", is);
 }
 
 byId("store").addEventListener("change", () => {
