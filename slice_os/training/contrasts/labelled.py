@@ -90,10 +90,10 @@ def _by_meaning(path: Path) -> dict[tuple[str, ...], list[str]]:
     """Utterances by their intent or its parts, and by the slots that they fill."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for row in GROUPS.json_lines(path):
-        values = row.values
-        intents, slots = values.get("intents") or [values["intent"]], values.get("slots") or {}
+        intents = row.values.get("intents") or [row.values.get("intent", "")]
+        slots = row.values.get("slots") or {}
         found[(*sorted(intents), *sorted(map(str, slots.items())))].append(row.text("text"))
-    return dict(found)
+    return {meaning: texts for meaning, texts in found.items() if meaning != ("",)}
 
 
 def judged(folder: Path) -> dict[str, list[Statement]]:
