@@ -8,13 +8,23 @@ without any score, so that the reader judges by the words alone. The labelled li
 verifier_calibration.py measures and fits by them. No text is used that a harness reports on:
 contracts are of CUAD's validation split, dialogues every tenth of MultiDoGO's from the sixth on,
 meetings and everyday texts are of the training parts of QMSum and of the web texts of EWT and GUM.
+
+Four more kinds are a blind test: nothing is fitted to them, and they are of texts that nothing was
+trained on. Of each of 15 phrases (benchmarks/natural/KIND.txt) ten hits are taken at all ranks: the
+first four, and two each of the ranks 5-15, 16-50 and 51-200. Nearest to debates are the committees
+of two parliaments in QMSum's validation part, to support the test part of the schema-guided
+dialogues, with both speakers (bookings, payments, travel); issues are of NLBSE's test part, without
+code and comments; reviews are sentences of Amazon's reviews, each by itself.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import gzip
 import json
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -34,6 +44,12 @@ DEEP = 60
 DEEPER = 3
 CONTEXT = 200
 KINDS = ("contracts", "dialogues", "everyday", "meetings")
+BLIND = ("debates", "support", "issues", "reviews")
+# Hits from, up to, and how many of them.
+RANKS = ((0, SHOWN, SHOWN), (SHOWN, DEEP, DEEPER))
+BLIND_RANKS = ((0, 4, 4), (4, 15, 2), (15, 50, 2), (50, 200, 2))
+FIRST_COMMITTEE = 29
+UNREAD = re.compile(r"<!--.*?-->|```.*?```", re.DOTALL)
 LABELS = Path(__file__).parent / "natural"
 
 
@@ -48,6 +64,24 @@ def documents(kind: str, data: Path) -> Iterator[Document]:
         for number, row in enumerate(islice(lines(data / "qmsum" / "train.jsonl.gz"), 15)):
             turns = [(turn["speaker"], turn["content"]) for turn in row["meeting_transcripts"]]
             yield spoken(f"meeting {number}", turns)
+    elif kind == "debates":
+        committees = islice(lines(data / "qmsum" / "val.jsonl.gz"), FIRST_COMMITTEE, None)
+        for number, row in enumerate(committees):
+            turns = [(turn["speaker"], turn["content"]) for turn in row["meeting_transcripts"]]
+            yield spoken(f"committee {number}", turns)
+    elif kind == "support":
+        for row in islice(lines(data / "sgd-dialogues" / "test.jsonl.gz"), 0, None, 15):
+            yield spoken(row["id"], [(turn["speaker"], turn["text"]) for turn in row["turns"]])
+    elif kind == "issues":
+        path = data / "github-issues-nlbse24" / "issues_test.csv.gz"
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
+            for number, row in enumerate(islice(csv.DictReader(stream), 0, None, 6)):
+                text = f"{row['title']}\n\n{row['body']}"
+                yield Document(f"issue {number}", UNREAD.sub("", text))
+    elif kind == "reviews":
+        rows = lines(data / "amazon-counterfactual" / "sentences.jsonl.gz")
+        for number, row in enumerate(islice(rows, 0, None, 5)):
+            yield Document(f"review {number}", row["text"])
     else:
         rows = lines(data / "english-passages" / "passages.jsonl.gz")
         for number, row in enumerate(islice(rows, 0, None, 3)):
@@ -58,11 +92,12 @@ def found(
     kind: str, phrases: Sequence[str], data: Path, encoder: SpanEncoder
 ) -> Iterator[tuple[str, tuple[Hit, ...]]]:
     """The first hits of each phrase, with the vectors of their words."""
+    deepest = (BLIND_RANKS if kind in BLIND else RANKS)[-1][1]
     with TemporaryDirectory() as folder, Corpus(Path(folder) / "s", encoder) as corpus:
         corpus.add(documents(kind, data))
         for phrase in phrases:
             asked = make_query(encoder, phrase, word_vectors=True)
-            yield phrase, tuple(search(corpus.store, asked, SearchOptions(top_k=DEEP)))
+            yield phrase, tuple(search(corpus.store, asked, SearchOptions(top_k=deepest)))
 
 
 def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str, Any]]:
@@ -70,8 +105,10 @@ def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str
     choose = random.Random(SEED)
     texts = {document.id: document.text for document in documents(kind, data)}
     for phrase, hits in found(kind, phrases, data, SpanEncoder()):
-        deeper = hits[SHOWN:]
-        chosen = [*hits[:SHOWN], *choose.sample(deeper, min(DEEPER, len(deeper)))]
+        chosen: list[Hit] = []
+        for first, end, count in BLIND_RANKS if kind in BLIND else RANKS:
+            part = hits[first:end]
+            chosen += part if len(part) <= count else choose.sample(part, count)
         choose.shuffle(chosen)
         for hit in chosen:
             text = texts[hit.doc_id]
@@ -90,7 +127,7 @@ def to_label(kind: str, phrases: Sequence[str], data: Path) -> Iterator[dict[str
 def main() -> None:
     """Write hits to label."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kind", choices=KINDS + BLIND)
     parser.add_argument("phrases", type=Path, help="a phrase a line")
     parser.add_argument("--data", type=Path, required=True)
     chosen = parser.parse_args()
