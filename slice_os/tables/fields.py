@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -46,7 +46,7 @@ def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
 
 
 def decoded(hint: Any, value: Any) -> Any:
-    """Convert a JSON value to a type: a scalar, dataclass, tuple of texts or mapping, or None.
+    """Convert a JSON value to a type: a scalar, dataclass, tuple or mapping, or None.
 
     Raises:
         TypeError: if the value is of another type.
@@ -58,7 +58,9 @@ def decoded(hint: Any, value: Any) -> Any:
         inner = type_hints(kind)
         return kind(**{name: decoded(inner[name], one) for name, one in dict(value).items()})
     if get_origin(kind) is tuple:
-        return tuple(decoded(get_args(kind)[0], one) for one in value)
+        first, *others = get_args(kind)
+        kinds = [first] * len(value) if others == [...] else [first, *others]
+        return tuple(decoded(*both) for both in zip(kinds, value, strict=True))
     if kind is float and type(value) is int:
         return float(value)
     expected = get_origin(kind) or kind
@@ -74,6 +76,11 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield from flattened(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
+
+
+def paired(texts: Sequence[str]) -> str:
+    """Two texts that belong together as one, for people."""
+    return " ↔ ".join(texts)
 
 
 def json_object(line: bytes, where: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias
 
 import orjson
 
-from slice_os.tables.fields import Column, Kind, flattened
+from slice_os.tables.fields import Column, Kind, flattened, paired
 
 Cell: TypeAlias = str | int | float | bool | list[str] | None
 Record: TypeAlias = Mapping[str, Any]
@@ -114,7 +114,7 @@ def _cell(value: Any, kind: Kind) -> Cell:
     if kind == "real":
         return float(value)
     if kind == "texts":
-        return [str(one) for one in value]
+        return [paired(one) if isinstance(one, list) else str(one) for one in value]
     if kind == "text" and not isinstance(value, str):
         return orjson.dumps(value).decode()
     cell: Cell = value
