@@ -243,7 +243,9 @@ class TestSearching:
                     "bm25",
                     "score",
                     "probability",
+                    "band",
                     "reasons",
+                    "matches",
                     "phrase",
                     "topic",
                     "metadata",
@@ -516,7 +518,7 @@ class TestTerminal:
 
     def test_control_characters_do_not_reach_the_terminal(self, store: str) -> None:
         shown = self.show("search", "cancel my plan", "--store", store, "-k", "1")
-        plain = re.sub(r"\x1b\[(0|1|2|4|32)m", "", shown)
+        plain = re.sub(r"\x1b\[(0|1|2|4|32|33)m", "", shown)
         assert "cancel \N{REPLACEMENT CHARACTER}[31mmy" in plain
         assert not set(plain) & set("\x1b\x07\x9b\u202e")
 

@@ -44,9 +44,10 @@ HIT = Hit(
 )
 HOSTILE = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "http://x.org", "{=1}", "'=1")
 COLUMNS = [
-    "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "reasons", "phrase",
-    "topic", "clause.start", "clause.end", "sentence.start", "sentence.end", "turn.start",
-    "turn.end", "span.start", "span.end", "count", "passage.start", "passage.end", "passage.text",
+    "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "band", "reasons",
+    "matches", "phrase", "topic", "clause.start", "clause.end", "sentence.start", "sentence.end",
+    "turn.start", "turn.end", "span.start", "span.end", "count", "passage.start", "passage.end",
+    "passage.text",
 ]  # fmt: skip
 texts = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 extents = st.none() | st.builds(Extent, st.integers(0, 99), st.integers(0, 99))
@@ -66,6 +67,7 @@ hits = st.builds(
     context=st.builds(Context, st.integers(0, 99), st.integers(0, 99), texts),
     probability=st.none() | numbers,
     reasons=st.lists(texts, max_size=2).map(tuple),
+    matches=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
     topic=st.none() | texts,
     clause=extents,
     sentence=extents,

@@ -76,7 +76,7 @@ class TestHits:
             assert told in text
         assert "probability" not in text
         verified = replace(HIT, probability=0.25, reasons=("negated here",))
-        assert "probability 0.25 · negated here" in read(verified._repr_html_()).text
+        assert "probability 0.25 · unlikely · negated here" in read(verified._repr_html_()).text
 
     def test_a_long_passage_is_cut_at_words(self) -> None:
         before, after = "before " * 50, " after" * 50
@@ -100,7 +100,7 @@ class TestHits:
         assert "phrase" not in page.text
         other = replace(HIT, phrase="<other>", probability=0.5)
         page = read(Hits((HIT, other))._repr_html_())
-        assert "cosineprob.phrasehitdocument" in page.text
+        assert "cosineprob.bandphrasehitdocument" in page.text
         assert "<other>" in page.text
 
     def test_no_hit_is_said(self) -> None:

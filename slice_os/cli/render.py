@@ -14,12 +14,15 @@ from unicodedata import category, east_asian_width
 import click
 import orjson
 
+from slice_os.tables.fields import paired
+
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
     from slice_os.ingest.readers import BadRecord
 
 CONTEXT_CHARACTERS = 160
 INDENT = " " * 5
+_COLOURS = {"probable": "green", "unsure": "yellow", "unlikely": "bright_black"}
 
 
 def render(hit: Hit, number: int) -> str:
@@ -35,7 +38,9 @@ def render(hit: Hit, number: int) -> str:
         *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),
         *([] if hit.probability is None else [f"probability {hit.probability:.2f}"]),
+        *([] if hit.band is None else [styled(hit.band, fg=_COLOURS[hit.band])]),
         *(styled(printable(reason), fg="yellow") for reason in hit.reasons),
+        *(styled(printable(paired(match)), dim=True) for match in hit.matches),
         *(styled(printable(f"{key}={value}"), dim=True) for key, value in hit.metadata.items()),
     ]
     return "\n".join([*_filled(head, width), *_context(hit, width), ""])

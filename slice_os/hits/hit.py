@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 import orjson
 
 from slice_os.errors import InputError
+from slice_os.hits.bands import Band, band_of
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
-from slice_os.tables.fields import Column, columns_of, decoded, type_hints
+from slice_os.tables.fields import Column, columns_of, decoded, paired, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.table import Table, collected
 from slice_os.text.documents import Extent, Metadata
@@ -52,6 +53,7 @@ class Hit:
         probability: how likely the span says the phrase, by the verifier if the hit was verified,
             otherwise by the model's calibration; None if the model has none.
         reasons: evidence of the verifier against the hit, for people.
+        matches: evidence for it: words of the phrase, each with those of the hit that answer them.
         topic: the topic that it is a hit of; None if it was not mined by topics.
         clause: the clause around the span; several, if it crosses their borders.
         sentence: the sentence around the span; several, if it crosses their borders.
@@ -72,12 +74,18 @@ class Hit:
     context: Context
     probability: float | None = None
     reasons: tuple[str, ...] = ()
+    matches: tuple[tuple[str, str], ...] = ()
     topic: str | None = None
     clause: Extent | None = None
     sentence: Extent | None = None
     turn: Extent | None = None
     span: Extent | None = None
     count: int = 1
+
+    @property
+    def band(self) -> Band | None:
+        """What to make of the probability, in a word; None if there is none."""
+        return None if self.probability is None else band_of(self.probability)
 
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
@@ -90,7 +98,9 @@ class Hit:
             "bm25": None if self.bm25 is None else round(self.bm25, 6),
             "score": round(self.score, 6),
             "probability": None if self.probability is None else round(self.probability, 6),
+            "band": self.band,
             "reasons": list(self.reasons),
+            "matches": [list(pair) for pair in self.matches],
             "phrase": self.phrase,
             "topic": self.topic,
             "metadata": dict(self.metadata),
@@ -120,8 +130,9 @@ class Hit:
     def _repr_html_(self) -> str:
         facts = [f"cosine {self.cosine:.2f}"]
         if self.probability is not None:
-            facts.append(f"probability {self.probability:.2f}")
-        facts += [*self.reasons, f"{self.doc_id}:{self.start}-{self.end}", f"“{self.phrase}”"]
+            facts += [f"probability {self.probability:.2f}", str(self.band)]
+        facts += [*self.reasons, *map(paired, self.matches)]
+        facts += [f"{self.doc_id}:{self.start}-{self.end}", f"“{self.phrase}”"]
         return with_facts(self._marked(), facts)
 
     def _marked(self) -> str:
@@ -162,7 +173,7 @@ class Hit:
     @cache
     def columns() -> tuple[Column, ...]:
         """The columns of hits in tables, in order; those of their metadata follow."""
-        hints = {json_name: hint for _, json_name, hint in _hit_fields()}
+        hints = {json_name: hint for _, json_name, hint in _hit_fields()} | {"band": str}
         blank = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
         return tuple(columns_of((name, hints[name]) for name in blank.to_dict()))
 
@@ -183,10 +194,6 @@ class UnreadHit(Hit):
     def of(cls, hit: Hit, vectors: FloatArray, words: IntArray) -> UnreadHit:
         """A hit with vectors."""
         return cls(**_values(hit), vectors=vectors, words=words)
-
-    def read(self, probability: float, reasons: tuple[str, ...]) -> Hit:
-        """The hit with a verdict, without vectors."""
-        return Hit(**{**_values(self), "probability": probability, "reasons": reasons})
 
 
 def without_vectors(hit: Hit) -> Hit:
@@ -298,6 +305,7 @@ class Hits(Sequence[Hit]):
             row = {"cosine": f"{hit.cosine:.2f}"}
             if likely:
                 row["prob."] = "" if hit.probability is None else f"{hit.probability:.2f}"
+                row["band"] = hit.band or ""
             if len(phrases) > 1:
                 row["phrase"] = plain(hit.phrase)
             return row | {"hit": hit._marked(), "document": plain(hit.doc_id)}

@@ -31,7 +31,7 @@ def evidence_of(hit: Hit) -> dict[str, Any]:
     raw = hit.to_dict()
     named = ("doc_id", "start", "end", "phrase", "cosine", "bm25", "score", "probability")
     return {
-        **{name: raw[name] for name in (*named, "reasons")},
+        **{name: raw[name] for name in (*named, "band", "reasons", "matches")},
         "span": hit.text,
         "passage_start": hit.context.start,
         "passage_end": hit.context.end,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
+from slice_os.hits.bands import Band
 from slice_os.hits.hit import Hit
 from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
@@ -136,7 +137,9 @@ class FoundHit:
     phrase: str
     cosine: float
     probability: float | None
+    band: Band | None
     reasons: list[str]
+    matches: list[list[str]]
     metadata: dict[str, str | int | float | bool]
 
 

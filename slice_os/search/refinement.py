@@ -11,7 +11,7 @@ from slice_os.encoder.model_folder import CALIBRATION_FILE
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.collapse import collapse
-from slice_os.hits.hit import Hit, Hits, UnreadHit
+from slice_os.hits.hit import Hit, Hits, without_vectors
 from slice_os.query.filters import parse_where
 from slice_os.query.options import (
     BY_PROBABILITY,
@@ -125,15 +125,17 @@ def refinement(
 
 
 def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
-    """The hits with the probabilities and reasons of a verifier, reading only a little ahead."""
+    """The hits with the verdicts of a verifier, reading only a little ahead."""
     rest = iter(hits)
     while batch := list(islice(rest, _BATCH)):
         verdicts = verifier.check([claim_of(hit) for hit in batch])
         for hit, verdict in zip(batch, verdicts, strict=True):
-            if isinstance(hit, UnreadHit):
-                yield hit.read(verdict.probability, verdict.reasons)
-            else:
-                yield replace(hit, probability=verdict.probability, reasons=verdict.reasons)
+            yield replace(
+                without_vectors(hit),
+                probability=verdict.probability,
+                reasons=verdict.reasons,
+                matches=verdict.matches,
+            )
 
 
 def arranged(hits: Iterable[Hit], options: HitOptions) -> Iterable[Hit]:

@@ -41,13 +41,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How likely the words say the phrase, 0 to 1, with evidence against it, for people.
+    """How likely the words say the phrase, 0 to 1, with evidence against it and for it, for people.
 
-    A reason is a short text such as ``negated here``; there may be none.
+    A reason is a short text such as ``negated here``; a match is some words of the phrase and those
+    that answer them, such as ``("search", "look into")``. There may be none.
     """
 
     probability: float
     reasons: tuple[str, ...] = ()
+    matches: tuple[tuple[str, str], ...] = ()
 
 
 class Verifier(Protocol):

@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.cli import cli
+from slice_os.hits.bands import band_of
 from slice_os.integrations.mcp_tools import Tools, mcp_server
 
 from .conftest import PHRASE
@@ -100,6 +101,7 @@ async def test_a_text_is_scanned(client: Client) -> None:
     (hit,) = found["hits"]
     assert text[hit["start"] : hit["end"]] == hit["text"]
     assert hit["probability"] > 0.1
+    assert (hit["band"], hit["matches"]) == (band_of(hit["probability"]), [])
     wanted = {"text": text, "phrases": ["cancel my plan"], "threshold": 0.3}
     left = await answer(client, "scan", **wanted, counter_phrases=["please end my plan today"])
     assert hit["text"] not in [one["text"] for one in left["hits"]]

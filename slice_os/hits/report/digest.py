@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from slice_os.hits.hit import Hit, overlap
+from slice_os.tables.fields import paired
 
 BINS = 50
 """Bins of the histograms, from 0 to 1; the thresholds that a reader of the report can choose."""
@@ -29,6 +30,7 @@ class Excerpt:
 
     Attributes:
         strength: the score that the threshold of the report applies to.
+        band: of its probability; None if there is none.
         details: metadata and further remarks, by name.
     """
 
@@ -39,6 +41,7 @@ class Excerpt:
     after: str
     scores: Mapping[str, float]
     strength: float
+    band: str | None
     details: Mapping[str, str]
 
 
@@ -207,6 +210,8 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
         details["similar hits"] = str(record["count"])
     if record.get("reasons"):
         details["reasons"] = "; ".join(record["reasons"])
+    if record.get("matches"):
+        details["matches"] = ", ".join(map(paired, record["matches"]))
     return Excerpt(
         place=f"{record['doc_id']}:{record['start']}-{record['end']}",
         phrase=record["phrase"],
@@ -215,6 +220,7 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
         after=text[max(end, 0) : right] + ("…" if right < len(text) else ""),
         scores=scores,
         strength=scores.get("probability", record["cosine"]),
+        band=record["band"],
         details=details,
     )
 

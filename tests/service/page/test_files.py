@@ -45,6 +45,7 @@ def test_what_looks_like_a_formula_is_escaped(open_page: OpenPage, start: str) -
         "text": 'a "b",\nc',
         "metadata": {f"{start}k": [f"{start}1", 2]},
         "reasons": [],
+        "matches": [[f"{start}1", "2"]],
         "passage": {"text": ""},
     }
     text = page.evaluate(
@@ -52,6 +53,7 @@ def test_what_looks_like_a_formula_is_escaped(open_page: OpenPage, start: str) -
     )
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     assert row["doc_id"] == f"'{hit['doc_id']}"
+    assert row["matches"] == f"'{start}1 ↔ 2"
     assert row["start"] == "-1"  # a number is no formula
     assert row["text"] == hit["text"]
     assert row[f"metadata.{start}k"] == f"'{start}1; 2"

@@ -178,7 +178,7 @@ def test_mining_can_be_stopped(open_page: OpenPage) -> None:
     expect(page.locator("#mining")).to_be_hidden()
 
 
-def test_what_the_verifier_holds_against_a_hit_is_shown(open_page: OpenPage) -> None:
+def test_what_the_verifier_finds_against_and_for_a_hit_is_shown(open_page: OpenPage) -> None:
     asked: list[str] = []
 
     def doubted(route: Route) -> None:
@@ -187,6 +187,7 @@ def test_what_the_verifier_holds_against_a_hit_is_shown(open_page: OpenPage) -> 
         found = answer.json()
         for hit in found["hits"]:
             hit |= {"reasons": ["<i>negated here</i>"], "bm25": None, "count": 3}
+            hit |= {"band": "unsure", "matches": [["cancel", "<i>end</i>"]]}
         route.fulfill(response=answer, json=found)
 
     page = open_page(before=lambda page: page.route("**/search", doubted))
@@ -196,6 +197,8 @@ def test_what_the_verifier_holds_against_a_hit_is_shown(open_page: OpenPage) -> 
     page.keyboard.press("Enter")
     first = page.locator(".hit").first
     expect(first.locator(".doubt")).to_have_text("<i>negated here</i>")
+    expect(first.locator(".band.unsure")).to_have_text("unsure")
+    expect(first.locator(".evidence")).to_contain_text("cancel ↔ <i>end</i>")
     expect(first).to_contain_text("3 times")
     expect(first).not_to_contain_text("BM25")
     assert '"collapse":true' in asked[-1]

@@ -56,10 +56,12 @@ function evidence(hit, several) {
     { class: "evidence" },
     score("cosine", hit.cosine.toFixed(2), hit.cosine),
     hit.probability === null ? null : score("probability", percent(hit.probability), hit.probability),
+    hit.band === null ? null : element("span", { class: `band ${hit.band}` }, hit.band),
     hit.bm25 === null ? null : score("BM25", hit.bm25.toFixed(1)),
     hit.count > 1 ? element("span", { class: "chip" }, `${counted(hit.count)} times`) : null,
     several ? element("span", { class: "chip" }, "“", isolated(hit.phrase), "”") : null,
     ...hit.reasons.map((reason) => element("span", { class: "chip doubt" }, isolated(reason))),
+    ...hit.matches.map(([asked, said]) => element("span", { class: "field soft" }, isolated(asked), " ↔ ", isolated(said))),
   );
 }
 

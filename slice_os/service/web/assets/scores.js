@@ -4,8 +4,9 @@
  * A hit as the service gives it.
  *
  * @typedef {{doc_id: string, start: number, end: number, text: string, cosine: number,
- *   bm25: number | null, score: number, probability: number | null, reasons: string[],
- *   phrase: string, topic: string | null, metadata: Object<string, any>,
+ *   bm25: number | null, score: number, probability: number | null,
+ *   band: "probable" | "unsure" | "unlikely" | null, reasons: string[],
+ *   matches: [string, string][], phrase: string, topic: string | null, metadata: Object<string, any>,
  *   span: {start: number, end: number} | null, count: number,
  *   passage: {start: number, end: number, text: string}}} Hit
  */

@@ -4,8 +4,8 @@ import { element } from "./dom.js";
 import { askFile } from "./service.js";
 
 const COLUMNS = [
-  "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "reasons", "phrase",
-  "topic", "count",
+  "doc_id", "start", "end", "text", "cosine", "bm25", "score", "probability", "band", "reasons",
+  "matches", "phrase", "topic", "count",
 ];
 // A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
 const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
@@ -41,7 +41,7 @@ export async function saveXlsx(hits) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
-  const text = Array.isArray(value) ? value.join("; ") : String(value);
+  const text = Array.isArray(value) ? value.map((one) => [one].flat().join(" ↔ ")).join("; ") : String(value);
   const safe = FORMULA.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
