@@ -16,6 +16,7 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import mine, search
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.local import store as local
+from slice_os.stores.local.writer import LocalWriter
 
 from .test_local_store import CARD, brute_force, documents, fill, part_of, query
 
@@ -147,7 +148,12 @@ class TestTheClock:
             writer.write(DocumentPart(begun.document, begun.passages[:1], last=False))
             assert store.document_text("whole") == "It is complete."
             monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)
-            time.sleep(0.6)
+            looks: list[None] = []
+            commit_if_due = LocalWriter._commit_if_due
+            monkeypatch.setattr(
+                LocalWriter, "_commit_if_due", lambda self: looks.append(commit_if_due(self))
+            )
+            wait_for(lambda: looks)
             assert store.info().documents == 1
             writer.write(DocumentPart(begun.document, begun.passages[1:], last=True))
             assert store.info().documents == 2
@@ -155,14 +161,17 @@ class TestTheClock:
     def test_reports_a_commit_that_failed(
         self, store: LocalStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        tried = threading.Event()
+
         def full(*_: object) -> None:
+            tried.set()
             raise OSError(28, "No space left on device")
 
         with pytest.raises(StoreError, match="the disk is full"), store.writer() as writer:  # noqa: PT012
             writer.write(part_of(Document("a", "one two")))
             monkeypatch.setattr("slice_os.stores.local.arrays.Arrays.sync", full)
             monkeypatch.setattr("slice_os.stores.local.writer.COMMIT_SECONDS", 0.0)
-            time.sleep(0.6)
+            assert tried.wait(60)
             monkeypatch.undo()
             writer.write(part_of(Document("b", "three four")))
         fill(store, documents(2))

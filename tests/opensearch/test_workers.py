@@ -6,6 +6,7 @@ import os
 import random
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -220,7 +221,9 @@ class TestTogether:
         with suppress(StoreError), written_by(corpus, "1/8") as store:
             for key in ("writer-1-of-8", "writer-5-of-8"):
                 opensearch.index(index=index, id=key, body=dead)
-            time.sleep(1)  # until it sees that it has lost its lease
+            for thread in threading.enumerate():
+                if thread.name == "lease":
+                    thread.join(60)  # until it sees that it has lost its lease
         assert leases(opensearch, index) == {"writer-1-of-8", "writer-5-of-8"}
         assert meta(opensearch, index)["load"] == {"parts": 8, "interrupted": False}
         with written_by(corpus, "2/16", first=3):
