@@ -70,6 +70,7 @@ def serve(
     """
     from slice_os.service.demo import NAME, demo_folder, sample_store
     from slice_os.service.settings import ServiceSettings
+    from slice_os.stores.registry import find_backend, open_store
 
     try:
         from slice_os.service.app import run_service
@@ -86,6 +87,9 @@ def serve(
         raise click.UsageError("give a STORE, or --demo")
     topics, labels = topics or Path("topics"), labels or Path("labels.jsonl")
     service = ServiceSettings(served, topics, labels, **settings)
+    for location in served.values():
+        if find_backend(location).folder(location):  # a server may start later
+            open_store(location).close()
 
     def started(address: str) -> None:
         click.echo(f"serving {', '.join(served)} at {address}", err=True)

@@ -6,7 +6,6 @@ import errno
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,7 +15,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document, SpanEncoder, StoreError
+from slice_os.cli import cli
 from slice_os.service import demo
 
 from .conftest import served
@@ -113,6 +113,20 @@ def test_requests_are_spans_if_the_environment_says_where_to(
     assert SECRET.encode() not in content
 
 
+def wait_until_closed(address: str) -> None:
+    """Ask until a service takes no new requests."""
+    until = time.monotonic() + 8  # running requests may end within 10 seconds
+    while time.monotonic() < until:
+        try:
+            httpx.get(f"{address}/health")
+        except httpx.ConnectError:
+            return
+        except httpx.TransportError:
+            pass  # it came while the service closed
+        time.sleep(0.05)
+    raise AssertionError(f"{address} still takes requests")
+
+
 @pytest.mark.slow
 def test_a_request_that_runs_may_end_when_the_service_stops(
     encoder: SpanEncoder, tmp_path: Path
@@ -121,19 +135,23 @@ def test_a_request_that_runs_may_end_when_the_service_stops(
     text = "I would like to cancel my subscription today. The weather is nice. "
     with Corpus(folder, encoder) as corpus:
         corpus.add(Document(f"d{number:02}", f"{number}. {text * 20}") for number in range(40))
-    with served(str(folder), *places(tmp_path)) as server, ThreadPoolExecutor(1) as thread:
+    with served(str(folder), *places(tmp_path)) as server:
         body = {"phrases": "cancel my subscription", "threshold": 0.5, "verify": True}
         with httpx.stream("POST", f"{server.address}/mine", json=body, timeout=60) as answer:
             lines = answer.iter_lines()
             next(lines)
             server.process.terminate()
-            time.sleep(0.5)
-            late = thread.submit(httpx.get, f"{server.address}/health")
-            with pytest.raises(httpx.ConnectError):
-                late.result()
+            wait_until_closed(server.address)
             *_, last = lines
         assert orjson.loads(last)["summary"]["complete"] is True
         assert server.process.wait(60) == 0
+
+
+def test_a_folder_without_a_store_is_told_before_anything_is_served(
+    tmp_path: Path, store_folder: Path
+) -> None:
+    with pytest.raises(StoreError, match="no store here"):
+        cli.main(["serve", str(store_folder), str(tmp_path / "none")], standalone_mode=False)
 
 
 @pytest.mark.slow
