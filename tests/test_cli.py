@@ -525,7 +525,7 @@ class TestTerminal:
     def test_ingest_ends_with_a_sentence(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("End my plan.")
         shown = self.show("ingest", str(tmp_path / "a.txt"), "--store", str(tmp_path / "s"))
-        assert "1 documents stored, 0 unchanged, 0 deleted; 1 sources read" in shown
+        assert "documents: 1 stored, 0 unchanged, 0 deleted; sources: 1 read" in shown
 
 
 class TestInterruption:

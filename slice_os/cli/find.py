@@ -255,6 +255,6 @@ def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | 
     for row in tally(hits, by, date_field):
         where = {by: row.place} if row.place else {}
         plain = {"topic": row.topic, **where, "hits": row.hits, "documents": row.documents}
-        place = f"{printable(row.place)}  " if row.place else ""
-        text = f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}  {place}"
+        place = f"  {printable(row.place)}" if row.place else ""
+        text = f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}{place}"
         show(plain, text, as_json)

@@ -144,8 +144,8 @@ def summary_line(summary: IngestSummary) -> str:
     rate = summary.pieces / max(summary.seconds, 1e-9)
     pruned = f", {summary.sources_pruned:,} gone" if summary.sources_pruned else ""
     return (
-        f"{summary.documents:,} documents stored, {summary.documents_unchanged:,} unchanged, "
-        f"{summary.documents_deleted:,} deleted; {summary.sources:,} sources read, "
+        f"documents: {summary.documents:,} stored, {summary.documents_unchanged:,} unchanged, "
+        f"{summary.documents_deleted:,} deleted; sources: {summary.sources:,} read, "
         f"{summary.sources_unchanged:,} unchanged{pruned}; {summary.pieces:,} word pieces in "
         f"{summary.seconds:.1f} s ({rate:,.0f}/s)"
     )

@@ -44,7 +44,8 @@ def info(store: str) -> None:
         echo_json(found)
         return
     encoder = found.pop("encoder")
-    for name, value in {**found, **{f"encoder {key}": encoder[key] for key in encoder}}.items():
+    named = {f"encoder_{name.removeprefix('encoder_')}": encoder[name] for name in encoder}
+    for name, value in {**found, **named}.items():
         shown = f"{value:,}" if isinstance(value, int) else printable(str(value))
         click.echo(f"{name.replace('_', ' '):<22} {shown}")
 

@@ -129,8 +129,9 @@ def suggest(
         plain["examples"] = [hit.text for hit in suggestion.hits[:MOST_EXAMPLES]]
         text = (
             f"{styled(printable(suggestion.topic), bold=True)}  "
-            f"{printable(repr(suggestion.text))}  {suggestion.spans} in {suggestion.documents} "
-            f"documents  cosine {suggestion.cosine:.3f} with {printable(repr(suggestion.phrase))}"
+            f"{printable(repr(suggestion.text))}  spans {suggestion.spans}  "
+            f"documents {suggestion.documents}  cosine {suggestion.cosine:.3f} with "
+            f"{printable(repr(suggestion.phrase))}"
         )
         show(plain, text, as_json)
 
