@@ -111,6 +111,7 @@ def test_a_filter_admits(admitted: Admitted, where: Any, ids: str) -> None:
         ({"csat": float("nan")}, "nan is no value of a field"),
         ({"csat": None}, "None is no value of a field"),
         ({"csat": {"gte": None}}, "None is no value of a field"),
+        ("domain=airline", r"'domain=airline': give fields and values, as in {'domain': 'bank'}"),
     ],
 )
 def test_a_filter_is_refused(admitted: Admitted, where: Any, message: str) -> None:

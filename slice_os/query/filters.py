@@ -118,10 +118,12 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
             values, as in ``{"csat": {"gte": 3}, "domain": ["airline", "bank"]}``; or conditions.
 
     Raises:
-        InputError: on an unknown operator, or a value that no metadata can have.
+        InputError: on text, an unknown operator, or a value that no metadata can have.
     """
     if where is None:
         return ()
+    if isinstance(where, str):
+        raise InputError(f"filter {where!r}: give fields and values, as in {{'domain': 'bank'}}")
     if not isinstance(where, Mapping):
         return tuple(where)
     return tuple(
