@@ -118,14 +118,15 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
             values, as in ``{"csat": {"gte": 3}, "domain": ["airline", "bank"]}``; or conditions.
 
     Raises:
-        InputError: on text, an unknown operator, or a value that no metadata can have.
+        InputError: on an unknown form or operator, or a value that no metadata can have.
     """
     if where is None:
         return ()
-    if isinstance(where, str):
-        raise InputError(f"filter {where!r}: give fields and values, as in {{'domain': 'bank'}}")
     if not isinstance(where, Mapping):
-        return tuple(where)
+        conditions = tuple(where)
+        if all(isinstance(each, Condition) for each in conditions):
+            return conditions
+        raise InputError(f"filter {where!r}: give fields and values, as in {{'domain': 'bank'}}")
     return tuple(
         _condition(field, name, value)
         for field, allowed in where.items()
