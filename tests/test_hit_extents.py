@@ -27,6 +27,7 @@ from slice_os.text.clause_borders import LEAST, MARKED, border_scores, full_stop
 from slice_os.text.documents import Extent, Segment, edges_within, own_extent
 from slice_os.text.passage_layout import LAYOUT, layout_of, turn_edges
 from slice_os.text.words import find_words
+from slice_os.verifier.claims import claim_of
 
 TURNS = [
     "hello, I need some help",
@@ -107,6 +108,23 @@ def test_a_store_knows_turns_and_sentences(calls: Corpus) -> None:
     for hit in calls.mine(PHRASE, threshold=-1):
         if hit.doc_id == "call":
             check(hit, conversation(TURNS))
+
+
+def test_a_claim_is_about_the_words_of_its_hit(encoder: SpanEncoder) -> None:
+    """Also in a sentence of several passages, of which a hit has one."""
+    parts = [f"party number {number} may end item {number} of the contract" for number in range(80)]
+    hits = list(
+        scan(
+            [Document("1", "; and ".join(parts) + ".")],
+            "end an item",
+            encoder=encoder,
+            threshold=0.3,
+        )
+    )
+    assert len({hit.context.start for hit in hits}) > 1
+    for hit in hits:
+        claim = claim_of(hit)
+        assert claim.text[claim.start : claim.end] == hit.text
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ class Verifier(Protocol):
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
     span, context, text = hit.span or hit, hit.context, hit.context.text
-    begin = context.start if hit.sentence is None else hit.sentence.start
+    # A sentence may begin before its passage.
+    begin = context.start if hit.sentence is None else max(hit.sentence.start, context.start)
     place = span.start - begin, span.end - begin
     if hit.sentence is None:
         claim = claim_in(hit.phrase, text, *place, hit.probability)
