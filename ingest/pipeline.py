@@ -58,28 +58,13 @@ def ingest_sources(
     complain: BadRecordCallback | None = None,
     enrich: Enrich | None = None,
 ) -> IngestSummary:
-    """Read sources into a store.
+    """Read sources into a store that the encoder made; see `Corpus.ingest`.
 
     A record that cannot be used goes to the dead letters and the run continues; the next run
     reads its source again. If the run is interrupted, complete documents stay.
 
-    Args:
-        store: receives the documents.
-        encoder: made the store.
-        sources: read once.
-        options: of the readers.
-        dead_letters: file for records that cannot be used; created for the first one.
-        part: the share of all sources that these are. Other processes may write other shares of
-            the same division into an index in OpenSearch at the same time.
-        prune: delete the documents of files that are gone from the folders among the sources.
-        checksum: compare files by their content, not by size and time.
-        progress: called after every part of a document and every source.
-        complain: called with every record that goes to the dead letters.
-        enrich: called with every part of a document; returns it with more metadata.
-
-    Raises:
-        InputError: if the dead letters cannot be written, or a part is to be pruned.
-        StoreError: if the store cannot be read or written.
+    Raises an `InputError` if the dead letters cannot be written, or a part is to be pruned, and a
+    `StoreError` if the store cannot be read or written.
     """
     if prune:
         check_prunable(sources, part)

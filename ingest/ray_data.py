@@ -156,8 +156,7 @@ class IndexSink(Datasink):  # type: ignore[misc]
         location: as given.
         summary: what was done; None before the end.
 
-    Raises:
-        StoreError: if the location is not that of an index in OpenSearch.
+    Raises a `StoreError` if the location is not that of an index in OpenSearch.
     """
 
     def __init__(

@@ -140,19 +140,11 @@ def find_sources(
     to folders and files of an unknown extension are skipped and counted, unless an argument names
     them; hidden files are skipped.
 
-    Args:
-        paths: files, folders, glob patterns (``**`` for any depth) or ``-`` for standard input.
-        read_as: the format of every file; None goes by extension and first bytes, and reads
-            standard input as text.
-        part: one worker's share, by the paths below the arguments; it may be empty.
-        name: of a stream, and of the folder that files are in; None calls each file by its real
-            path.
-        id_prefix: put before the id of every document.
-        store_folder: not searched.
+    Arguments are those of `Corpus.ingest`; a part is by the paths below the arguments, and may be
+    empty. The folder of the store is not searched.
 
-    Raises:
-        InputError: on a path with nothing to read, an unknown format or extension, a part of
-            standard input, or a name that cannot be one.
+    Raises an `InputError` on a path with nothing to read, an unknown format or extension, a part
+    of standard input, or a name that cannot be one.
     """
     if read_as is not None:
         reader_named(read_as)

@@ -55,16 +55,10 @@ class AsyncCorpus:
         ...     async for hit in calls.mine("I want to cancel my subscription"):
         ...         hit.text, hit.cosine
 
-    Args:
-        store: folder of a local store, or ``http(s)://[user@]host[:port]/index``; with ``client``,
-            the name of the index.
-        encoder: an encoder, or the model to load; None for the one the store was made with.
-        client: your own asyncio client, which stays open when the corpus closes.
-        verifier: reads hits, or the name of one that does; None for the bundled one.
+    Arguments are those of `Corpus`; a client is an asyncio one of your own, which stays open.
 
-    Raises:
-        MissingExtraError: if aiohttp is not installed, for an index.
-        StoreError: on an address without an index.
+    Raises a `MissingExtraError` if aiohttp is not installed, for an index, and a `StoreError` on
+    an address without one.
     """
 
     def __init__(

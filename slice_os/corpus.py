@@ -112,8 +112,7 @@ class Corpus:
     def store(self) -> Store:
         """The store, opened on first use.
 
-        Raises:
-            StoreError: if it does not exist yet.
+        Raises a `StoreError` if it does not exist yet.
         """
         source = self._source
         store = open_store(source) if isinstance(source, (str, Path)) else source
@@ -280,8 +279,7 @@ class Corpus:
             complain: called for every unusable record.
             enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
-        Raises:
-            InputError: if a path does not exist, or there is no such part.
+        Raises an `InputError` if a path does not exist, or there is no such part.
         """
         chosen = WorkShare.parse(part)
         sources = find_sources(
@@ -314,16 +312,14 @@ class Corpus:
     def text(self, doc_id: str) -> str:
         """The text of a document, exactly as given; the offsets of hits count its code points.
 
-        Raises:
-            InputError: if the id is unknown.
+        Raises an `InputError` if the id is unknown.
         """
         return self._known(doc_id, self.store.document_text(doc_id))
 
     def metadata(self, doc_id: str) -> Metadata:
         """The metadata of a document.
 
-        Raises:
-            InputError: if the id is unknown.
+        Raises an `InputError` if the id is unknown.
         """
         return self._known(doc_id, self.store.document_metadata(doc_id))
 
@@ -342,8 +338,7 @@ class Corpus:
     def field_values(self, field: str, limit: int = 100) -> list[FieldValue]:
         """The most frequent values of a metadata field, each with its number of documents.
 
-        Raises:
-            InputError: if no passage has such a field.
+        Raises an `InputError` if no passage has such a field.
         """
         return self.store.field_values(field, limit)
 

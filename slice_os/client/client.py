@@ -76,8 +76,7 @@ class Client:
         http: sends the requests, for proxies and certificates of your own; it stays open when
             the client closes.
 
-    Raises:
-        MissingExtraError: without httpx.
+    Raises a `MissingExtraError` without httpx.
     """
 
     def __init__(

@@ -54,15 +54,7 @@ class FieldValue(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An example of a topic, and its result.
-
-    Attributes:
-        text: the example.
-        expected: whether it should match.
-        passed: whether the result is as expected.
-        hit: the nearest one, however far; None if there is no word.
-        why: one line about it.
-    """
+    """An example of a topic, whether it should match and does, its nearest hit, and why."""
 
     text: str
     expected: bool
@@ -73,16 +65,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class NearMisses:
-    """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
-
-    Attributes:
-        text: the one that represents them best.
-        spans: number of them.
-        documents: number of their documents.
-        phrase: the nearest phrase of the topic.
-        cosine: of the nearest of them.
-        hits: the nearest of them.
-    """
+    """Near misses of a topic, as a `Suggestion` of `slice_os.topics` has them."""
 
     text: str
     spans: int

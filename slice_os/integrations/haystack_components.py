@@ -151,8 +151,7 @@ class HaystackRetriever:
         filter_policy: whether the filters of a run replace these, or are merged with them.
         search_kwargs: further arguments of `Corpus.search`, such as ``threshold``.
 
-    Raises:
-        InputError: on other content.
+    Raises an `InputError` on other content.
     """
 
     def __init__(

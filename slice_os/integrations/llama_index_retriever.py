@@ -52,8 +52,7 @@ class LlamaIndexRetriever(BaseRetriever):
         search_kwargs: further arguments of `Corpus.search`, such as ``threshold`` and ``where``.
         options: of `BaseRetriever`.
 
-    Raises:
-        InputError: on other content.
+    Raises an `InputError` on other content.
     """
 
     def __init__(

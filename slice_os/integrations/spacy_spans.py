@@ -54,8 +54,7 @@ class SpacySpans:
         model: a model folder, or the name of a bundled one; None for the default.
         spans_key: key of the spans in ``doc.spans``.
 
-    Raises:
-        InputError: without a phrase or a topic, or if a topic cannot be used.
+    Raises an `InputError` without a phrase or a topic, or if a topic cannot be used.
     """
 
     def __init__(

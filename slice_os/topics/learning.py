@@ -64,8 +64,7 @@ def learn(
         encoder: of the store that the topic is for.
         exclusive: words count for the nearest of many topics alone, so that the others keep out
             what a lower threshold lets in.
-        verify: whether the probabilities of hits will be those of the verifier; see
-            `Corpus.search`.
+        verify: whether the probabilities of hits will be those of the verifier.
         today: the day to note; None for the present one.
     """
     if not labels or any(label.topic != topic.name for label in labels):

@@ -40,23 +40,14 @@ def mine_topics(
     unit: str = SPAN,
     verify: bool | None = None,
 ) -> Iterator[Hit]:
-    """Every hit of every topic in a store, in one pass.
+    """Every hit of every topic in a store, in one pass, by document, passage, topic and position.
 
-    Args:
-        corpus: where to look.
-        topics: what to look for.
-        where: conditions on metadata for all topics, besides their own; see `Corpus.search`.
-        exhaustive: score every passage; see `Corpus.mine`.
-        exclusive: words count for the nearest topic alone.
-        unit: how wide hits are of topics that do not say it; see `Corpus.search`.
-        verify: whether a verifier reads the hits: that of the topic, or else that of the corpus.
+    Options are those of `Corpus.mine`, for topics that do not say them; conditions on metadata are
+    added to their own. With ``exclusive``, words count for the nearest topic alone. A topic's own
+    verifier reads its hits, or else that of the corpus.
 
-    Yields:
-        Hits with their topic, by document, passage, topic and position.
-
-    Raises:
-        InputError: on no topic, two with one name, or one that needs a probability if the model
-            has none.
+    Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
+    model has none.
     """
     encoder = corpus.encoder
     verifier = corpus.refinement(verify).verifier
@@ -121,8 +112,7 @@ class TopicTagger:
         verify: whether a verifier reads the hits; see `Corpus.search`.
         verifier: of topics that name none, or its name; None for the bundled one.
 
-    Raises:
-        InputError: as `mine_topics`.
+    Raises an `InputError` as `mine_topics`.
     """
 
     def __init__(

@@ -81,13 +81,8 @@ class SuggestRequest(Body):
 class SuggestionAnswer(HitsAnswer):
     """Near misses that say much the same: a candidate phrase or counter-phrase.
 
-    Attributes:
-        text: the one that represents them best.
-        spans: number of them.
-        documents: number of their documents.
-        phrase: the nearest phrase of the topic.
-        cosine: of the nearest of them.
-        hits: the nearest of them.
+    The text represents them best; the phrase is the topic's nearest. Of the nearest of them are the
+    cosine and the hits.
     """
 
     text: str
