@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 SBOM = ROOT / "sbom.cdx.json"
-MODEL = ROOT / "slice_os" / "models" / "slice-mini"
+MODELS = ROOT / "slice_os" / "models"
 
 
 def build(target: str, source: Path, out: Path) -> Path:
@@ -34,7 +34,7 @@ def build(target: str, source: Path, out: Path) -> Path:
 
 
 def write_sbom(folder: Path) -> None:
-    """Write the components of a base install, and the bundled model, to `SBOM`."""
+    """Write the components of a base install, and the bundled models, to `SBOM`."""
     wheel, environment = build("wheel", ROOT, folder / "plain"), folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
@@ -44,16 +44,18 @@ def write_sbom(folder: Path) -> None:
     about = ["--pyproject", ROOT / "pyproject.toml", "--mc-type", "library"]
     subprocess.run([*tool, *about, "--output-file", SBOM, python], check=True)
     bill = json.loads(SBOM.read_text("utf-8"))
-    weights = hashlib.sha256((MODEL / "model.onnx").read_bytes()).hexdigest()
-    bill["components"].append(
-        {
-            "type": "machine-learning-model",
-            "bom-ref": MODEL.name,
-            "name": MODEL.name,
-            "hashes": [{"alg": "SHA-256", "content": weights}],
-            "licenses": [{"license": {"id": "Apache-2.0"}}],
-        }
-    )
+    for weights in sorted(MODELS.glob("*/model.onnx")):
+        name = weights.parent.name
+        content = hashlib.sha256(weights.read_bytes()).hexdigest()
+        bill["components"].append(
+            {
+                "type": "machine-learning-model",
+                "bom-ref": name,
+                "name": name,
+                "hashes": [{"alg": "SHA-256", "content": content}],
+                "licenses": [{"license": {"id": "Apache-2.0"}}],
+            }
+        )
     SBOM.write_text(json.dumps(bill, indent=2, sort_keys=True) + "\n", "utf-8")
 
 

@@ -74,7 +74,7 @@ def test_the_wheel_has_the_whole_package_and_nothing_else(wheel: Path) -> None:
 
 
 def test_the_wheel_is_small(wheel: Path) -> None:
-    assert wheel.stat().st_size <= 40 * MEGABYTE
+    assert wheel.stat().st_size <= 60 * MEGABYTE
 
 
 def test_the_source_archive_builds_the_same_wheel(wheel: Path, sdist: Path, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_release_has_checksums_and_a_bill_of_materials(tmp_path: Path) -> None
         (name,) = (name for name in archive.namelist() if "/sboms/" in name)
         bill = json.loads(archive.read(name))
     names = {component["name"] for component in bill["components"]}
-    assert {"numpy", "onnxruntime", "tokenizers", "slice-mini"} <= names
+    assert {"numpy", "onnxruntime", "tokenizers", "slice-mini", "slice-verify"} <= names
     assert not names & {"torch", "pytest"}
     assert bill["metadata"]["component"]["name"] == "slice-os"
 

@@ -156,7 +156,7 @@ class TestVerifiers:
             (0.8, []),
             (0.1, ["asks"]),
         ]
-        ours = slice_os(*asked, "--verifier", "wording").stdout
+        ours = slice_os(*asked, "--verifier", "slice-verify").stdout
         assert ours == slice_os(*asked).stdout
 
     def test_a_topic_names_one(self, slice_os: Run, tmp_path: Path) -> None:

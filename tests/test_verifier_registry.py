@@ -8,6 +8,7 @@ import pytest
 
 from slice_os import Claim, InputError, ModelError, SpanEncoder
 from slice_os.errors import PluginError
+from slice_os.verifier.bundled import BundledVerifier
 from slice_os.verifier.registry import chosen_verifier, find_verifier, verifier_names
 from slice_os.verifier.wording.verifier import WordingVerifier
 
@@ -44,18 +45,26 @@ CLAIM = Claim("a cat", "the cat sat", 0, 7)
 
 
 def test_the_bundled_one_is_the_default(encoder: SpanEncoder) -> None:
+    bundled = find_verifier("slice-verify", encoder)
+    assert isinstance(bundled, BundledVerifier)
+    assert chosen_verifier(None, None, encoder) is bundled
+    assert chosen_verifier(True, "slice-verify", encoder) is bundled
+    assert chosen_verifier(False, "slice-verify", encoder) is None
     found = find_verifier("wording", encoder)
-    assert isinstance(found, WordingVerifier)
-    assert chosen_verifier(None, None, encoder) is found
-    assert chosen_verifier(True, "wording", encoder) is found
-    assert chosen_verifier(False, "wording", encoder) is None
     part = find_verifier("wording:agreement", encoder)
     assert part.check([CLAIM])[0].probability > found.check([CLAIM])[0].probability
 
 
 @pytest.mark.usefixtures("toy")
 def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
-    assert set(verifier_names()) >= {"wording", "cross-encoder", "toy", "plain", "gone"}
+    assert set(verifier_names()) >= {
+        "slice-verify",
+        "wording",
+        "cross-encoder",
+        "toy",
+        "plain",
+        "gone",
+    }
     assert [one.probability for one in find_verifier("toy", encoder).check([CLAIM])] == [0.25]
     (verdict,) = find_verifier("toy:0.75", encoder).check([CLAIM])
     assert (verdict.probability, verdict.reasons) == (0.75, ("toy",))
@@ -66,7 +75,10 @@ def test_installed_packages_bring_verifiers(encoder: SpanEncoder) -> None:
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("none", r"no verifier 'none'; there are wording, cross-encoder, gone, plain, toy"),
+        (
+            "none",
+            r"no verifier 'none'; there are slice-verify, wording, cross-encoder, gone, plain, toy",
+        ),
         ("plain:loud", r"verifier 'plain' takes no setting 'loud'"),
         ("wording:half", r"verifier 'wording:half': 'wording:agreement' is the only part"),
         ("cross-encoder", r"needs a folder; write cross-encoder:FOLDER"),

@@ -52,7 +52,7 @@ name_option = click.option(
 @click.option(
     "--verifier",
     metavar="NAME",
-    help="Verifier for requests and topics that name none, such as wording.",
+    help="Verifier for requests and topics that name none, such as slice-verify.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(

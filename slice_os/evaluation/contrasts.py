@@ -171,7 +171,7 @@ HARNESS = Harness(
     options=(
         Option(
             "verifiers",
-            "A verifier to measure, by name, such as wording, wording:agreement or "
+            "A verifier to measure, by name, such as slice-verify, wording or "
             "cross-encoder:FOLDER; repeatable.",
             metavar="VERIFIER",
         ),

@@ -19,10 +19,11 @@ GROUP = "slice_os.verifiers"
 VerifierFactory: TypeAlias = Callable[..., Verifier]
 """Called with the encoder that makes the hits, and with SETTING if the name is NAME:SETTING."""
 
-DEFAULT = "wording"
+DEFAULT = "slice-verify"
 # A new verifier of this package is a file and a line here.
 VERIFIERS = {
-    DEFAULT: "slice_os.verifier.wording.verifier:open_wording",
+    DEFAULT: "slice_os.verifier.bundled:BundledVerifier",
+    "wording": "slice_os.verifier.wording.verifier:open_wording",
     "cross-encoder": "slice_os.verifier.cross_encoder:open_cross_encoder",
 }
 

@@ -73,10 +73,18 @@ def test_ties_count_half() -> None:
 
 
 def test_every_scorer_has_a_row_for_each_kind(pairs: Path) -> None:
-    rows = run_harness("contrasts", "--data", str(pairs), "--verifier", "wording:agreement")["rows"]
+    rows = run_harness(
+        "contrasts",
+        "--data",
+        str(pairs),
+        "--verifier",
+        "wording:agreement",
+        "--verifier",
+        "slice-verify",
+    )["rows"]
     assert [(row["score"], row["kind"], row["pairs"]) for row in rows] == [
         (score, kind, number)
-        for score in ("cosine", "probability", "wording:agreement")
+        for score in ("cosine", "probability", "wording:agreement", "slice-verify")
         for kind, number in (("negation", 1), ("numbers", 1), ("all", 2))
     ]
     accuracy = {(row["score"], row["kind"]): row["accuracy"] for row in rows}

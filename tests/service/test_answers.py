@@ -75,7 +75,7 @@ def test_the_service_has_a_verifier_for_requests_that_name_none(
         assert probability() == 0.125
         assert probability(verify=False) != 0.125
         if path != "tag":
-            assert probability(verifier="wording") != 0.125
+            assert probability(verifier="slice-verify") != 0.125
 
 
 def test_a_search_filters_and_cuts(client: TestClient) -> None:

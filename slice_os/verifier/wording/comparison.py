@@ -65,10 +65,14 @@ FEATURES = (
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The ``(n_features,)`` numbers of `FEATURES`, and evidence against the span, for people."""
+    """The ``(n_features,)`` numbers of `FEATURES`, and evidence against and for the span.
+
+    ``reasons`` are for people, ``matches`` other words of the span that answer one of the phrase.
+    """
 
     features: FloatArray
     reasons: tuple[str, ...]
+    matches: tuple[tuple[str, str], ...]
 
 
 def compare_wording(reading: Reading) -> Comparison:
@@ -114,7 +118,9 @@ def compare_wording(reading: Reading) -> Comparison:
         past.lost, past.gained, min(len(reasons), 3),
         bool(missing and extra), bool(opposites), *(kind in kinds for kind in _REASONS),
     ]  # fmt: skip
-    return Comparison(np.array(values, dtype=np.float32), tuple(reasons))
+    paired = [(reading.phrase[one.word], reading.span[one.other]) for one in matches]
+    answers = [pair for pair in paired if all(map(is_content, pair)) and len({*map(key, pair)}) > 1]
+    return Comparison(np.array(values, dtype=np.float32), tuple(reasons), tuple(answers))
 
 
 @dataclass(frozen=True, slots=True)

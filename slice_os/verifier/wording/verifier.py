@@ -127,8 +127,7 @@ class WordingVerifier:
         weights: of both maps; the bundled ones for None.
         about: whether the hit must also be about the same; otherwise only its wording counts.
 
-    Raises:
-        ModelError: if the weights belong to another encoder, or it has no calibration.
+    Raises a `ModelError` if the weights belong to another encoder, or it has no calibration.
     """
 
     def __init__(
@@ -159,7 +158,7 @@ class WordingVerifier:
             priors = [one.prior for one in readings]
             likely = agreement * logistic(self._weights.aboutness(features, priors))
         return [
-            Verdict(probability, one.reasons if agrees < _SURE else ())
+            Verdict(probability, one.reasons if agrees < _SURE else (), one.matches)
             for probability, agrees, one in zip(
                 likely.tolist(), agreement.tolist(), compared, strict=True
             )

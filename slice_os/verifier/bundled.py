@@ -1,0 +1,70 @@
+"""The bundled verifier: rules on wording and a network that reads, decided together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import exp, log
+from pathlib import Path
+
+from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.verifier.claims import Claim, Verdict
+from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+from slice_os.verifier.wording.verifier import WordingVerifier
+
+NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
+"""The network's folder, as `export_verifier` writes it."""
+
+# Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
+# labelled hits and on contrasts, by benchmarks/verifier_calibration.py.
+WEIGHTS = (0.48, 0.74, -1.13)
+# Below this probability by the wording, no answer of the network makes a hit likely. It is not
+# asked then, and taken for rather against the hit.
+CLEAR = 0.05
+_UNREAD = Verdict(1 / (1 + exp(2)))
+_NEAREST, _LIKELY = 1e-4, 0.5
+
+
+class BundledVerifier:
+    """Compares wordings as `WordingVerifier` does, and reads what that leaves unclear.
+
+    Raises a `ModelError` as `WordingVerifier`.
+    """
+
+    def __init__(self, encoder: SpanEncoder) -> None:
+        self._wording = WordingVerifier(encoder)
+        self._network = CrossEncoderVerifier(NETWORK)
+
+    def check(self, claims: Sequence[Claim]) -> list[Verdict]:
+        """A verdict for each claim, with evidence for and against; none depends on the others."""
+        compared = self._wording.check(claims)
+        texts = [(one.phrase, one.text, one.start, one.end, one.before) for one in claims]
+        unclear = {
+            text: claim
+            for text, claim, one in zip(texts, claims, compared, strict=True)
+            if one.probability >= CLEAR
+        }
+        read = dict(zip(unclear, self._network.check([*unclear.values()]), strict=True))
+        return [
+            together(read[text] if one.probability >= CLEAR else None, one)
+            for text, one in zip(texts, compared, strict=True)
+        ]
+
+
+def together(read: Verdict | None, compared: Verdict) -> Verdict:
+    """The verdict by the network's, if it was asked, and the wording's.
+
+    Evidence against is the wording's, if neither the network nor both together hold the hit likely.
+    """
+    own, other, constant = WEIGHTS
+    asked = read or _UNREAD
+    odds = own * log_odds(asked.probability) + other * log_odds(compared.probability) + constant
+    probability = 1 / (1 + exp(-odds))
+    against = odds < 0 and asked.probability < _LIKELY
+    return replace(compared, probability=probability, reasons=compared.reasons if against else ())
+
+
+def log_odds(probability: float) -> float:
+    """Of a probability, taken for no nearer to 0 or 1 than 0.0001."""
+    kept = max(_NEAREST, min(1 - _NEAREST, probability))
+    return log(kept / (1 - kept))

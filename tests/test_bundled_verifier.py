@@ -1,0 +1,78 @@
+"""The bundled verifier: wording and network together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from slice_os import Claim, SpanEncoder, Verdict
+from slice_os.verifier.bundled import CLEAR, BundledVerifier, together
+from slice_os.verifier.cross_encoder import CrossEncoderVerifier
+
+PHRASE = "I want to cancel my subscription"
+
+
+def claim(text: str, prior: float = 0.5) -> Claim:
+    return Claim(PHRASE, text, 0, len(text), prior)
+
+
+CLAIMS = [
+    claim("please end my plan"),
+    claim("I would never cancel my subscription"),
+    claim("I want to cancel my subscription", 0.01),
+    claim("I want to cancel my subscription", 0.99),
+    claim("please end my plan", 0.001),
+    claim("the weather is nice", 0.001),
+]
+
+
+def test_no_verdict_depends_on_other_claims(encoder: SpanEncoder) -> None:
+    verifier = BundledVerifier(encoder)
+    assert verifier.check(CLAIMS) == [verifier.check([one])[0] for one in CLAIMS]
+    assert verifier.check([]) == []
+
+
+def test_says_what_says_the_phrase(encoder: SpanEncoder) -> None:
+    same, denied, _, exact, *_, other = BundledVerifier(encoder).check(CLAIMS)
+    assert exact.probability > same.probability > denied.probability
+    assert other.probability < CLEAR
+    assert ("cancel", "end") in same.matches
+    assert denied.reasons == ("negated here",)
+
+
+def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
+    encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    check = CrossEncoderVerifier.check
+
+    def counted(self: CrossEncoderVerifier, claims: Sequence[Claim]) -> list[Verdict]:
+        read.extend(one.text for one in claims)
+        return check(self, claims)
+
+    monkeypatch.setattr(CrossEncoderVerifier, "check", counted)
+    BundledVerifier(encoder).check([CLAIMS[0], CLAIMS[0], CLAIMS[-1]])
+    assert read == [CLAIMS[0].text]
+
+
+@pytest.mark.parametrize(
+    ("read", "compared", "reasons"),
+    [
+        (Verdict(0.1), Verdict(0.3, ("denied",)), ("denied",)),
+        (Verdict(0.9), Verdict(0.3, ("denied",)), ()),
+        (None, Verdict(0.01, ("denied",)), ("denied",)),
+        (Verdict(0.9), Verdict(0.99), ()),
+    ],
+)
+def test_reasons_need_both(
+    read: Verdict | None, compared: Verdict, reasons: tuple[str, ...]
+) -> None:
+    assert together(read, compared).reasons == reasons
+
+
+def test_the_network_moves_the_probability() -> None:
+    compared = Verdict(0.6)
+    found = [together(Verdict(read), compared).probability for read in (0.001, 0.1, 0.5, 0.999)]
+    assert found == sorted(found)
+    assert found[0] < 0.1 < 0.5 < found[-1]
