@@ -16,6 +16,10 @@ For each kind, the verifier is fitted to the placed and natural hits of the thre
 contrasts that recipes/contrasts.py made, so that a high cosine does not make up for a denial. With
 --write, the weights that are fitted without meetings become the bundled ones: QMSum is there for
 evaluation alone.
+
+Both: the log-odds of the wording and of the bundled network, which has seen none of these hits, are
+weighed by logistic regression on the natural hits of the other kinds and on contrasts, and then
+scaled to these hits; the weights in slice_os/verifier/bundled.py are those without meetings.
 """
 
 from __future__ import annotations
@@ -25,11 +29,13 @@ import json
 import random
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from calibration_set import _lines, sentence_pairs, texts
 from natural_hits import LABELS, found
+from scipy.optimize import minimize
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
@@ -45,10 +51,12 @@ from slice_os.training.contrasts.builder import known_verbs
 from slice_os.training.contrasts.contrast_rows import read_rows
 from slice_os.training.contrasts.edits import EDITS, edited
 from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
-from slice_os.verifier.claims import claim_in, claim_of
+from slice_os.verifier.bundled import NETWORK, log_odds
+from slice_os.verifier.claims import Claim, claim_in, claim_of
+from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.comparison import FEATURES
 from slice_os.verifier.wording.parties import PERSONS
-from slice_os.verifier.wording.verifier import WEIGHTS, logistic
+from slice_os.verifier.wording.verifier import WEIGHTS, WordingWeights, logistic, read_weights
 
 SEED = 2
 TOP_K = 10
@@ -139,34 +147,89 @@ def natural_hits(kind: str, data: Path, encoder: SpanEncoder) -> Iterator[tuple[
                 yield hit, right
 
 
-def contrasts(path: Path, encoder: SpanEncoder) -> ComparedClaims:
-    """Some of the contrasts, compared; long ones take the most time and teach least."""
+def contrasts(path: Path) -> list[tuple[Claim, bool]]:
+    """Some of the contrasts; long ones take the most time and teach least."""
     rows = list(read_rows(path))
     random.Random(CONTRAST_SEED).shuffle(rows)
     chosen = [row for row in rows[:CONTRASTS] if len(row.phrase) + row.end - row.start < LONGEST]
-    return compared(
-        encoder, ((claim_in(row.phrase, row.text, row.start, row.end), row.says) for row in chosen)
-    )
+    return [(claim_in(row.phrase, row.text, row.start, row.end), row.says) for row in chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Labelled claims, compared and read.
+
+    Attributes:
+        claims: their wording, compared.
+        odds: ``(n,)`` log-odds of the network.
+    """
+
+    claims: ComparedClaims
+    odds: np.ndarray
+
+    def both(self, weights: WordingWeights) -> np.ndarray:
+        """``(n, 3)`` log-odds of the network and of the wording, and ones."""
+        wording = said(weights, self.claims)
+        return np.column_stack([self.odds, list(map(log_odds, wording)), np.ones(len(wording))])
+
+
+def said(weights: WordingWeights, claims: ComparedClaims) -> np.ndarray:
+    """``(n,)`` probabilities by the wording and the cosine."""
+    about = logistic(weights.aboutness(claims.features, claims.priors))
+    return logistic(weights.agreement(claims.features)) * about
+
+
+def weighed(
+    hits: Sequence[Part], pairs: Part, weights: WordingWeights
+) -> tuple[float, float, float]:
+    """Weights of the log-odds of network and wording, and a constant.
+
+    Each set of hits weighs as much as the contrasts; then the sum is scaled to the hits alone.
+    """
+    sets = [(part.both(weights), part.claims.right) for part in (*hits, pairs)]
+    first = _logistic_regression(sets)[:2]
+    summed = [
+        (np.column_stack([columns[:, :2] @ first, columns[:, 2]]), right)
+        for columns, right in sets[:-1]
+    ]
+    scale, constant = _logistic_regression(summed)
+    network, wording = (scale * first).tolist()
+    return network, wording, float(constant)
+
+
+def _logistic_regression(sets: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    columns = np.vstack([one for one, _ in sets])
+    sign = 2 * np.concatenate([right for _, right in sets]) - 1
+    share = np.concatenate([np.full(len(right), 1 / len(right)) for _, right in sets])
+
+    def loss(weights: np.ndarray) -> float:
+        return float((share * np.logaddexp(0, -sign * (columns @ weights))).sum())
+
+    found: np.ndarray = minimize(loss, np.zeros(columns.shape[1])).x
+    return found
 
 
 def probabilities(
-    hits: Sequence[ComparedClaims], pairs: ComparedClaims, tests: Mapping[str, ComparedClaims]
+    hits: Mapping[tuple[str, str], Part], pairs: Part, tests: Mapping[str, Part]
 ) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
     """Probabilities of each test's hits, by what was fitted to other sets."""
-    weights = fit_alignment(hits, pairs, "", "")
+    weights = fit_alignment([one.claims for one in hits.values()], pairs.claims, "", "")
     # A cosine cannot tell contrasts; they would only spoil its fit.
-    right = np.concatenate([one.right for one in hits])
-    cosine = fit_calibration("", *np.hstack([lengths(one) for one in hits]), right, "")
-    for name, test in tests.items():
-        agreement = logistic(weights.agreement(test.features))
-        about = logistic(weights.aboutness(test.features, test.priors))
+    right = np.concatenate([one.claims.right for one in hits.values()])
+    known = np.hstack([lengths(one.claims) for one in hits.values()])
+    cosine = fit_calibration("", known[0], known[1], known[2], right, "")
+    natural = [one for (_, making), one in hits.items() if making == "natural"]
+    weighs = weighed(natural, pairs, weights)
+    for name, part in tests.items():
+        test = part.claims
         yield (
             name,
             {
                 "shipped calibration of the cosine": test.priors,
                 "cosine, fitted": cosine.probabilities(*lengths(test)),
-                "wording": agreement,
-                "wording and cosine": agreement * about,
+                "wording": logistic(weights.agreement(test.features)),
+                "wording and cosine": said(weights, test),
+                "wording, cosine and network": logistic(part.both(weights) @ np.array(weighs)),
             },
         )
 
@@ -190,9 +253,7 @@ def measures(values: np.ndarray, right: np.ndarray) -> dict[str, float]:
     }
 
 
-def report(
-    parts: dict[tuple[str, str], ComparedClaims], pairs: ComparedClaims
-) -> dict[str, object]:
+def report(parts: dict[tuple[str, str], Part], pairs: Part) -> dict[str, object]:
     """Measures with each kind of text left out.
 
     Args:
@@ -201,10 +262,10 @@ def report(
     """
     result: dict[str, object] = {}
     for kind in KINDS:
-        others = [part for key, part in parts.items() if key[0] != kind]
+        others = {key: part for key, part in parts.items() if key[0] != kind}
         tests = {making: test for (of, making), test in parts.items() if of == kind}
         for making, values in probabilities(others, pairs, tests):
-            right = tests[making].right
+            right = tests[making].claims.right
             result[f"{kind}, {making}"] = {
                 "hits": len(right),
                 "right": int(right.sum()),
@@ -238,7 +299,13 @@ def main() -> None:
     passages = meetings(chosen.data)
     choose.shuffle(passages)
     verbs = known_verbs(chosen.data)
-    encoder = SpanEncoder()
+    encoder, network = SpanEncoder(), CrossEncoderVerifier(NETWORK)
+
+    def part(labelled: list[tuple[Claim, bool]]) -> Part:
+        read = network.check([claim for claim, _ in labelled])
+        odds = np.array([log_odds(verdict.probability) for verdict in read])
+        return Part(compared(encoder, labelled), odds)
+
     parts = {}
     for kind, some in zip(KINDS, [*texts(chosen.data, choose), passages], strict=True):
         texts_with = list(placed(some[: chosen.texts], pairs, verbs, choose))
@@ -246,19 +313,22 @@ def main() -> None:
             ("placed", placed_hits(texts_with, encoder)),
             ("natural", natural_hits(kind, chosen.data, encoder)),
         ):
-            parts[kind, making] = compared(encoder, ((claim_of(hit), right) for hit, right in hits))
-    made = contrasts(chosen.contrasts, encoder)
+            parts[kind, making] = part([(claim_of(hit), right) for hit, right in hits])
+    made = part(contrasts(chosen.contrasts))
     result = report(parts, made)
+    trained = [one for (kind, making), one in parts.items() if kind in TRAINED]
+    natural = [parts[kind, "natural"] for kind in TRAINED]
+    result["weights of both"] = weighed(natural, made, read_weights())
     print(json.dumps(result, indent=1))
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
     if chosen.write:
-        hits = [part for (kind, _), part in parts.items() if kind in TRAINED]
+        learned = [one.claims for one in trained]
         provenance = (
-            f"{sum(len(part.right) for part in hits):,} placed and natural hits over "
-            f"{', '.join(TRAINED)}, and {len(made.right):,} made contrasts; see "
+            f"{sum(len(one.right) for one in learned):,} placed and natural hits over "
+            f"{', '.join(TRAINED)}, and {len(made.odds):,} made contrasts; see "
             "benchmarks/verifier_calibration.py"
         )
-        fit_alignment(hits, made, encoder.card.encoder_id, provenance).save(WEIGHTS)
+        fit_alignment(learned, made.claims, encoder.card.encoder_id, provenance).save(WEIGHTS)
 
 
 if __name__ == "__main__":
