@@ -53,8 +53,7 @@ def write_graph(
     ``logits``, ``(batch, sequence, n_outputs)``. Only int8 uses the calibration: typical inputs,
     without padding.
 
-    Raises:
-        ModelError: if optimum cannot export the model, or it needs other inputs.
+    Raises a `ModelError` if optimum cannot export the model, or it needs other inputs.
     """
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

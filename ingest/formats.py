@@ -96,8 +96,7 @@ def readers() -> dict[str, Reader]:
 def reader_named(name: str) -> Reader:
     """The reader of that format.
 
-    Raises:
-        InputError: if there is none.
+    Raises an `InputError` if there is none.
     """
     known = readers()
     if name not in known:

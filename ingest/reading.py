@@ -34,8 +34,7 @@ def read(source: Source, options: ReadOptions) -> DocumentStream:
     nothing: a record that cannot be used comes as a `BadRecord` in its place, and reading
     continues with the next.
 
-    Raises:
-        InputError: if no reader has the source's format.
+    Raises an `InputError` if no reader has the source's format.
     """
     for record in _records(source, source.ids, options):
         yield record if isinstance(record, BadRecord) else _prefixed(record, source)
@@ -67,8 +66,7 @@ def read_stream(
 
     The file has the format of that name, unless its first bytes tell another.
 
-    Raises:
-        InputError: if no reader has the format.
+    Raises an `InputError` if no reader has the format.
     """
     own = reader_named(format_name).magic
     head, whole = _peeked(stream)

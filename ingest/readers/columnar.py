@@ -42,8 +42,7 @@ def frame_documents(frame: Any, options: ReadOptions) -> Iterator[Document]:
     A row without an id gets one made of its content, so that frames added one after the other do
     not replace each other's rows.
 
-    Raises:
-        InputError: if a row cannot be used.
+    Raises an `InputError` if a row cannot be used.
     """
     records = (
         Record(number, {name: _plain(value) for name, value in row.items() if not _is_null(value)})

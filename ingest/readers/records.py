@@ -61,8 +61,7 @@ def document_of(
     Its text is a string or a list of turns. A record without that field may have its turns in
     ``turns`` or ``messages``, or be a transcript that `transcript_turns` knows.
 
-    Raises:
-        InputError: if a field is missing or has the wrong type.
+    Raises an `InputError` if a field is missing or has the wrong type.
     """
     used, text, segments = _text(fields, options.text_field)
     doc_id = _record_id(fields, options.id_field) or name

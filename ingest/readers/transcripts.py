@@ -19,8 +19,7 @@ Json = Mapping[str, Any]
 def transcript_turns(fields: Json) -> list[Turn]:
     """The turns of a transcript, by start; none if no service writes such an object.
 
-    Raises:
-        InputError: if it begins like a transcript but goes on otherwise.
+    Raises an `InputError` if it begins like a transcript but goes on otherwise.
     """
     for applies, turns_in in _SERVICES:
         if applies(fields):

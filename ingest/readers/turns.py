@@ -27,8 +27,7 @@ def turn_of(value: Any, number: int) -> Turn:
     Its text is ``text`` or ``content``, its speaker ``speaker`` or ``role``; ``start_time`` and
     ``end_time`` are seconds or clock times. Errors name its number.
 
-    Raises:
-        InputError: if it has no text or a field of another type.
+    Raises an `InputError` if it has no text or a field of another type.
     """
     if isinstance(value, str):
         return Turn(value)
@@ -78,8 +77,7 @@ def clock_seconds(text: str) -> float | None:
 def moment(value: Any, where: str) -> float:
     """Convert a number, a clock time, or a date and time, which counts from 1970, to seconds.
 
-    Raises:
-        InputError: if it is none of these; ``where`` is its name in the message.
+    Raises an `InputError` if it is none of these; ``where`` is its name in the message.
     """
     if isinstance(value, datetime):
         return _since_1970(value)

@@ -56,8 +56,7 @@ class Aligner:
         prefix: ids of the special tokens before a text.
         suffix: ids of the special tokens after it.
 
-    Raises:
-        ModelError: if the file does not hold a tokenizer.
+    Raises a `ModelError` if the file does not hold a tokenizer.
     """
 
     def __init__(self, tokenizer: Path | Tokenizer) -> None:

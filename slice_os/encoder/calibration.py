@@ -111,8 +111,7 @@ def softened(right: npt.ArrayLike) -> Float64Array:
 
     Hits that can be separated without error then do not lead to infinite weights.
 
-    Raises:
-        InputError: if fewer than 10 hits are right, or fewer than 10 are wrong.
+    Raises an `InputError` if fewer than 10 hits are right, or fewer than 10 are wrong.
     """
     labels = np.asarray(right, dtype=bool)
     n_right = int(labels.sum())

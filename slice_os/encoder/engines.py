@@ -93,8 +93,7 @@ class OnnxRuntimeEngine:
 
         A model that reads token types is given ``types``, ``(batch, length)``, or zeros.
 
-        Raises:
-            ModelError: if the model cannot read the ids.
+        Raises a `ModelError` if the model cannot read the ids.
         """
         feeds = {"input_ids": ids, "attention_mask": mask}
         if "token_type_ids" in self._inputs:

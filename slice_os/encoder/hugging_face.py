@@ -107,8 +107,7 @@ def find_folder(model: str) -> Path:
 
     A model that was downloaded before is found without a network.
 
-    Raises:
-        ModelError: if there is no such model, or Hugging Face cannot be reached.
+    Raises a `ModelError` if there is no such model, or Hugging Face cannot be reached.
     """
     if Path(model).exists():
         return Path(model)

@@ -100,8 +100,7 @@ def content_id(folder: Path) -> str:
 
     These are the model, the files beside it that hold its tensors, if any, and the tokenizer.
 
-    Raises:
-        ModelError: if the model names files in other folders.
+    Raises a `ModelError` if the model names files in other folders.
     """
     names = MODEL_FILE, TOKENIZER_FILE, *_external_files(folder)
     return files_hash(*(folder / name for name in names))[:16]
@@ -142,8 +141,7 @@ def check_hashes(folder: Path) -> None:
 def model_folder(model: str | Path | None = None) -> Path:
     """The folder of a model: a path, the name of a bundled model, or None for the default one.
 
-    Raises:
-        ModelError: if there is no model of that name or path.
+    Raises a `ModelError` if there is no model of that name or path.
     """
     if model is None:
         return BUNDLED / DEFAULT_MODEL

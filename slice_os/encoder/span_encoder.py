@@ -68,8 +68,7 @@ class SpanEncoder:
         Its first rows keep most of the cosines of phrases with spans: training found them, or
         they are the principal directions of span vectors. None if the model folder has none.
 
-        Raises:
-            ModelError: if the file holds something else.
+        Raises a `ModelError` if the file holds something else.
         """
         return read_projection(self.folder, self.card.dimension)
 
@@ -77,8 +76,7 @@ class SpanEncoder:
     def calibration(self) -> Calibration | None:
         """The map from cosines to probabilities; None if the model folder has none.
 
-        Raises:
-            ModelError: if it belongs to another encoder.
+        Raises a `ModelError` if it belongs to another encoder.
         """
         return read_calibration(self.folder, self.card.encoder_id)
 
@@ -119,8 +117,7 @@ class SpanEncoder:
         Returns:
             ``(n_texts, dimension)`` float32; ``(dimension,)`` for one text.
 
-        Raises:
-            InputError: if a text has no word, or has a lone surrogate.
+        Raises an `InputError` if a text has no word, or has a lone surrogate.
         """
         if isinstance(texts, str):
             return self.encode_phrases([texts]).reshape(-1)
@@ -166,8 +163,7 @@ class SpanEncoder:
         Returns:
             ``(n_phrases, dimension)`` float32.
 
-        Raises:
-            InputError: if a phrase has no word, or has a lone surrogate.
+        Raises an `InputError` if a phrase has no word, or has a lone surrogate.
         """
         if isinstance(phrases, str):
             raise InputError(f"phrases {phrases!r}: give a list of strings")

@@ -118,8 +118,7 @@ def principal_projection(vectors: npt.NDArray[np.float64]) -> FloatArray:
 def read_projection(folder: Path, dimension: int) -> FloatArray | None:
     """The ``(dimension, dimension)`` projection of a model folder, one direction a row, if any.
 
-    Raises:
-        ModelError: if the file does not hold that many orthonormal rows.
+    Raises a `ModelError` if the file does not hold that many orthonormal rows.
     """
     path = folder / PROJECTION_FILE
     if not path.is_file():

@@ -143,8 +143,7 @@ class Hit:
     def from_dict(cls, raw: Mapping[str, Any]) -> Hit:
         """The hit that `to_dict` gave; fields after ``passage`` may be missing.
 
-        Raises:
-            InputError: if a field is missing or of another type.
+        Raises an `InputError` if a field is missing or of another type.
         """
         try:
             values = {
@@ -160,8 +159,7 @@ class Hit:
     def from_json(cls, line: str | bytes) -> Hit:
         """The hit that `to_json` wrote.
 
-        Raises:
-            InputError: if the line is not the JSON of a hit.
+        Raises an `InputError` if the line is not the JSON of a hit.
         """
         try:
             raw = orjson.loads(line)
@@ -243,8 +241,7 @@ class Hits(Sequence[Hit]):
         None leaves the least cosine or probability as it is. Hits without a probability do not
         remain if there is a least one.
 
-        Raises:
-            ValueError: if one is lower than that of these hits, so that some are missing.
+        Raises a `ValueError` if one is lower than that of these hits, so that some are missing.
         """
         kept = self
         cuts = {("threshold", "cosine"): threshold}
@@ -275,8 +272,7 @@ class Hits(Sequence[Hit]):
     def from_jsonl(cls, lines: str | bytes) -> Hits:
         """The hits that `to_jsonl` gave, or that a command printed; their threshold is not known.
 
-        Raises:
-            InputError: if a line is not a hit; the message has its number.
+        Raises an `InputError` if a line is not a hit; the message has its number.
         """
         packed = lines.encode() if isinstance(lines, str) else lines
         return cls(tuple(read_hits(packed.split(b"\n"))))
@@ -284,8 +280,7 @@ class Hits(Sequence[Hit]):
     def to_arrow(self) -> pyarrow.Table:
         """The hits as rows; metadata fields are columns ``metadata.NAME``.
 
-        Raises:
-            MissingExtraError: without pyarrow, as the other two without their packages.
+        Raises a `MissingExtraError` without pyarrow, as the other two without their packages.
         """
         return to_arrow(self._table())
 
@@ -339,8 +334,7 @@ class Hits(Sequence[Hit]):
 def read_hits(lines: Iterable[bytes]) -> Iterator[Hit]:
     """The hits of JSON lines, one by one; empty lines are skipped.
 
-    Raises:
-        InputError: if a line is not a hit; the message has its number.
+    Raises an `InputError` if a line is not a hit; the message has its number.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():

@@ -78,8 +78,7 @@ def least_cut(
         precision: share of right hits, above 0 and up to 1.
         by: ``probability`` or ``cosine``.
 
-    Raises:
-        InputError: if there is no label, or no cut is as precise.
+    Raises an `InputError` if there is no label, or no cut is as precise.
     """
     if not 0 < precision <= 1:
         raise InputError(f"precision {precision}: give a number above 0 and up to 1, such as 0.9")

@@ -117,8 +117,7 @@ def parse_where(where: Mapping[str, Allowed] | Iterable[Condition] | None) -> tu
         where: fields, each with the value or values that it may have, or with operators and their
             values, as in ``{"csat": {"gte": 3}, "domain": ["airline", "bank"]}``; or conditions.
 
-    Raises:
-        InputError: on an unknown form or operator, or a value that no metadata can have.
+    Raises an `InputError` on an unknown form or operator, or a value that no metadata can have.
     """
     if where is None:
         return ()

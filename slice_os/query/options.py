@@ -65,8 +65,7 @@ def _within(value: Any, low: float, high: float) -> bool:
 def load_fusion(name: str) -> Fusion:
     """The fusion of that name, other than `SERVER`.
 
-    Raises:
-        InputError: if there is none.
+    Raises an `InputError` if there is none.
     """
     if name not in FUSIONS:
         raise InputError(f"no fusion {name!r}; there are {', '.join(FUSION_NAMES)}")
@@ -110,8 +109,7 @@ class HitOptions:
             several spans of a phrase in one unit, the best is the hit.
         collapse: return hits in the same words as one, with their count.
 
-    Raises:
-        InputError: on a value that an option cannot have.
+    Raises an `InputError` on a value that an option cannot have.
     """
 
     counter_phrases: Sequence[str] = ()

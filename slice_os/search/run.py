@@ -59,8 +59,7 @@ def make_query(
 ) -> Query:
     """The query for origin phrases, with the span lengths of the encoder; see `Query`.
 
-    Raises:
-        InputError: on no phrase, or one without a word, or an unknown unit.
+    Raises an `InputError` on no phrase, or one without a word, or an unknown unit.
     """
     check_unit(unit)
     texts = tuple(dict.fromkeys([phrases] if isinstance(phrases, str) else phrases))
@@ -88,8 +87,7 @@ def search(store: Store, query: Query, options: SearchOptions = DEFAULT_SEARCH) 
     it. Hits with equal scores are in the order of their passages' scores, and then of the store,
     so that pages never repeat a hit.
 
-    Raises:
-        InputError: if the options reach beyond the candidates of an index.
+    Raises an `InputError` if the options reach beyond the candidates of an index.
     """
     if not store.exhaustive:
         options.check_reach()

@@ -109,8 +109,7 @@ def run_service(settings: ServiceSettings, started: Callable[[str], None]) -> No
 
     ``started`` is called with the address of the page as soon as the service listens.
 
-    Raises:
-        InputError: if the host or port cannot be listened on.
+    Raises an `InputError` if the host or port cannot be listened on.
     """
     _log_to_stderr()
     listener = _listening(settings.host, settings.port)

@@ -69,8 +69,7 @@ class Encoders:
     def of(self, card: ModelCard, location: str) -> StoppableEncoder:
         """The encoder that made a store.
 
-        Raises:
-            StoreError: if it is not a bundled one.
+        Raises a `StoreError` if it is not a bundled one.
         """
         with self._loading:
             if card.encoder_id not in self._loaded:
@@ -120,8 +119,7 @@ class ServedStores:
     def writing(self, name: str | None = None) -> Iterator[Corpus]:
         """The corpus of a store as in `get`, for one writing request at a time.
 
-        Raises:
-            Stopped: if the work should stop while it waits.
+        Raises a `Stopped` if the work should stop while it waits.
         """
         corpus = self.get(name)
         lock = self._writers[self._chosen(name)]

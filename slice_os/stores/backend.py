@@ -39,16 +39,14 @@ class Backend(ABC):
     def open(self, location: str) -> Store:
         """Open the store.
 
-        Raises:
-            StoreError: if there is none, or a newer version made it.
+        Raises a `StoreError` if there is none, or a newer version made it.
         """
 
     @abstractmethod
     def create(self, location: str, new: NewStore) -> None:
         """Make an empty store.
 
-        Raises:
-            StoreError: if that is not possible.
+        Raises a `StoreError` if that is not possible.
         """
 
     def folder(self, location: str) -> Path | None:

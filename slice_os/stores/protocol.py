@@ -171,8 +171,7 @@ class Store(Protocol):
     def field_values(self, field: str, limit: int) -> list[FieldValue]:
         """The most frequent values of a metadata field.
 
-        Raises:
-            InputError: if no passage has such a field.
+        Raises an `InputError` if no passage has such a field.
         """
 
     def rank(self, query: Query, num_candidates: int) -> ScoredCandidates:

@@ -70,8 +70,7 @@ def open_store(location: Location, card: ModelCard | None = None) -> Store:
 def create_store(location: Location, new: NewStore) -> None:
     """Make an empty store, unless another process has just made it.
 
-    Raises:
-        StoreError: if that is not possible.
+    Raises a `StoreError` if that is not possible.
     """
     try:
         find_backend(location).create(str(location), new)

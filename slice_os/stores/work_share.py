@@ -22,8 +22,7 @@ class WorkShare:
         number: of this part, from 1.
         total: number of parts.
 
-    Raises:
-        InputError: if there is no such part.
+    Raises an `InputError` if there is no such part.
     """
 
     number: int = 1
@@ -40,8 +39,7 @@ class WorkShare:
     def parse(cls, text: str) -> WorkShare:
         """Read ``NUMBER/TOTAL``, such as ``3/16``.
 
-        Raises:
-            InputError: if the text has another form, or there is no such part.
+        Raises an `InputError` if the text has another form, or there is no such part.
         """
         found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         if not found:

@@ -48,8 +48,7 @@ def columns_of(hints: Iterable[tuple[str, Any]]) -> Iterator[Column]:
 def decoded(hint: Any, value: Any) -> Any:
     """Convert a JSON value to a type: a scalar, dataclass, tuple or mapping, or None.
 
-    Raises:
-        TypeError: if the value is of another type.
+    Raises a `TypeError` if the value is of another type.
     """
     kind = _required(hint)
     if value is None and kind is not hint:

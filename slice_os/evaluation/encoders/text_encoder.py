@@ -81,6 +81,5 @@ class TextEncoder(Protocol):
     def tokens(self, texts: Sequence[str]) -> Iterator[tuple[AlignedText, FloatArray]]:
         """Each aligned text with its ``(n_pieces, token_dimension)`` vectors, from one pass.
 
-        Raises:
-            InputError: if the representation is ``whole``.
+        Raises an `InputError` if the representation is ``whole``.
         """

@@ -65,8 +65,7 @@ def find_splits(folder: Path, task: str) -> dict[str, Path]:
     (``ps_…``, ``pr_…``, ``psd_…``), only those of this task count; if the only one of them names
     no split, it is the test split.
 
-    Raises:
-        InputError: if the folder is missing, has no file of the task, or several of a split.
+    Raises an `InputError` if the folder is missing, has no file of the task, or several of a split.
     """
     source = PAIRS if task == "ps" else QUESTIONS
     if not folder.is_dir():

@@ -49,8 +49,7 @@ class ChatEndpoint:
         model: its name there.
         pause: seconds before the first retry of a request; doubled for each further one.
 
-    Raises:
-        InputError: if the address is not an HTTP one, or has a password or a query.
+    Raises an `InputError` if the address is not an HTTP one, or has a password or a query.
     """
 
     url: str

@@ -59,8 +59,7 @@ def read_keys(path: Path) -> Sequence[ApiKey]:
 def new_key(path: Path, name: str, scopes: Sequence[str]) -> str:
     """Add a key to a file, which only its owner may read; return the key, stored nowhere.
 
-    Raises:
-        InputError: if the name is invalid or taken, or the file cannot be written.
+    Raises an `InputError` if the name is invalid or taken, or the file cannot be written.
     """
     secret = f"slice-{secrets.token_urlsafe(32)}"
     line = {"name": name, "scopes": list(scopes), "sha256": _digest(secret)}

@@ -27,8 +27,7 @@ def wanted(environment: Mapping[str, str] = os.environ) -> bool:
 def otlp_provider() -> TracerProvider:
     """A provider that sends spans to the endpoint in the environment, in batches.
 
-    Raises:
-        MissingExtraError: if the packages for it are not installed.
+    Raises a `MissingExtraError` if the packages for it are not installed.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

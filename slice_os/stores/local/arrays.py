@@ -53,8 +53,7 @@ class ArrayFile:
     def truncate(self, rows: int) -> None:
         """Keep only the first ``rows`` rows.
 
-        Raises:
-            StoreError: if the file is shorter than that.
+        Raises a `StoreError` if the file is shorter than that.
         """
         self.close()
         self._check(self._size(), rows)
@@ -64,8 +63,7 @@ class ArrayFile:
     def view(self, rows: int) -> np.ndarray[Any, np.dtype[Any]]:
         """The first ``rows`` rows, mapped into memory.
 
-        Raises:
-            StoreError: if the file is shorter than that.
+        Raises a `StoreError` if the file is shorter than that.
         """
         if rows > len(self._view):
             if self._reading is None:
@@ -127,8 +125,7 @@ class Arrays:
     def open(self, words: int, pieces: int) -> None:
         """Map that many rows, so that they can be read even after the files were deleted.
 
-        Raises:
-            StoreError: if a file is missing or shorter than that.
+        Raises a `StoreError` if a file is missing or shorter than that.
         """
         for file, rows in self._sizes(words, pieces):
             file.view(rows)

@@ -31,8 +31,7 @@ def compact(connection: Database, settings: StoreSettings) -> None:
     or as after; the next writer deletes the files that are not needed. The connection is the
     writer's, not in a transaction.
 
-    Raises:
-        StoreError: if the store is damaged, or the disk is too full for a second copy.
+    Raises a `StoreError` if the store is damaged, or the disk is too full for a second copy.
     """
     folder = connection.folder
     with errors_explained(folder):

@@ -168,8 +168,7 @@ def repair(connection: Database, settings: StoreSettings, faults: Iterable[Fault
     The next ingest reads every source again, and stores the deleted documents. The connection is
     a writer's, not in a transaction.
 
-    Raises:
-        StoreError: if faults remain; the store is then as it was.
+    Raises a `StoreError` if faults remain; the store is then as it was.
     """
     folder = connection.folder
     lost = {fault.row for fault in faults if fault.row is not None}

@@ -81,8 +81,7 @@ class Database(sqlite3.Connection):
 def create(folder: Path, settings: StoreSettings) -> None:
     """Make an empty store that only its owner may read.
 
-    Raises:
-        StoreError: if the folder is a file, cannot be created, or contains other files.
+    Raises a `StoreError` if the folder is a file, cannot be created, or contains other files.
     """
     values = {
         "schema_version": str(SCHEMA_VERSION),
@@ -130,8 +129,7 @@ def connect(folder: Path, mode: str = "rw") -> Database:
 def exists(folder: Path) -> bool:
     """Whether the folder holds a completely created store.
 
-    Raises:
-        StoreError: if its database cannot be read.
+    Raises a `StoreError` if its database cannot be read.
     """
     with errors_explained(folder):
         if not (folder / DATABASE).is_file():
@@ -143,8 +141,7 @@ def exists(folder: Path) -> bool:
 def reading_mode(folder: Path) -> str:
     """The mode of a connection for reading; see `connect`.
 
-    Raises:
-        StoreError: if the folder cannot be written, and has commits that must be moved first.
+    Raises a `StoreError` if the folder cannot be written, and has commits that must be moved first.
     """
     if os.access(folder, os.W_OK):
         return "rw"
@@ -169,8 +166,7 @@ def has_log(folder: Path) -> bool:
 def read_settings(connection: Database) -> StoreSettings:
     """The settings of the store.
 
-    Raises:
-        StoreError: if another version made it, or if it is damaged.
+    Raises a `StoreError` if another version made it, or if it is damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     folder = connection.folder
@@ -195,8 +191,7 @@ def read_settings(connection: Database) -> StoreSettings:
 def read_state(connection: Database) -> StoreState:
     """The counts of the state that the connection sees.
 
-    Raises:
-        StoreError: if the settings are damaged.
+    Raises a `StoreError` if the settings are damaged.
     """
     values = dict(connection.execute("SELECT name, value FROM settings"))
     try:

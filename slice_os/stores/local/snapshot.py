@@ -102,8 +102,7 @@ class Snapshot:
     def load(self, keys: Sequence[PassageKey]) -> dict[PassageKey, StoredPassage]:
         """The passages with these ids; one that the snapshot lacks is missing.
 
-        Raises:
-            StoreError: if a passage or its document is not as it was written.
+        Raises a `StoreError` if a passage or its document is not as it was written.
         """
         wanted = np.array(sorted(key for key in keys if isinstance(key, int)), dtype=np.int64)
         # In stored order, so that the text of a long document is read only once.

@@ -95,8 +95,7 @@ class LocalStore:
     def create(cls, folder: Path, card: ModelCard, max_pieces: int) -> LocalStore:
         """Create an empty store, and open it.
 
-        Raises:
-            StoreError: if the folder cannot hold a store.
+        Raises a `StoreError` if the folder cannot hold a store.
         """
         create(folder, StoreSettings(card, max_pieces))
         return cls(folder)
@@ -121,8 +120,7 @@ class LocalStore:
 
         When it ends, a store is compacted of whose token vectors a quarter are deleted.
 
-        Raises:
-            StoreError: if another process is writing.
+        Raises a `StoreError` if another process is writing.
         """
         with self._writing() as connection:
             writer = LocalWriter(connection, self.settings)
@@ -152,8 +150,7 @@ class LocalStore:
 
         To repair is to delete the damaged documents, and rebuild the rest from the others.
 
-        Raises:
-            StoreError: if another process is writing, or the store cannot be repaired.
+        Raises a `StoreError` if another process is writing, or the store cannot be repaired.
         """
         with self._writing() as connection:
             with errors_explained(self.folder):

@@ -45,8 +45,7 @@ class PassageTable:
 def read_table(connection: Database, state: StoreState) -> PassageTable:
     """All passages of a store.
 
-    Raises:
-        StoreError: if they are not as many as were stored, or lie beyond the files' rows.
+    Raises a `StoreError` if they are not as many as were stored, or lie beyond the files' rows.
     """
     table, folder = select_table(connection), connection.folder
     if state.passages != len(table):
@@ -63,8 +62,7 @@ def read_table(connection: Database, state: StoreState) -> PassageTable:
 def select_table(connection: Database) -> PassageTable:
     """All passages of a store, without a look at the counts.
 
-    Raises:
-        StoreError: if a column holds anything but integers.
+    Raises a `StoreError` if a column holds anything but integers.
     """
     rows = connection.execute(
         "SELECT id, first_word, n_words, first_piece, n_pieces, n_terms, data_checksum "

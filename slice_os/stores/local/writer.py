@@ -260,8 +260,7 @@ class LocalWriter:
 def _count_live(connection: Database, state: StoreState) -> int:
     """Number of token vectors that passages refer to.
 
-    Raises:
-        StoreError: if the rows do not fit the stored counts, by which the files will be cut.
+    Raises a `StoreError` if the rows do not fit the stored counts, by which the files will be cut.
     """
     for name, found in used_counts(connection).items():
         stored = getattr(state, name)

@@ -52,8 +52,7 @@ class OpenSearchStore:
         name: index or alias.
         location: how messages call this store; the name by default.
 
-    Raises:
-        StoreError: if there is no such index, or not one of ours.
+    Raises a `StoreError` if there is no such index, or not one of ours.
     """
 
     exhaustive = False

@@ -101,8 +101,7 @@ class UtteranceTagger:
 
         Texts of any length are read as a whole, in several passes of the model if they are long.
 
-        Raises:
-            InputError: if a text has a lone surrogate.
+        Raises an `InputError` if a text has a lone surrogate.
         """
         if isinstance(texts, str):
             raise InputError(f"texts {texts!r:.50}: give a list of strings")

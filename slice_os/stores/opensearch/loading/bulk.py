@@ -102,8 +102,7 @@ class BulkSender:
         Args:
             wait: send all that is queued, also meanwhile, and wait until it is answered.
 
-        Raises:
-            StoreError: if a chunk could not be sent at all.
+        Raises a `StoreError` if a chunk could not be sent at all.
         """
         while True:
             if wait:
@@ -115,8 +114,7 @@ class BulkSender:
     def deliver(self, actions: Sequence[Action]) -> list[Outcome]:
         """Send actions at once, bypassing the queue, and wait until they are answered.
 
-        Raises:
-            StoreError: if they could not be sent at all.
+        Raises a `StoreError` if they could not be sent at all.
         """
         chunks = pieces(actions, CHUNK_ACTIONS)
         return [outcome for chunk in chunks for outcome in self._deliver(chunk)]

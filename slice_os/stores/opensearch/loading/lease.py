@@ -75,8 +75,7 @@ class Lease:
     def check(self) -> None:
         """Make sure that no other process has taken over.
 
-        Raises:
-            StoreError: if one has.
+        Raises a `StoreError` if one has.
         """
         if self.lost:
             raise StoreError(
@@ -179,8 +178,7 @@ def remove(handle: IndexHandle, expired: Iterable[Held]) -> None:
 def gate(handle: IndexHandle) -> Iterator[Lease]:
     """Be the only process that begins or ends to write to an index; waits for others.
 
-    Raises:
-        StoreError: if another process stays there for longer than `retry_limit`.
+    Raises a `StoreError` if another process stays there for longer than `retry_limit`.
     """
     lease = Lease(handle, GATE_KEY)
     deadline = time.monotonic() + retry_limit()

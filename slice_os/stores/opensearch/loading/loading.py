@@ -56,8 +56,7 @@ class LoadNote:
 def leased(handle: IndexHandle) -> Iterator[Lease]:
     """Hold the exclusive right to write to an index, without preparing it for a load.
 
-    Raises:
-        StoreError: if another process is writing.
+    Raises a `StoreError` if another process is writing.
     """
     lease = _admitted(handle, WHOLE, prepares=False)
     try:

@@ -65,8 +65,7 @@ def unpack(encoded: str, start: int, end: int, metadata: Metadata) -> EncodedPas
 
     ``start`` and ``end`` are code points of the document.
 
-    Raises:
-        StoreError: if another version wrote the bytes.
+    Raises a `StoreError` if another version wrote the bytes.
     """
     # OpenSearch returns doc values URL-safe and without padding.
     raw = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))

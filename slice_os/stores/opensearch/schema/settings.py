@@ -121,8 +121,7 @@ def noted(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def settings_of(mapping: Mapping[str, Any], location: str) -> IndexSettings:
     """Read the ``_meta`` of an index's mapping.
 
-    Raises:
-        StoreError: if slice-os did not make the index, or if another version did.
+    Raises a `StoreError` if slice-os did not make the index, or if another version did.
     """
     meta = mapping.get("_meta", {}).get(META)
     if meta is None:

@@ -40,8 +40,7 @@ class SpanPolicy:
     def parse(cls, text: str) -> SpanPolicy:
         """Parse a policy: ``all``, ``grid:8``, ``grid:3,6,12``, ``cover:0.9``.
 
-        Raises:
-            InputError: on anything else.
+        Raises an `InputError` on anything else.
         """
         kind, _, argument = text.partition(":")
         try:

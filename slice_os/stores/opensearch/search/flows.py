@@ -66,8 +66,7 @@ class SearchFlows:
     def fused_there(self, query: Query, num_candidates: int) -> Flow[list[Answer]]:
         """The answers to the server's ``hybrid`` query, one per phrase.
 
-        Raises:
-            StoreError: if the server does not have it.
+        Raises a `StoreError` if the server does not have it.
         """
         if not hybrid.installed((yield LIST_PLUGINS)):
             raise StoreError(
@@ -181,8 +180,7 @@ class SearchFlows:
     def msearch(self, bodies: Sequence[Body], query: Query) -> Flow[list[Answer]]:
         """The answers to several searches.
 
-        Raises:
-            StoreError: if one of them fails.
+        Raises a `StoreError` if one of them fails.
         """
         answers = yield from self.answers(bodies, query)
         for one in answers:

@@ -34,8 +34,7 @@ def require_index(handle: IndexHandle) -> Index:
 def find_records(handle: IndexHandle, keys: Sequence[str]) -> list[dict[str, Any]]:
     """Those of the records that exist.
 
-    Raises:
-        StoreError: if the index cannot answer for one of them, such as while a shard is away.
+    Raises a `StoreError` if the index cannot answer for one of them, such as while a shard is away.
     """
     return [entry["_source"] for entry in find_entries(handle, keys)]
 

@@ -48,8 +48,7 @@ def export_query(
         engine: of the server; None if it does not score.
         fuses: whether the server has the ``hybrid`` query.
 
-    Raises:
-        InputError: if the server does not score, and the phrases together are too long.
+    Raises an `InputError` if the server does not score, and the phrases together are too long.
     """
     path = f"/{index}/_search"
     with_bm25 = f"{path}?{urlencode(searches.NAMED_SCORES | searches.steady(query))}"

@@ -53,8 +53,7 @@ class IndexHandle:
     def refresh(self) -> None:
         """Make everything written so far searchable.
 
-        Raises:
-            StoreError: if the server refuses, or not every shard could.
+        Raises a `StoreError` if the server refuses, or not every shard could.
         """
         self.ask(self.client.indices.refresh, "_shards")
 

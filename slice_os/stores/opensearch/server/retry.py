@@ -23,8 +23,7 @@ T = TypeVar("T")
 def retry_limit() -> float:
     """The limit of all retries: 300 seconds, unless ``SLICE_OS_RETRY_SECONDS`` says otherwise.
 
-    Raises:
-        InputError: if that is not a number of seconds.
+    Raises an `InputError` if that is not a number of seconds.
     """
     text = os.environ.get(VARIABLE) or str(RETRY_SECONDS)
     try:

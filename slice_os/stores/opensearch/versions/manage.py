@@ -67,8 +67,7 @@ class IndexVersion:
 def versions(handle: IndexHandle) -> list[IndexVersion]:
     """The versions of an alias, oldest first.
 
-    Raises:
-        StoreError: if there is none, or if the name is that of one version.
+    Raises a `StoreError` if there is none, or if the name is that of one version.
     """
     alias, client = handle.name, handle.client
     names = sorted(indices.find_versions(handle))
@@ -86,8 +85,7 @@ def versions(handle: IndexHandle) -> list[IndexVersion]:
 def describe(handle: IndexHandle, current: bool = True) -> IndexVersion:
     """The contents and state of one index.
 
-    Raises:
-        StoreError: if slice-os did not make it.
+    Raises a `StoreError` if slice-os did not make it.
     """
     found = handle.ask(handle.client.indices.get)[handle.name]
     counts = count(handle)
