@@ -43,7 +43,7 @@ def test_schemathesis_finds_no_fault(store_folder: Path, tmp_path: Path) -> None
             *("--phases", "examples,coverage,fuzzing", "--max-examples", "5"),
             *("--seed", "1", "--generation-deterministic"),
             *("--header", f"Authorization: {header}"),
-            *("--request-timeout", "60", "--workers", "2", "--no-color"),
+            *("--request-timeout", "60", "--workers", "1", "--no-color"),
         ]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert httpx.get(f"{server.address}/ready").status_code == 200
