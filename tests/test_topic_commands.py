@@ -84,6 +84,8 @@ def test_the_examples_find_what_the_demo_has(run: Run) -> None:
     run("ingest", *map(str, contracts), "--store", "demo")
     rows = run("mine", "--topics", str(EXAMPLES), "--store", "demo", "--counts", "topic").rows()
     assert {"termination", "renewal"} <= {row["topic"] for row in rows}
+    shown = run("mine", "--topics", str(EXAMPLES), "--store", "demo", "--text").out
+    assert "  renewal  cosine" in shown
 
 
 def test_a_failing_example_fails_the_test(run: Run) -> None:

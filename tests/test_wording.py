@@ -23,7 +23,7 @@ from slice_os.verifier.wording.moods import (
 )
 from slice_os.verifier.wording.reading import ClaimReader
 from slice_os.verifier.wording.verifier import WordingVerifier, read_weights
-from slice_os.verifier.wording.words import converse, opposite
+from slice_os.verifier.wording.words import converse, opposite, word_list
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +256,15 @@ def test_a_denial_before_the_span_counts(encoder: SpanEncoder) -> None:
     text = "Well, I would never go to another provider."
     (reading,) = ClaimReader(encoder).read([Claim("I will change provider", text, 19, 42)])
     assert "negated here" in compare_wording(reading).reasons
+
+
+def test_every_person_can_be_compared(encoder: SpanEncoder) -> None:
+    for word in word_list("subjects") | word_list("objects"):
+        text = f"{word} call him"
+        (verdict,) = WordingVerifier(encoder).check(
+            [Claim(f"he said {word} call", text, 0, len(text))]
+        )
+        assert 0 < verdict.probability < 1
 
 
 def test_verdicts_rank_what_says_it_above_a_contrast(encoder: SpanEncoder) -> None:

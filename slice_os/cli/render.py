@@ -34,6 +34,7 @@ def render(hit: Hit, number: int) -> str:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = [
         f"{number:>3}  {styled(f'{printable(hit.doc_id)}:{hit.start}-{hit.end}', bold=True)}",
+        *([] if hit.topic is None else [styled(printable(hit.topic), bold=True)]),
         f"cosine {hit.cosine:.3f}",
         *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),

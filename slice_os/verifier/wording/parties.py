@@ -16,7 +16,8 @@ PERSONS = {
     **dict.fromkeys(("you", "your", "yours", "you're", "you've", "you'll", "you'd"), 2),
     **dict.fromkeys(("he", "him", "his", "he's", "he'll", "he'd"), 3),
     **dict.fromkeys(("she", "her", "hers", "she's", "she'll", "she'd"), 4),
-    **dict.fromkeys(("they", "them", "their", "theirs", "they're", "they'll", "they've"), 5),
+    **dict.fromkeys(("they", "them", "their", "theirs"), 5),
+    **dict.fromkeys(("they're", "they'll", "they've", "they'd"), 5),
 }
 _SUBJECTS, _OBJECTS = word_list("subjects"), word_list("objects")
 _CLOSED = word_list("closed")
