@@ -76,7 +76,7 @@ class TestHits:
             assert told in text
         assert "probability" not in text
         verified = replace(HIT, probability=0.25, reasons=("negated here",))
-        assert "probability 0.25 · unlikely · negated here" in read(verified._repr_html_()).text
+        assert "probability 0.25 · unsure · negated here" in read(verified._repr_html_()).text
 
     def test_a_long_passage_is_cut_at_words(self) -> None:
         before, after = "before " * 50, " after" * 50
