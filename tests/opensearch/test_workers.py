@@ -83,14 +83,18 @@ def test_four_workers_of_which_two_are_killed_equal_one(
     seed = random.randrange(1_000_000)
     moments = random.Random(seed)
     workers = [start(number) for number in range(WORKERS)]
+
+    def kill(number: int, after: float) -> None:
+        while workers[number].poll() is None and not writes(number):
+            time.sleep(0.01)
+        time.sleep(after)
+        assert workers[number].poll() is None, f"too late to kill (seed {seed})"
+        workers[number].kill()
+        workers[number].wait()
+
     try:
-        for number in KILLED:
-            while workers[number].poll() is None and not writes(number):
-                time.sleep(0.01)
-            time.sleep(moments.uniform(0, 1))
-            assert workers[number].poll() is None, f"too late to kill (seed {seed})"
-            workers[number].kill()
-            workers[number].wait()
+        with ThreadPoolExecutor() as executor:
+            list(executor.map(kill, KILLED, [moments.uniform(0, 0.5) for _ in KILLED]))
         for number in KILLED:
             workers[number].communicate()
             workers[number] = start(number)
