@@ -98,7 +98,7 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	    echo "slice-os needs Python 3.10 or newer, and '$(PYTHON)' is older: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
 	    exit 1; }; \
-	  echo "Setting up $(VENV), once: less than a minute, 320 MB"; \
+	  echo "Setting up $(VENV), once: less than a minute, 325 MB"; \
 	  $(PYTHON) -m venv $(VENV) || { \
 	    rm -rf $(VENV); \
 	    echo "$(PYTHON) cannot create environments: install its venv module (Debian: apt install python3-venv)" >&2; \
