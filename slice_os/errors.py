@@ -8,6 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+ENCRYPTED = "encrypted; save it without a password"
+"""The reason why a file with a password is not read."""
+
 
 class SliceError(Exception):
     """Base class of every error that this library raises on purpose."""

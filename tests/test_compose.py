@@ -206,7 +206,7 @@ def test_the_steps_of_the_image_install_the_service(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     checks = (
         "from slice_os.service.demo import DEMO_PATHS; from slice_os.service.app import WEB; "
-        "import slice_os.service.app, xlsxwriter, pypdf, opentelemetry.sdk; "
+        "import slice_os.service.app, xlsxwriter, pypdfium2, opentelemetry.sdk; "
         "assert (WEB / 'index.html').is_file(); assert all(path.exists() for path in DEMO_PATHS)"
     )
     python = environment / "bin" / "python"

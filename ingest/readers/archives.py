@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO
 
-from slice_os.errors import InputError
+from slice_os.errors import ENCRYPTED, InputError
 from slice_os.ingest.readers.decoding import stream_of
-from slice_os.ingest.readers.extracted import ENCRYPTED
 from slice_os.ingest.readers.reader import (
     BadRecord,
     PackedFile,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from slice_os.errors import InputError, MissingExtraError, imported
+from slice_os.errors import ENCRYPTED, InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     DocumentStream,
@@ -19,7 +19,6 @@ from slice_os.ingest.readers.reader import (
 )
 from slice_os.text.documents import Document, Metadata
 
-ENCRYPTED = "encrypted; save it without a password"
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 

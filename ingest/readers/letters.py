@@ -12,8 +12,8 @@ from mimetypes import guess_extension
 from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from slice_os.errors import InputError
-from slice_os.ingest.readers.extracted import ENCRYPTED, OLE_MAGIC, extracted, needs
+from slice_os.errors import ENCRYPTED, InputError
+from slice_os.ingest.readers.extracted import OLE_MAGIC, extracted, needs
 from slice_os.ingest.readers.markup import html_sections
 from slice_os.ingest.readers.reader import (
     BadRecord,

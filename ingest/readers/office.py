@@ -5,16 +5,15 @@ Old ``.doc``, ``.xls`` and ``.ppt`` files are of another format, which is refuse
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from slice_os.errors import InputError
-from slice_os.ingest.readers.extracted import ENCRYPTED, extracted, needs
+from slice_os.ingest.readers.extracted import extracted, needs
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.ingest.readers.speakers import meeting_turns
+from slice_os.text.pdf import open_pdf, page_text
 
 
 def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
@@ -123,11 +122,7 @@ def _cell(value: Any) -> Any:
 
 
 def _pages(content: BinaryIO) -> Iterator[Turn]:
-    # It warns of every flaw that it repairs.
-    logging.getLogger("pypdf").addHandler(logging.NullHandler())
-    reader = needs("pypdf").PdfReader(content)
-    # Many files are encrypted with an empty password, only to forbid changes.
-    if reader.is_encrypted and not reader.decrypt(""):
-        raise InputError(ENCRYPTED)
-    for number, page in enumerate(reader.pages, 1):
-        yield Turn(page.extract_text().replace("\0", ""), fields={"page": number})
+    with open_pdf(content.read()) as document:
+        for number, page in enumerate(document, 1):
+            yield Turn(page_text(page)[0], fields={"page": number})
+            page.close()

@@ -1,1 +1,1 @@
-"""Documents, words, sentences and clauses, found in the text alone."""
+"""Documents, words, sentences and clauses, found in the text alone; pages of PDF files."""
