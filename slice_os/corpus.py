@@ -21,6 +21,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import as_documents
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
+from slice_os.query.filters import DOCUMENT_ID, parse_where
 from slice_os.query.options import (
     DEFAULT_MINING,
     DEFAULT_SEARCH,
@@ -32,7 +33,8 @@ from slice_os.query.options import (
 )
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.refinement import Refinement, prepare, refinement
-from slice_os.search.run import mine, search
+from slice_os.search.run import make_query, mine, search
+from slice_os.search.turns import Turn, turns_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.backend import NewStore
 from slice_os.stores.opensearch.schema.settings import IndexOptions
@@ -322,6 +324,12 @@ class Corpus:
         Raises an `InputError` if the id is unknown.
         """
         return self._known(doc_id, self.store.document_metadata(doc_id))
+
+    def turns(self, doc_id: str) -> list[Turn]:
+        """The turns of a conversation, with speakers and times; none for any other text."""
+        query = make_query(self.encoder, "turns", parse_where({DOCUMENT_ID: doc_id}))
+        found = self.store.scan(query, -1.0, exhaustive=True)
+        return turns_of(passage for one in found for passage in one.load(one.keys).values())
 
     def documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents in the store, by id; only those whose ids come after ``after``."""

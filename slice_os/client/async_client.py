@@ -249,7 +249,7 @@ class AsyncClient:
         by: str = "day",
         date_field: str = "date",
     ) -> list[Tally]:
-        """Number of hits of a topic, by ``day``, by ``document`` or by a metadata field.
+        """Number of hits of a topic, by ``day``, ``week`` or ``document``, or by a metadata field.
 
         None for all topics, which are counted in one pass over the store.
         """

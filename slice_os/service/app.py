@@ -23,11 +23,13 @@ from slice_os.service.asgi.access import check_reach, host_guard, key_guard
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
 from slice_os.service.asgi.request_frame import RequestFrame, WholeRequests
 from slice_os.service.resources import (
+    counts,
     documents,
     encoding,
     health,
     labels,
     mining,
+    overview,
     search,
     stores,
     tag,
@@ -42,11 +44,13 @@ from slice_os.version import __version__
 RESOURCES = (
     metrics,
     stores,
+    overview,
     search,
     mining,
     encoding,
     documents,
     topics,
+    counts,
     topic_improvement,
     labels,
     tag,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
@@ -18,6 +18,7 @@ from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import read_keys
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.asgi.work import WorkPool, check_stopped
+from slice_os.service.known_hits import Key, KnownHits
 from slice_os.service.settings import ServiceSettings
 from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
@@ -169,6 +170,8 @@ class Services:
         self.pool = WorkPool(settings.limits)
         self.topics = TopicsFolder(settings.topics)
         self.labels = LabelJournal(settings.labels)
+        self.counted = KnownHits()
+        self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 
     def close(self) -> None:

@@ -1,14 +1,17 @@
-"""Counts of hits: by topic, by document, by day and by the values of a field."""
+"""Counts of hits: by topic, by document, by day or week and by the values of a field."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from slice_os.hits.hit import Hit
 from slice_os.query.filter_values import parse_date
-from slice_os.text.documents import field_text
+from slice_os.text.documents import Scalar, field_text
+
+PERIODS = ("day", "week")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,8 @@ class Tally:
     """Number of hits of a topic, and of the documents that have one.
 
     Attributes:
-        place: the document, the day or the value of a field; empty for all of them.
+        place: the document, the day, the Monday of the week or the value of a field; empty for all
+            of them.
     """
 
     topic: str
@@ -30,12 +34,13 @@ def tally(hits: Iterable[Hit], by: str, date_field: str = "date") -> list[Tally]
 
     Args:
         hits: of topics.
-        by: ``topic``; or for each topic ``document``, ``day``, or the name of a metadata field.
-        date_field: metadata field of the day. Hits without a date in it, or without the field
-            that they are counted by, count for ``-``.
+        by: ``topic``; or for each topic ``document``, ``day``, ``week``, or the name of a metadata
+            field.
+        date_field: metadata field of the day or week. Hits without a date in it, or without the
+            field that they are counted by, count for ``-``.
 
     Returns:
-        By topic; documents and values by falling number of hits, days in order.
+        By topic; documents and values by falling number of hits, days and weeks in order.
     """
     counts: Counter[tuple[str, str]] = Counter()
     documents: dict[tuple[str, str], set[str]] = {}
@@ -45,7 +50,7 @@ def tally(hits: Iterable[Hit], by: str, date_field: str = "date") -> list[Tally]
         documents.setdefault(key, set()).add(hit.doc_id)
 
     def order(key: tuple[str, str]) -> tuple[str, int, str]:
-        return key[0], 0 if by == "day" else -counts[key], key[1]
+        return key[0], 0 if by in PERIODS else -counts[key], key[1]
 
     return [Tally(*key, counts[key], len(documents[key])) for key in sorted(counts, key=order)]
 
@@ -55,8 +60,16 @@ def _place(hit: Hit, by: str, date_field: str) -> str:
         return ""
     if by == "document":
         return hit.doc_id
-    value = hit.metadata.get(date_field if by == "day" else by)
-    if value is None or by != "day":
-        return "-" if value is None else field_text(value)
+    value = hit.metadata.get(date_field if by in PERIODS else by)
+    return "-" if value is None else place_of(value, by)
+
+
+def place_of(value: Scalar, by: str) -> str:
+    """What the value of a field counts for: its day, its week's Monday, or itself."""
+    if by not in PERIODS:
+        return field_text(value)
     moment = parse_date(field_text(value))
-    return "-" if moment is None else moment.date().isoformat()
+    if moment is None:
+        return "-"
+    day = moment.date()
+    return (day - timedelta(days=day.weekday() if by == "week" else 0)).isoformat()

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from slice_os import SpanEncoder
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
+from slice_os.topics.frequent import frequent_sentences
 
 from .conftest import DOCUMENTS, asking
 
@@ -91,6 +92,35 @@ def test_fields_have_values(client: TestClient) -> None:
     assert values[0] == {"value": "media", "documents": 2}
     assert client.get("/stores/calls/fields/colour").status_code == 400
     assert client.get("/stores/none/fields/domain").status_code == 404
+
+
+def test_a_store_is_told_at_a_glance(client: TestClient) -> None:
+    found = client.get("/stores/calls/overview", params={"date_field": "day"}).json()
+    assert (found["documents"], found["speakers"]) == (4, ["agent", "customer"])
+    assert (found["first"], found["last"]) == ("2026-06-01", "2026-06-02")
+    assert found["weeks"] == [{"week": "2026-06-01", "documents": 3}]
+    assert found["kinds"] == {"domain": 3}
+    undated = client.get("/stores/calls/overview").json()
+    assert (undated["first"], undated["weeks"]) == (None, [])
+
+
+def test_frequent_sentences_say_something() -> None:
+    texts = [
+        f"Thank you very much.\nMy card was stolen{end}\nWhere is the branch {number}?"
+        for number, end in enumerate(["!", ".", " "])
+    ]
+    assert frequent_sentences(texts) == ["My card was stolen!"]
+
+
+def test_highlights_have_the_turns_of_a_conversation(client: TestClient) -> None:
+    body = {"phrases": ["my card was stolen"]}
+    answer = client.post("/documents/chat-1/highlights", json=body).json()
+    text, turns = answer["text"], answer["turns"]
+    told = [(turn["speaker"], text[turn["start"] : turn["end"]]) for turn in turns]
+    assert told[0] == ("customer", "My card was stolen.")
+    assert [speaker for speaker, _ in told] == ["customer", "agent", "customer"]
+    contract = client.post("/documents/contract.txt/highlights", json=body).json()
+    assert contract["turns"] == []
 
 
 def test_texts_have_vectors(client: TestClient, encoder: SpanEncoder) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Corpus
+from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics import mine_topics, read_topic
 from slice_os.topics.topic import Topic
+from tests.service.conftest import asking
 
 CANCEL: dict[str, Any] = {
     "name": "cancel",
@@ -193,7 +197,40 @@ def test_all_topics_are_counted_in_one_pass(client: TestClient, etag: str) -> No
     assert [each["topic"] for each in found] == ["cancel", "never"]
     for each in found:
         assert client.get(f"/topics/{each['topic']}/counts", params=params).json() == each
-    assert found[1] == {"topic": "never", "total": 0, "documents": 0, "by": "csat", "counts": []}
+    assert found[1] == {
+        "topic": "never",
+        "total": 0,
+        "documents": 0,
+        "of": 4,
+        "by": "csat",
+        "counts": [],
+    }
+
+
+def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag: str) -> None:
+    params = {"by": "week", "date_field": "day"}
+    (found,) = client.get("/counts", params=params).json()["topics"]
+    assert (found["documents"], found["of"]) == (2, 4)
+    assert found["counts"] == [{"key": "2026-06-01", "hits": 2, "documents": 2, "of": 3}]
+
+
+def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_path: Path) -> None:
+    shutil.copytree(settings.stores["calls"], tmp_path / "own")
+    stores = {"own": str(tmp_path / "own")}
+    with asking(create_app(replace(settings, stores=stores))) as client:
+
+        def total() -> int:
+            (found,) = client.get("/counts").json()["topics"]
+            return int(found["total"])
+
+        tag = client.post("/topics", json=CANCEL | {"where": {}}).headers["ETag"]
+        assert (total(), total()) == (2, 2)
+        more = {"id": "more", "text": "I want to cancel my subscription."}
+        client.post("/documents", json={"documents": [more]})
+        assert total() == 3
+        other = CANCEL | {"where": {}, "threshold": 1}
+        client.put("/topics/cancel", json=other, headers={"If-Match": tag})
+        assert total() == 0
 
 
 def test_no_topic_has_no_counts(client: TestClient) -> None:

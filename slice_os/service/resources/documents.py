@@ -100,8 +100,19 @@ class DocumentAnswer(BaseModel):
     metadata: Mapping[str, Any]
 
 
+class TurnAnswer(BaseModel):
+    """A turn of a conversation; see `slice_os.search.turns.Turn`. Offsets count code points."""
+
+    start: int
+    end: int
+    speaker: str | None
+    start_time: float | None
+
+
 class HighlightsAnswer(DocumentAnswer, HitsAnswer):
-    """A document and the hits in it."""
+    """A document, the hits in it, and its turns if it is a conversation."""
+
+    turns: list[TurnAnswer]
 
 
 @router.get("/documents", response_model=DocumentsAnswer)
@@ -135,11 +146,16 @@ def add(services: Shared, body: DocumentsRequest) -> dict[str, int]:
 def highlights(
     services: Shared, doc_id: str, body: PhraseHighlights | TopicHighlights
 ) -> dict[str, Any]:
-    """A document, and every hit in it."""
+    """A document, every hit in it, and its turns."""
     corpus = services.stores.get(body.store)
     document = _document(corpus, doc_id)
     hits = mined(services, corpus, body, {"_id": doc_id})
-    return {**document, "hits": [hit.to_dict() for hit in until_stopped(hits)]}
+    spoken = not {"speaker", "start_time"}.isdisjoint(corpus.fields())
+    return {
+        **document,
+        "hits": [hit.to_dict() for hit in until_stopped(hits)],
+        "turns": [turn.to_dict() for turn in corpus.turns(doc_id)] if spoken else [],
+    }
 
 
 @router.get("/documents/{doc_id:path}", response_model=DocumentAnswer)

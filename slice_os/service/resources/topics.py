@@ -1,17 +1,15 @@
-"""The topics of the folder, with the keys of their files as JSON, and the number of their hits."""
+"""The topics of the folder, with the keys of their files as JSON."""
 
 from __future__ import annotations
 
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query
+from fastapi import APIRouter, Header, Path
 from pydantic import BaseModel, Field, create_model
 from starlette.responses import Response
 
 from slice_os.errors import InputError
-from slice_os.hits.hit import Hit
-from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -22,16 +20,12 @@ from slice_os.service.resources.bodies import (
     Unit,
     VerifierName,
     in_thread,
-    pooled,
 )
-from slice_os.service.resources.hits import named_topics
-from slice_os.service.services import Services, Shared
+from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.run import mine_topics
 from slice_os.topics.table import read_table, topic_table
-from slice_os.topics.tallies import tally
 from slice_os.topics.topic import Learned, Topic
 
 router = APIRouter(tags=["topics"])
@@ -44,10 +38,6 @@ IfMatch = Annotated[
     str | None,
     Header(description="The topic's etag in quotation marks, or * for any version."),
 ]
-By = Annotated[
-    str, Query(min_length=1, description="day, document, or the name of a metadata field.")
-]
-DateField = Annotated[str, Query(description="Metadata field of the day.")]
 _Texts = list[Filled]
 _Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
@@ -116,44 +106,6 @@ class TopicList(BaseModel):
     problems: list[str]
 
 
-class CountAnswer(BaseModel):
-    """The hits of a topic on a day, in a document, or with a value of a field.
-
-    Attributes:
-        key: the day, the document or the value; ``-`` without one.
-        hits: number of hits.
-        documents: number of documents that have one.
-    """
-
-    key: str
-    hits: int
-    documents: int
-
-
-class CountsAnswer(BaseModel):
-    """The number of hits of a topic, in total and by day, document or field.
-
-    Attributes:
-        topic: its name.
-        total: number of hits.
-        documents: number of documents that have one.
-        by: ``day``, ``document`` or the name of the field.
-        counts: days in order, otherwise the most frequent first.
-    """
-
-    topic: str
-    total: int
-    documents: int
-    by: str
-    counts: list[CountAnswer]
-
-
-class AllCountsAnswer(BaseModel):
-    """The number of hits of every topic, by name; of topics without a hit, too."""
-
-    topics: list[CountsAnswer]
-
-
 @router.get("/topics", response_model=TopicList)
 @in_thread
 def topics(services: Shared) -> dict[str, Any]:
@@ -197,29 +149,6 @@ def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> Respo
     return Response(status_code=204)
 
 
-@router.get("/topics/{name}/counts", response_model=CountsAnswer)
-@pooled(mining=True)
-def counts(
-    services: Shared,
-    name: TopicName,
-    store: str | None = None,
-    by: By = "day",
-    date_field: DateField = "date",
-) -> dict[str, Any]:
-    """Count the hits of a topic in a store, by day, by document, or by the values of a field."""
-    (found,) = _counted(services, [name], store, by, date_field)
-    return found
-
-
-@router.get("/counts", response_model=AllCountsAnswer)
-@pooled(mining=True)
-def all_counts(
-    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
-) -> dict[str, Any]:
-    """Count the hits of every topic in a store, in one pass over it."""
-    return {"topics": _counted(services, None, store, by, date_field)}
-
-
 def wanted_etag(header: str) -> str | None:
     """The etag in If-Match, None for any version; several are an `InputError`."""
     if header.strip() == "*":
@@ -250,27 +179,3 @@ def _topic(body: TopicChange, name: str) -> Topic:
 
 def _shown(stored: StoredTopic) -> dict[str, Any]:
     return {**topic_table(stored.topic), "etag": stored.etag}
-
-
-def _counted(
-    services: Services, names: list[str] | None, store: str | None, by: str, date_field: str
-) -> list[dict[str, Any]]:
-    topics = named_topics(services, names)
-    if not topics:
-        return []
-    hits: dict[str | None, list[Hit]] = {topic.name: [] for topic in topics}
-    for hit in until_stopped(mine_topics(services.stores.get(store), topics)):
-        hits[hit.topic].append(hit)
-    return [
-        {
-            "topic": name,
-            "total": len(found),
-            "documents": len({hit.doc_id for hit in found}),
-            "by": by,
-            "counts": [
-                {"key": row.place, "hits": row.hits, "documents": row.documents}
-                for row in tally(found, by, date_field)
-            ],
-        }
-        for name, found in hits.items()
-    ]

@@ -1,0 +1,156 @@
+"""How often topics are said: hits and documents by day, week, document or field."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from slice_os.corpus import Corpus
+from slice_os.hits.hit import Hit
+from slice_os.service.asgi.work import until_stopped
+from slice_os.service.known_hits import store_state
+from slice_os.service.resources.bodies import pooled
+from slice_os.service.resources.topics import TopicName
+from slice_os.service.services import Services, Shared
+from slice_os.topics.folder import StoredTopic
+from slice_os.topics.run import mine_topics
+from slice_os.topics.tallies import PERIODS, place_of, tally
+
+router = APIRouter(tags=["topics"])
+
+_MOST_VALUES = 10_000
+
+By = Annotated[
+    str, Query(min_length=1, description="day, week, document, or the name of a metadata field.")
+]
+DateField = Annotated[str, Query(description="Metadata field of the day or week.")]
+OfStore = Annotated[int | None, Field(description="Documents of the store there; null if unknown.")]
+
+
+class CountAnswer(BaseModel):
+    """The hits of a topic on a day, in a week, in a document, or with a value of a field.
+
+    Attributes:
+        key: the day, the Monday of the week, the document or the value; ``-`` without one.
+        hits: number of hits.
+        documents: number of documents that have one.
+        of: number of all documents of the store on that day, in that week or with that value;
+            null if it is not known.
+    """
+
+    key: str
+    hits: int
+    documents: int
+    of: OfStore
+
+
+class CountsAnswer(BaseModel):
+    """The number of hits of a topic, in total and by day, week, document or field.
+
+    Attributes:
+        topic: its name.
+        total: number of hits.
+        documents: number of documents that have one.
+        of: number of all documents of the store.
+        by: ``day``, ``week``, ``document`` or the name of the field.
+        counts: days and weeks in order, otherwise the most frequent first.
+    """
+
+    topic: str
+    total: int
+    documents: int
+    of: OfStore
+    by: str
+    counts: list[CountAnswer]
+
+
+class AllCountsAnswer(BaseModel):
+    """The number of hits of every topic, by name; of topics without a hit, too."""
+
+    topics: list[CountsAnswer]
+
+
+@router.get("/topics/{name}/counts", response_model=CountsAnswer)
+@pooled(mining=True)
+def counts(
+    services: Shared,
+    name: TopicName,
+    store: str | None = None,
+    by: By = "day",
+    date_field: DateField = "date",
+) -> dict[str, Any]:
+    """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
+    (found,) = _counted(services, [services.topics.get(name)], store, by, date_field)
+    return found
+
+
+@router.get("/counts", response_model=AllCountsAnswer)
+@pooled(mining=True)
+def all_counts(
+    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
+) -> dict[str, Any]:
+    """Count the hits of every topic in a store, in one pass over it.
+
+    Hits are looked for again only if the store or the topic has changed.
+    """
+    return {"topics": _counted(services, services.topics.read()[0], store, by, date_field)}
+
+
+def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
+    """The number of all documents of a store on each day or in each week, or by field value.
+
+    Empty if no passage has the field.
+    """
+    field = date_field if by in PERIODS else by
+    if field not in corpus.fields():
+        return {}
+    found: Counter[str] = Counter()
+    for value in corpus.field_values(field, _MOST_VALUES):
+        found[place_of(value.value, by)] += value.documents
+    return found
+
+
+def _counted(
+    services: Services, topics: list[StoredTopic], store: str | None, by: str, date_field: str
+) -> list[dict[str, Any]]:
+    if not topics:
+        return []
+    corpus = services.stores.get(store)
+    everywhere = documents_by(corpus, by, date_field)
+    of_all = corpus.info().documents
+    return [
+        {
+            "topic": stored.topic.name,
+            "total": len(found),
+            "documents": len({hit.doc_id for hit in found}),
+            "of": of_all,
+            "by": by,
+            "counts": [
+                {
+                    "key": row.place,
+                    "hits": row.hits,
+                    "documents": row.documents,
+                    "of": everywhere.get(row.place),
+                }
+                for row in tally(found, by, date_field)
+            ],
+        }
+        for stored, found in zip(topics, _hits(services, corpus, topics), strict=True)
+    ]
+
+
+def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Hit, ...]]:
+    """The hits of each topic, from what is kept as far as nothing has changed."""
+    state = store_state(corpus)
+    keys = {one.topic.name: (*state, one.topic.name, one.etag) for one in topics}
+    known = {name: services.counted.get(key) for name, key in keys.items()}
+    new = [one.topic for one in topics if known[one.topic.name] is None]
+    if new:
+        found: dict[str | None, list[Hit]] = {topic.name: [] for topic in new}
+        for hit in until_stopped(mine_topics(corpus, new)):
+            found[hit.topic].append(hit)
+        known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
+    return [known[one.topic.name] or () for one in topics]
