@@ -112,7 +112,7 @@ def measure(all_texts: dict[str, list[str]], every: int, encoder: SpanEncoder) -
     scores = {least: macro_f1(hits, names, dict.fromkeys(names, least)) for least in THRESHOLDS}
     taught = []
     for topic in before:
-        plain = replace(topic, threshold=None)
+        plain = replace(topic, threshold=encoder.card.threshold)
         labels = labels_for(topic.name, texts, vectors)
         taught.append(replace(plain, learned=learn(plain, labels, encoder, verify=False)))
     hits = list(scan_topics(documents, taught, encoder=encoder, verify=False))

@@ -32,7 +32,7 @@ from slice_os.query.options import (
     SearchOptions,
 )
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
-from slice_os.search.refinement import Refinement, prepare, refinement
+from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search
 from slice_os.search.turns import Turn, turns_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
@@ -156,7 +156,7 @@ class Corpus:
         options: MineOptions = DEFAULT_MINING,
         **changes: Unpack[MineKeywords],
     ) -> Hits:
-        """Every span of every document at or above the threshold, without overlaps.
+        """Every span of every document that reaches the cut, without overlaps.
 
         Args:
             phrases: origin phrases; each is mined on its own.
@@ -167,8 +167,8 @@ class Corpus:
         options = replace(options, **changes)
         mined, least, refine = self._mined(phrases, options)
         exhaustive = options.exhaustive or self.store.exhaustive
-        items = tuple(refine.all(counted(mined, "hits")))
-        return Hits(items, least, exhaustive, options.min_probability)
+        items = tuple(arranged(counted(refine.each(mined), "hits"), refine.options))
+        return Hits(items, least, exhaustive, refine.options.min_probability)
 
     def iter_mine(
         self,

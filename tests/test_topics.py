@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.arrays import FloatArray
+from slice_os.hits.bands import UNSURE_FROM
 from slice_os.hits.hit import Context, Hit
 from slice_os.query.filters import parse_where
 from slice_os.topics import Learned, Topic, TopicTagger, mine_topics, read_topic, scan_topics
@@ -70,8 +71,11 @@ class TestFiles:
         assert topic.name == "cancel"
         assert topic.all_phrases == ("end my plan", "stop it")
         assert topic.where == parse_where({"csat": {"lt": 3}, "domain": ["bank", "airline"]})
-        assert topic.requirement(0.5) == Requirement(cosine=0.6)
-        assert replace(topic, learned=Learned()).requirement(0.5) == Requirement(probability=0.9)
+        usual = Requirement(probability=UNSURE_FROM)
+        assert topic.requirement(usual) == Requirement(cosine=0.6)
+        unlearned = replace(topic, learned=Learned())
+        assert unlearned.requirement(usual) == Requirement(probability=0.9)
+        assert replace(unlearned, precision=None).requirement(usual) == usual
 
     @pytest.mark.parametrize(
         ("text", "told"),
@@ -428,13 +432,14 @@ class TestLearning:
 
         def f1(topic: Topic) -> float:
             near = of_found @ encoder.encode_phrases(topic.all_phrases).T
-            hits = near.max(axis=1) >= topic.requirement(encoder.card.threshold).cosine
+            hits = near.max(axis=1) >= topic.requirement(Requirement()).cosine
             right = np.array([name == topic.name for _, name in found])
             return 2 * float((hits & right).sum() / (hits.sum() + right.sum()))
 
         before, after = [], []
         for name in sorted(by_intent)[::10]:
-            topic = Topic(name, tuple(by_intent[name][:5]))
+            phrases = tuple(by_intent[name][:5])
+            topic = Topic(name, phrases, threshold=encoder.card.threshold)
             cosines = (of_pool @ encoder.encode_phrases(topic.phrases).T).max(axis=1)
             wrong = [row for row in np.argsort(-cosines) if pool[row][1] != name][:10]
             labels = [Label(name, text, True) for text in by_intent[name][5:15]]

@@ -25,7 +25,7 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.reading_options import reading_options
 from slice_os.cli.render import complaint, printable, show
-from slice_os.query.options import HitOptions, MineOptions, SearchOptions
+from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
 
 if TYPE_CHECKING:
     from slice_os.corpus import Corpus
@@ -180,31 +180,25 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     threshold, and hits of one topic never overlap.
     """
-    from slice_os.hits.report.digest import with_near_misses
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.state or run.counts):
         raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
-    threshold = options.threshold
+    cut: Cut = {}
     with encoder.corpus(store, options.verifier) as corpus:
         if topic_paths:
             hits = _mined_topics(corpus, topic_paths, options, run)
         else:
             as_they_come = replace(options, order=None, collapse=False)
-            report = output is not None and output.suffix.lower() == REPORT
-            if report and options.min_probability is None:
-                threshold = corpus.encoder.card.threshold if threshold is None else threshold
-                hits = with_near_misses(
-                    lambda least: corpus.iter_mine(phrases, as_they_come, threshold=least),
-                    threshold,
-                )
+            if output is not None and output.suffix.lower() == REPORT:
+                hits, cut = _with_near_misses(corpus, phrases, as_they_come)
             else:
                 hits = corpus.iter_mine(phrases, as_they_come)
         if run.counts:
             _show_counts(hits, run.counts, run.date_field, as_json)
         else:
-            give(arranged(hits, options), output, as_json, threshold=threshold)
+            give(arranged(hits, options), output, as_json, **cut)
 
 
 def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:
@@ -219,6 +213,26 @@ def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[st
     for flag, is_given in given.items():
         if topic_paths and is_given:
             raise click.UsageError(f"{flag}: with --topics, the files of the topics have it")
+
+
+def _with_near_misses(
+    corpus: Corpus, phrases: tuple[str, ...], options: MineOptions
+) -> tuple[Iterator[Hit], Cut]:
+    """Hits and those a little below the cut, and the cut itself."""
+    from slice_os.hits.report.digest import FARTHEST_BELOW, with_near_misses
+    from slice_os.search.refinement import usual_cut
+
+    given = Cut(threshold=options.threshold, min_probability=options.min_probability)
+    verifies = corpus.refinement(options.verify).verifies
+    cut = given if any(given.values()) else usual_cut(corpus.encoder, verifies)
+    if (least := cut.get("min_probability")) is not None:
+        lower = max(0.0, least - FARTHEST_BELOW)
+        return corpus.iter_mine(phrases, options, min_probability=lower), cut
+
+    def mined(least: float) -> Iterable[Hit]:
+        return corpus.iter_mine(phrases, options, threshold=least)
+
+    return with_near_misses(mined, cut["threshold"] or 0.0), cut
 
 
 def _mined_topics(

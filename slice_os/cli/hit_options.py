@@ -49,7 +49,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
     "threshold": click.option(
         "--threshold",
         type=COSINE,
-        help="Lowest cosine of a hit; by default the model's own (see `slice-os store info`).",
+        help="Lowest cosine of a hit, instead of a lowest probability.",
     ),
     "verify": click.option(
         "--verify/--no-verify",
@@ -60,7 +60,8 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
     "min_probability": click.option(
         "--min-probability",
         type=PROBABILITY,
-        help="Lowest probability of a hit; without --threshold, the threshold is then low.",
+        help="Lowest probability of a hit.  [default: 0.15, which leaves out the unlikely ones; "
+        "none with --threshold]",
     ),
     "order": click.option(
         "--order",

@@ -58,12 +58,13 @@ def review(
     from slice_os.topics.journal import LabelJournal
     from slice_os.topics.labels import Label
     from slice_os.topics.near_misses import near_misses, to_review
+    from slice_os.topics.run import usual_requirement
 
     found = read_topics(paths)
     journal = LabelJournal(labels_file)
     labels = [answer.label for answer in journal.read()]
     with encoder.corpus(store) as corpus:
-        usual = corpus.encoder.card.threshold
+        usual = usual_requirement(corpus.encoder, corpus.refinement())
         needs = {topic.name: topic.requirement(usual) for topic in found}
         hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True)
         waiting = to_review(hits, labels, needs)

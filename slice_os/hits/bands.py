@@ -1,20 +1,31 @@
-"""Bands of probability: what to make of a hit, in a word."""
+"""Bands of probability: what to make of a hit, in a word, and whether it counts at all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 Band: TypeAlias = Literal["probable", "unsure", "unlikely"]
 
-# Of the labelled hits in benchmarks/natural, .87 of the probable ones are right, one in three of
-# the unsure ones, and one in 23 of the unlikely ones.
+# The usual cut, everywhere: hits count from `UNSURE_FROM` on. Of the labelled hits in
+# benchmarks/natural, .87 of the probable ones are right, one in three of the unsure ones, and one
+# in 23 of the unlikely ones.
 PROBABLE_FROM = 0.65
 UNSURE_FROM = 0.15
 
 
 def band_of(probability: float) -> Band:
     """The band of a probability, to the six decimals with which hits are written."""
-    written = round(probability, 6)
-    if written >= PROBABLE_FROM:
+    if reaches(probability, PROBABLE_FROM):
         return "probable"
-    return "unsure" if written >= UNSURE_FROM else "unlikely"
+    return "unsure" if reaches(probability, UNSURE_FROM) else "unlikely"
+
+
+def reaches(probability: float | None, least: float) -> bool:
+    """Whether a probability, to six decimals, is at least another one; none at all is 0."""
+    return round(probability or 0.0, 6) >= least
+
+
+def anybody_says(bands: Iterable[Band | None]) -> bool:
+    """Whether a hit is more than unlikely, or has no probability; false without a hit."""
+    return any(band != "unlikely" for band in bands)

@@ -47,7 +47,7 @@ class SpacySpans:
         name: of the component in the pipeline.
         phrases: to look for; each is a label.
         topics: files and folders of topics, each with its own threshold; their names are labels.
-        threshold: least cosine of a hit of a phrase; None for the model's own.
+        threshold: least cosine of a hit of a phrase; None for the usual cut, see `HitOptions`.
         min_probability: least probability of a hit of a phrase; None for any.
         verify: whether the verifier reads the hits; see `Corpus.search`.
         unit: width of hits of phrases; see `Corpus.search`.

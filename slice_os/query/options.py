@@ -95,12 +95,13 @@ class HitOptions:
     Attributes:
         counter_phrases: wordings of what sounds alike but is something else. A hit whose words
             are nearer to one of them than to every phrase is left out.
-        threshold: least cosine of a hit. None is any for `search`, and for the others the model's
-            own, or 0.45 if a least probability is given.
+        threshold: least cosine of a hit. None is any for `search`, and for the others 0.45.
         verify: whether a verifier reads the hits; None to do so if one was fitted to the model.
         verifier: a verifier, or the name of one; None for that of the corpus, or the bundled one.
-        min_probability: least probability of a hit; None for any. `search` applies it to the
-            first 50 hits by score, or ``top_k`` if that is more.
+        min_probability: least probability of a hit. None is any for `search` and if a threshold
+            is given; otherwise unlikely hits are left out, or, if the model gives hits no
+            probability, those below its own threshold. `search` applies it to the first 50 hits
+            by score, or ``top_k`` if that is more.
         order: ``score`` or ``probability``, the highest first. None is by score for `search`,
             where ``probability`` orders the first 50 hits by score, and for the others the order
             of the documents.
@@ -226,14 +227,19 @@ class SearchOptions(StoreOptions):
             )
 
 
-class HitKeywords(TypedDict, total=False):
+class Cut(TypedDict, total=False):
+    """What hits must reach, as keywords."""
+
+    threshold: float | None
+    min_probability: float | None
+
+
+class HitKeywords(Cut, total=False):
     """The fields of `HitOptions` as keywords, for type checkers and editors."""
 
     counter_phrases: Sequence[str]
-    threshold: float | None
     verify: bool | None
     verifier: Checks | str | None
-    min_probability: float | None
     order: str | None
     unit: str
     collapse: bool

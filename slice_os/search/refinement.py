@@ -10,6 +10,7 @@ from operator import attrgetter
 from slice_os.encoder.model_folder import CALIBRATION_FILE
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
+from slice_os.hits.bands import UNSURE_FROM, reaches
 from slice_os.hits.collapse import collapse
 from slice_os.hits.hit import Hit, Hits, without_vectors
 from slice_os.query.filters import parse_where
@@ -18,6 +19,7 @@ from slice_os.query.options import (
     DEFAULT_SCAN,
     LOW_THRESHOLD,
     REFINED,
+    Cut,
     HitOptions,
     SearchOptions,
     StoreOptions,
@@ -50,11 +52,13 @@ class Refinement:
         """Whether hits are cut or ordered by their probability."""
         return self.options.min_probability is not None or self.options.order == BY_PROBABILITY
 
-    def threshold(self, default: float) -> float:
-        """The least cosine for mining; by default that of the model, or less for a verifier."""
-        if self.options.threshold is not None:
-            return self.options.threshold
-        return default if self.options.min_probability is None else min(default, LOW_THRESHOLD)
+    def threshold(self, usual: float) -> float:
+        """The least cosine for mining: the given one, or low enough for the probability to decide.
+
+        ``usual`` is that of the model.
+        """
+        given = self.options.threshold
+        return min(usual, LOW_THRESHOLD) if given is None else given
 
     def to_score(self, options: SearchOptions) -> SearchOptions:
         """The hits to search for by score, from which `best` takes the requested ones.
@@ -82,7 +86,7 @@ class Refinement:
         """The hits, verified and cut, one by one as they come."""
         least = self.options.min_probability
         for hit in hits if self.verifier is None else verified(hits, self.verifier):
-            if least is None or _probability(hit) >= least:
+            if least is None or reaches(hit.probability, least):
                 yield hit
 
     def all(self, hits: Iterable[Hit]) -> Iterable[Hit]:
@@ -96,13 +100,29 @@ def prepare(
     options: HitOptions,
     verifier: Verifier | str | None = None,
 ) -> tuple[Query, Refinement]:
-    """The query for phrases, and the refinement of its hits; see `make_query` and `refinement`."""
+    """The query for phrases, and the refinement of its hits; see `make_query` and `refinement`.
+
+    Where all hits are searched for, those below the usual cut are left out if no other is given.
+    """
     refine = refinement(encoder, options, verifier)
+    given = options.threshold is not None or options.min_probability is not None
+    if not given and not isinstance(options, SearchOptions):
+        refine = replace(refine, options=replace(options, **usual_cut(encoder, refine.verifies)))
     where = parse_where(options.where) if isinstance(options, StoreOptions) else ()
     query = make_query(
         encoder, phrases, where, options.unit, refine.verifies, options.counter_phrases
     )
     return query, refine
+
+
+def usual_cut(encoder: SpanEncoder, verifies: bool) -> Cut:
+    """The cut of hits for which nobody gives one, as a field of `HitOptions`.
+
+    Unlikely hits do not count; where hits have no probability, the model's threshold decides.
+    """
+    if verifies or encoder.calibration is not None:
+        return {"min_probability": UNSURE_FROM}
+    return {"threshold": encoder.card.threshold}
 
 
 def refinement(

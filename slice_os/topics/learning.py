@@ -101,11 +101,13 @@ def learn(
     odds = _log_odds(labels, phrases, cosines, encoder, refine)
     offset, scale = (0.0, 1.0) if odds is None else fit_calibration(odds, is_right)
     wished = 0.5 if topic.precision is None else min(topic.precision, SUREST)
-    by_probability = topic.min_probability is not None
+    by_cosine = topic.threshold is not None or topic.precision is not None
+    if topic.min_probability is None and odds is None:
+        by_cosine = True
     return Learned(
-        threshold=None
-        if by_probability
-        else round(min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0), 3),
+        threshold=round(min(threshold + log(wished / (1 - wished)) / STEEPNESS, 1.0), 3)
+        if by_cosine
+        else None,
         phrases=_texts(labels, added),
         counter_phrases=_texts(labels, counters),
         offset=round(offset, 3),

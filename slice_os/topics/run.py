@@ -16,14 +16,14 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import LOW_THRESHOLD, SPAN, HitOptions, check_unit
 from slice_os.query.query import Query, Where
-from slice_os.search.refinement import refinement
+from slice_os.search.refinement import Refinement, refinement, usual_cut
 from slice_os.search.run import make_query, mine
 from slice_os.search.scan import part_hits
 from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Rule, assign
-from slice_os.topics.topic import Topic
+from slice_os.topics.topic import Requirement, Topic
 from slice_os.verifier.claims import Verifier
 
 FIELD_PREFIX = "topic_"
@@ -187,15 +187,21 @@ def make_rules(
     check_unit(unit)
     rules = []
     for topic in topics:
-        needs = topic.requirement(encoder.card.threshold)
-        if needs.probability and encoder.calibration is None:
+        refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
+        needs = topic.requirement(usual_requirement(encoder, refine))
+        if needs.probability and not refine.verifies and encoder.calibration is None:
             raise InputError(
                 f"topic {topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
-        refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
         rules.append(Rule(topic, needs, topic.unit or unit, refine))
     return rules
+
+
+def usual_requirement(encoder: SpanEncoder, refine: Refinement) -> Requirement:
+    """What hits of a topic without a cut need: what all hits do; see `usual_cut`."""
+    cut = usual_cut(encoder, refine.verifies)
+    return Requirement(cut.get("threshold") or -1.0, cut.get("min_probability") or 0.0)
 
 
 def check_topics(topics: Sequence[Topic]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import exp, log
 
+from slice_os.hits.bands import reaches
 from slice_os.hits.hit import Hit
 from slice_os.query.query import Where
 
@@ -52,9 +53,7 @@ class Requirement:
 
     def admits(self, hit: Hit) -> bool:
         """Whether a hit, with the probability that its topic gives it, counts."""
-        return hit.cosine >= self.cosine and (
-            not self.probability or (hit.probability or 0.0) >= self.probability
-        )
+        return hit.cosine >= self.cosine and reaches(hit.probability, self.probability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +103,15 @@ class Topic:
         """Its counter-phrases, given and learned."""
         return tuple(dict.fromkeys(self.counter_phrases + self.learned.counter_phrases))
 
-    def requirement(self, default: float) -> Requirement:
-        """The least that a hit needs.
+    def requirement(self, usual: Requirement) -> Requirement:
+        """The least that a hit needs; as usual, if the topic gives nothing.
 
         A precision is reached if every hit has at least that probability. Labels find a lower
-        threshold that reaches it, too. The default is a cosine, if the topic gives nothing.
+        threshold that reaches it, too.
         """
         if self.learned.threshold is not None:
             return Requirement(cosine=self.learned.threshold)
         least = self.min_probability if self.precision is None else self.precision
         if least is not None:
             return Requirement(probability=least)
-        return Requirement(cosine=default if self.threshold is None else self.threshold)
+        return usual if self.threshold is None else Requirement(cosine=self.threshold)

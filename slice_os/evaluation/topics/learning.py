@@ -35,7 +35,7 @@ def as_topics_learn(encoder: SpanEncoder) -> Learner:
     """The learner of `slice-os topics learn --exclusive`, with the topic's own threshold."""
 
     def learner(topic: Topic, labels: Sequence[Label]) -> Topic:
-        given = Topic(topic.name, topic.phrases)
+        given = Topic(topic.name, topic.phrases, threshold=encoder.card.threshold)
         made = learn(given, labels, encoder, exclusive=True, verify=False)
         phrases = (label.text for label in labels if _plain(label.text) in made.phrases)
         against = (label.text for label in labels if _plain(label.text) in made.counter_phrases)

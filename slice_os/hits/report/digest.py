@@ -18,8 +18,10 @@ BINS = 50
 MOST_EXAMPLES = 3_000
 """Hits that a report shows, near misses included."""
 
+FARTHEST_BELOW = 0.05
+"""How far below the cut a near miss may be."""
+
 _BEST, _WEAKEST, _NEAR = 100, 25, 25
-_FARTHEST_BELOW = 0.05
 _CONTEXT = 160
 _MOST_GROUPS = 500
 
@@ -235,7 +237,7 @@ def with_near_misses(mine: Callable[[float], Iterable[Hit]], threshold: float) -
     for hit in mine(threshold):
         found[hit.phrase, hit.doc_id].append(hit)
         yield hit
-    for hit in mine(max(-1.0, threshold - _FARTHEST_BELOW)):
+    for hit in mine(max(-1.0, threshold - FARTHEST_BELOW)):
         others = found[hit.phrase, hit.doc_id]
         if not any(overlap(hit, other) for other in others):
             yield hit
