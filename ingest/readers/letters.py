@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from email import message_from_binary_file, policy
 from email.header import decode_header, make_header
 from email.message import EmailMessage, Message
+from email.utils import parsedate_to_datetime
 from functools import partial
 from mimetypes import guess_extension
 from pathlib import PurePosixPath
@@ -98,7 +100,8 @@ def _msg(content: BinaryIO) -> _Letter:
     raw = content.read()
     _check_kind(raw)
     message = needs("oxmsg").Message.load(io.BytesIO(raw))
-    headers = {"subject": message.subject or "", "from": message.sender or ""}
+    sent = message.sent_date.isoformat() if message.sent_date else ""
+    headers = {"subject": message.subject or "", "from": message.sender or "", "date": sent}
     attached = ((one.file_name or "", one.file_bytes) for one in message.attachments)
     text = message.body or message.html_body or ""
     return _Letter(headers, attached, _sections(text, is_html=not message.body))
@@ -118,7 +121,11 @@ def _headers(message: Message) -> dict[str, str]:
             if name.lower().startswith("content-") and len(value) > _LONGEST_HEADER:
                 raise InputError(f"a header of more than {_LONGEST_HEADER:,} characters")
     raw = {name.lower(): str(value)[:_LONGEST_HEADER] for name, value in message.raw_items()}
-    return {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
+    kept = {name: str(make_header(decode_header(raw[name]))) for name in _HEADERS if name in raw}
+    if "date" in kept:
+        with suppress(ValueError):
+            kept["date"] = parsedate_to_datetime(kept["date"]).isoformat()
+    return kept
 
 
 def _attachment(part: Message) -> Attachment:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import IO, TypeAlias
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.dates import check_date_format
 from slice_os.text.documents import ENGLISH, Document, Metadata, Segment, check_language
 
 LONGEST_FILE = 1 << 28
@@ -30,7 +31,11 @@ class ReadOptions:
             record a document.
         speaker_field: with ``group_by``, the speaker of a turn.
         time_field: with ``group_by``, the start of a turn: seconds, ``HH:MM:SS`` or a date and
-            time.
+            time. The first date is that of the document, unless it has a field ``date``.
+        date_field: the date of the document, with a time or without; it becomes the metadata
+            field ``date``, in ISO 8601. Of the rows of a group, the first date counts.
+        date_format: ``dmy`` or ``mdy``, the order of dates such as 03/04/2026, or a pattern such
+            as ``%d.%m.%Y %H:%M``; None reads what is clear, and refuses the rest.
         order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.
@@ -43,6 +48,8 @@ class ReadOptions:
     group_by: str | None = None
     speaker_field: str | None = None
     time_field: str | None = None
+    date_field: str | None = None
+    date_format: str | None = None
     order_by: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
@@ -52,6 +59,8 @@ class ReadOptions:
         check_language(self.language)
         if self.encoding is not None:
             _check_encoding(self.encoding)
+        if self.date_format is not None:
+            check_date_format(self.date_format)
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise InputError(f"delimiter {self.delimiter!r}: give one character")
         for name in ("speaker_field", "time_field", "order_by"):
@@ -141,12 +150,16 @@ def read_whole(stream: IO[bytes]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Words of one speaker without a break, or a page or section; times in seconds."""
+    """Words of one speaker without a break, or a page or section.
+
+    Times are in seconds; ``date`` is that of its start, if that was given as one.
+    """
 
     text: str
     speaker: str | None = None
     start_time: float | None = None
     end_time: float | None = None
+    date: str | None = None
     fields: Metadata = field(default_factory=dict)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
@@ -22,10 +23,19 @@ from slice_os.ingest.readers.reader import (
     join_turns,
 )
 from slice_os.ingest.readers.transcripts import transcript_turns
-from slice_os.ingest.readers.turns import TURN_LISTS, from_beginning, label, moment, turn_of
-from slice_os.text.documents import Document, Metadata, Segment
+from slice_os.ingest.readers.turns import (
+    TURN_LISTS,
+    find_moment,
+    from_beginning,
+    label,
+    moment,
+    turn_of,
+)
+from slice_os.query.filter_values import parse_date
+from slice_os.text.documents import Document, Scalar, Segment
 
 _MOST_LISTED = 20
+_DATE = "date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +73,9 @@ def document_of(
 
     Raises an `InputError` if a field is missing or has the wrong type.
     """
-    used, text, segments = _text(fields, options.text_field)
+    used, text, segments, date = _text(fields, options)
     doc_id = _record_id(fields, options.id_field) or name
-    metadata = _metadata_of(fields, options, {options.id_field, used})
+    metadata = _dated(date) | _metadata_of(fields, options, {options.id_field, used})
     return Document(doc_id, text, metadata, segments, source)
 
 
@@ -85,10 +95,15 @@ def _record_id(fields: Mapping[str, Any], field: str) -> str | None:
     return label(value, f"field {field!r}")
 
 
-def _metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]) -> Metadata:
-    """The fields to keep as metadata: all plain values, or those that were chosen."""
+def _metadata_of(
+    fields: Mapping[str, Any], options: ReadOptions, skipped: set[str]
+) -> dict[str, Scalar]:
+    """The fields to keep as metadata: all plain values, or those that were chosen, and the date."""
     chosen = options.metadata_fields
-    metadata = {}
+    metadata: dict[str, Scalar] = {}
+    field = options.date_field
+    date = None if field is None else fields.get(field)
+    skipped = skipped if field is None else skipped | {field, _DATE}
     for name in [name for name in fields if name not in skipped] if chosen is None else chosen:
         value = fields.get(name)
         if isinstance(value, (str, int, float)):
@@ -98,28 +113,43 @@ def _metadata_of(fields: Mapping[str, Any], options: ReadOptions, skipped: set[s
                 f"metadata field {name!r} is a {type(value).__name__}; "
                 "give a string, number or boolean"
             )
+    if date is not None and date != "":
+        metadata[_DATE] = read_date(date, f"date field {field!r}", options.date_format)
     return metadata
 
 
-def _text(fields: Mapping[str, Any], field: str) -> tuple[str, str, tuple[Segment, ...]]:
-    """The name of the field with the text, the text and its turns."""
+def _dated(date: str | None) -> dict[str, Scalar]:
+    return {} if date is None else {_DATE: date}
+
+
+def _text(
+    fields: Mapping[str, Any], options: ReadOptions
+) -> tuple[str, str, tuple[Segment, ...], str | None]:
+    """The name of the field with the text, the text, its turns and the date of the first."""
+    field = options.text_field
     used, value = field, fields.get(field)
     if value is None:
         used = next((name for name in TURN_LISTS if isinstance(fields.get(name), list)), field)
         value = fields.get(used)
-    if value is None and (turns := transcript_turns(fields)):
-        return field, *join_turns(turns)
-    if value is not None and not isinstance(value, (str, list)):
+    segments: tuple[Segment, ...] = ()
+    if value is None or isinstance(value, list):
+        turns, date = (
+            transcript_turns(fields)
+            if value is None
+            else from_beginning(
+                [turn_of(turn, number, options.date_format) for number, turn in enumerate(value, 1)]
+            )
+        )
+        text, segments = join_turns(turns)
+    elif isinstance(value, str):
+        text, date = value, None
+    else:
         raise InputError(
             f"field {field!r} is a {type(value).__name__}; give a string or a list of turns"
         )
-    if isinstance(value, list):
-        text, segments = join_turns(turn_of(turn, number) for number, turn in enumerate(value, 1))
-    else:
-        text, segments = value or "", ()
     if is_blank(text):
         raise _lacking(fields, field, "missing or empty")
-    return used, text, segments
+    return used, text, segments, date
 
 
 def _lacking(fields: Mapping[str, Any], field: str, how: str) -> InputError:
@@ -146,7 +176,7 @@ def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> Do
         )
         for call, rows in groupby(ordered, key=lambda row: row[0]):
             try:
-                yield _conversation(source, call, [row[1:] for row in rows])
+                yield _conversation(source, call, [row[1:] for row in rows], options)
             except InputError as error:
                 yield bad_record(source, None, str(error), call)
 
@@ -165,36 +195,41 @@ def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, byte
     time = fields.get(options.time_field or "")
     used = {options.id_field, options.text_field, options.group_by, options.speaker_field}
     skipped = {name for name in (*used, options.time_field, options.order_by) if name}
-    turn = (
-        text,
-        None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}"),
-        None if time is None else moment(time, f"time field {options.time_field!r}"),
-    )
+    where = f"time field {options.time_field!r}"
+    start = None if time is None else moment(time, where, options.date_format)
+    named = None if speaker is None else label(speaker, f"speaker field {options.speaker_field!r}")
+    turn = text, named, start and start.seconds, None, start and start.date
     metadata = _metadata_of(fields, options, skipped)
-    place = _place(fields.get(options.order_by or ""))
+    place = _place(fields.get(options.order_by or ""), options)
     return record.number, call, place, _packed(turn), _packed(metadata)
 
 
-def _conversation(source: str, call: str, rows: list[tuple[bytes, bytes]]) -> Document:
-    turns = from_beginning([Turn(*orjson.loads(turn)) for turn, _ in rows])
+def _conversation(
+    source: str, call: str, rows: list[tuple[bytes, bytes]], options: ReadOptions
+) -> Document:
+    turns, date = from_beginning([Turn(*orjson.loads(turn)) for turn, _ in rows])
     text, segments = join_turns(turns)
-    first, *others = (orjson.loads(fields) for _, fields in rows)
+    first, *others = each = [orjson.loads(fields) for _, fields in rows]
     shared = {
         name: value
         for name, value in first.items()
         if all(one.get(name) == value for one in others)
     }
-    return Document(call, text, shared, segments, source)
+    if options.date_field is not None:
+        date = min((one[_DATE] for one in each if _DATE in one), key=_moment, default=date)
+    return Document(call, text, _dated(date) | shared, segments, source)
 
 
-def _place(value: Any) -> float | str | None:
+def _moment(date: str) -> str:
+    return str(parse_date(date))
+
+
+def _place(value: Any, options: ReadOptions) -> float | str | None:
     """The order of a turn: times and numbers as such, anything else as text."""
     if value is None:
         return None
-    try:
-        return moment(value, "order")
-    except InputError:
-        return str(value)
+    found = find_moment(value, f"order field {options.order_by!r}", options.date_format)
+    return str(value) if found is None else found.seconds
 
 
 def _packed(value: Any) -> bytes:

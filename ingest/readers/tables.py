@@ -30,7 +30,7 @@ class _Row(NamedTuple):
 
 def _needed_columns(options: ReadOptions) -> list[str]:
     optional = options.group_by, options.speaker_field, options.time_field, options.order_by
-    return [options.text_field, *filter(None, optional)]
+    return [options.text_field, *filter(None, (*optional, options.date_field))]
 
 
 def check_columns(columns: list[str], options: ReadOptions) -> None:

@@ -10,14 +10,15 @@ from itertools import groupby
 from typing import Any
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.dates import find_date
 from slice_os.ingest.readers.reader import Turn
 from slice_os.ingest.readers.turns import from_beginning
 
 Json = Mapping[str, Any]
 
 
-def transcript_turns(fields: Json) -> list[Turn]:
-    """The turns of a transcript, by start; none if no service writes such an object.
+def transcript_turns(fields: Json) -> tuple[list[Turn], str | None]:
+    """The turns of a transcript, by start, and its date; none if no service writes such an object.
 
     Raises an `InputError` if it begins like a transcript but goes on otherwise.
     """
@@ -28,7 +29,7 @@ def transcript_turns(fields: Json) -> list[Turn]:
             except (AttributeError, KeyError, TypeError, ValueError, IndexError):
                 raise InputError("a transcript of a form that is not known") from None
             return from_beginning(sorted(turns, key=lambda turn: turn.start_time or 0))
-    return []
+    return [], None
 
 
 def _contact_lens(call: Json) -> Iterator[Turn]:
@@ -93,7 +94,8 @@ def _spoken(text: str, speaker: str | None, items: list[Json]) -> Turn:
 def _genesys(call: Json) -> Iterator[Turn]:
     for transcript in call["transcripts"]:
         for phrase in transcript["phrases"]:
-            start = _milliseconds(phrase.get("startTimeMs"))
+            begins = phrase.get("startTimeMs")
+            start = _milliseconds(begins)
             lasts = _milliseconds((phrase.get("duration") or {}).get("milliseconds"))
             speaker = phrase.get("participantPurpose")
             roles = {"internal": "agent", "external": "customer"}
@@ -102,6 +104,7 @@ def _genesys(call: Json) -> Iterator[Turn]:
                 speaker=roles.get(speaker, speaker),
                 start_time=start,
                 end_time=None if start is None or lasts is None else start + lasts,
+                date=find_date(begins, "startTimeMs"),
             )
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from slice_os.errors import InputError
+from slice_os.ingest.readers.dates import find_date
 from slice_os.ingest.readers.reader import Turn
+from slice_os.query.filter_values import parse_date
 
-# A time after 1970 that is no time of a recording.
-_EPOCH = 10**8
 _CLOCK = re.compile(r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,9}))?", re.ASCII)
 
 TURN_LISTS = ("turns", "messages")
@@ -21,11 +19,18 @@ TEXT_NAMES = ("text", "content")
 SPEAKER_NAMES = ("speaker", "role")
 
 
-def turn_of(value: Any, number: int) -> Turn:
+class Moment(NamedTuple):
+    """Seconds of a recording, or since 1970; then with the date in ISO 8601."""
+
+    seconds: float
+    date: str | None = None
+
+
+def turn_of(value: Any, number: int, date_format: str | None = None) -> Turn:
     """Read a turn: a string, or an object.
 
     Its text is ``text`` or ``content``, its speaker ``speaker`` or ``role``; ``start_time`` and
-    ``end_time`` are seconds or clock times. Errors name its number.
+    ``end_time`` are seconds, clock times or dates. Errors name its number.
 
     Raises an `InputError` if it has no text or a field of another type.
     """
@@ -38,23 +43,34 @@ def turn_of(value: Any, number: int) -> Turn:
         )
     speaker = _first(value, SPEAKER_NAMES)
     named = None if speaker is None else label(speaker, f"speaker of turn {number}")
-    start, end = (_time(value, field, number) for field in ("start_time", "end_time"))
-    return Turn(text, named, start, end)
+    times = ((field, value.get(field)) for field in ("start_time", "end_time"))
+    start, end = (
+        None if time is None else moment(time, f"{field} of turn {number}", date_format)
+        for field, time in times
+    )
+    return Turn(text, named, start and start.seconds, end and end.seconds, start and start.date)
 
 
-def from_beginning(turns: Sequence[Turn]) -> list[Turn]:
-    """Count times that are dates in seconds from the first of them; leave others unchanged."""
-    begins = min((turn.start_time for turn in turns if turn.start_time is not None), default=0)
-    if begins < _EPOCH:
-        return list(turns)
+def from_beginning(turns: Sequence[Turn]) -> tuple[list[Turn], str | None]:
+    """Count times that are dates in seconds from the first of them, which is returned, too.
+
+    Raises an `InputError` if times are dates in some turns, and none in others.
+    """
+    timed = [turn for turn in turns if turn.start_time is not None]
+    first = min((turn for turn in timed if turn.date), key=_start, default=None)
+    if first is None:
+        return list(turns), None
+    if not all(turn.date for turn in timed):
+        raise InputError("some times are dates, and some are seconds; give one of them")
+    begins = _start(first)
 
     def shifted(time: float | None) -> float | None:
-        return None if time is None else time - begins
+        return None if time is None else round(time - begins, 3)
 
     return [
         replace(turn, start_time=shifted(turn.start_time), end_time=shifted(turn.end_time))
         for turn in turns
-    ]
+    ], first.date
 
 
 def label(value: Any, where: str) -> str:
@@ -74,32 +90,37 @@ def clock_seconds(text: str) -> float | None:
     return whole + float(f"0.{fraction or 0}")
 
 
-def moment(value: Any, where: str) -> float:
-    """Convert a number, a clock time, or a date and time, which counts from 1970, to seconds.
+def moment(value: Any, where: str, date_format: str | None = None) -> Moment:
+    """Read a number of seconds, a clock time, or a date as `read_date` does.
 
     Raises an `InputError` if it is none of these; ``where`` is its name in the message.
     """
-    if isinstance(value, datetime):
-        return _since_1970(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str):
-        clock = clock_seconds(value)
-        if clock is not None:
-            return clock
-        for parse in (float, _date):
-            with suppress(ValueError):
-                return parse(value)
-    shown = f"{value!r:.40}" if isinstance(value, str) else f"a {type(value).__name__}"
-    raise InputError(f"{where} is {shown}; give seconds, HH:MM:SS or a date and time")
+    found = find_moment(value, where, date_format)
+    if found is None:
+        shown = f"{value!r:.40}" if isinstance(value, str) else f"a {type(value).__name__}"
+        wanted = f"a date in the format {date_format}" if date_format else "a date and time"
+        raise InputError(f"{where} is {shown}; give seconds, HH:MM:SS or {wanted}")
+    return found
 
 
-def _date(text: str) -> float:
-    return _since_1970(datetime.fromisoformat(text.strip()[:40].replace("Z", "+00:00")))
+def find_moment(value: Any, where: str, date_format: str | None = None) -> Moment | None:
+    """As `moment`, but None if it is none of these; a date that could be two is refused."""
+    clock = clock_seconds(value) if isinstance(value, str) else None
+    if clock is not None:
+        return Moment(clock)
+    date = find_date(value, where, date_format)
+    if date is not None and (begin := parse_date(date)) is not None:
+        return Moment(begin.timestamp(), date)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    try:
+        return Moment(float(value))
+    except ValueError:
+        return None
 
 
-def _since_1970(value: datetime) -> float:
-    return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+def _start(turn: Turn) -> float:
+    return turn.start_time or 0.0
 
 
 def _first(turn: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -112,8 +133,3 @@ def _text(value: Any) -> str | None:
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
         return "\n".join(part for part in parts if part and isinstance(part, str))
     return value if isinstance(value, str) else None
-
-
-def _time(turn: Mapping[str, Any], field: str, number: int) -> float | None:
-    value = turn.get(field)
-    return None if value is None else moment(value, f"{field} of turn {number}")

@@ -45,7 +45,19 @@ reading_options = as_one(
     click.option(
         "--time-field",
         metavar="FIELD",
-        help="With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time.",
+        help="With --group-by: field of a turn's start: seconds, HH:MM:SS, or date and time. The "
+        "first date is that of the document.",
+    ),
+    click.option(
+        "--date-field",
+        metavar="FIELD",
+        help="Tables and JSON: field of the document's date; it becomes the metadata field date.",
+    ),
+    click.option(
+        "--date-format",
+        metavar="FORMAT",
+        help="Order of dates such as 03/04/2026: dmy or mdy; or a pattern such as "
+        "'%d.%m.%Y %H:%M'. By default dates that could be two are refused.",
     ),
     click.option(
         "--order-by",

@@ -1,0 +1,176 @@
+"""Dates as people and machines write them, read to ISO 8601; what could mean two is refused."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timezone
+from typing import Any
+
+from slice_os.errors import InputError
+from slice_os.query.filter_values import parse_date
+
+ORDERS = "dmy", "mdy"
+"""Date formats for numbers such as 03/04/2026: the day first, or the month."""
+
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+")
+_COMPACT = re.compile(
+    r"((?:19|20)\d\d)(\d\d)(\d\d)(?:[t ]?(\d\d)(\d\d)(\d\d)?([.,]\d+)?(z|[+-]\d\d(?::?\d\d)?)?)?"
+)
+_EPOCH = re.compile(r"(?:(\d{9,10})(\.\d+)?|(\d{10})(\d{3}))")
+_TIMED = re.compile(
+    r"""
+    (?P<day>.+?) (?: (?: (?<=\d)t | ,?\s+(?:at\s+)? )
+        (?P<hour>\d{1,2}) : (?P<minute>\d\d) (?: :(?P<second>\d\d) (?:[.,](?P<fraction>\d{1,9}))? )?
+        (?: \s*(?P<half>[ap])\.?m\.? )?
+        (?: \s*(?P<utc>z|utc|gmt) | \s*(?P<zone>[+-]\d\d) (?: :?(?P<minutes>\d\d) )? )?
+    )?
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_SAMPLE = datetime(2031, 12, 28, 13, 14, 15)
+_HOURS = "%H", "%I", "%c", "%X"
+_MOST = 60
+
+
+def check_date_format(wanted: str) -> None:
+    """Raise an InputError on a date format that is no order, nor tells day, month and year."""
+    try:
+        day = datetime.strptime(_SAMPLE.strftime(wanted), wanted).date()
+    except ValueError:
+        day = None
+    if wanted not in ORDERS and day != _SAMPLE.date():
+        raise InputError(
+            f"date format {wanted!r}: give dmy, mdy, or a pattern with day, month and year, "
+            "such as '%d.%m.%Y %H:%M'"
+        )
+
+
+def read_date(value: Any, where: str, wanted: str | None = None) -> str:
+    """A date, with or without a time, in ISO 8601; ``where`` is its name in messages.
+
+    Args:
+        value: a text or date, or seconds or milliseconds since 1970.
+        where: the name of its field.
+        wanted: one of `ORDERS`, or a pattern of ``strptime``, which is then the only one.
+
+    Raises an `InputError` if it is no date, or could be two.
+    """
+    found = find_date(value, where, wanted)
+    if found is None:
+        how = "not in the date format " + wanted if wanted else "no date that can be read"
+        raise InputError(
+            f"{where} is {value!r:.60}, {how}; give one such as 2026-03-02 09:14, or --date-format"
+        )
+    return found
+
+
+def find_date(value: Any, where: str, wanted: str | None = None) -> str | None:
+    """As `read_date`, but None if it is no date."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    text = str(value).strip()
+    if len(text) > _MOST:
+        return None
+    try:
+        if wanted is not None and wanted not in ORDERS:
+            made = datetime.strptime(text, wanted)
+            is_timed = any(code in wanted for code in _HOURS)
+            return (made if is_timed else made.date()).isoformat()
+        return _epoch(text) or _calendar(text.lower(), f"{where} is {value!r}", wanted)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _epoch(text: str) -> str | None:
+    found = _EPOCH.fullmatch(text)
+    if found is None:
+        return None
+    seconds, fraction, whole, milliseconds = found.groups()
+    moment = datetime.fromtimestamp(int(seconds or whole), timezone.utc).isoformat()
+    part = fraction or (f".{milliseconds}" if milliseconds else "")
+    return moment.removesuffix("+00:00") + part[:10] + "Z"
+
+
+def _calendar(text: str, told: str, order: str | None) -> str | None:
+    compact = _COMPACT.fullmatch(text)
+    if compact is not None:
+        year, month, day, hour, minute, second, fraction, zone = compact.groups("")
+        clock = f"t{hour}:{minute}{second and ':' + second}{fraction}{zone}" if hour else ""
+        text = f"{year}-{month}-{day}{clock}"
+    found = _TIMED.fullmatch(_WEEKDAY.sub("", text, count=1))
+    if found is None:
+        return None
+    iso = _day(found["day"], told, order)
+    if iso is None:
+        return None
+    if found["hour"]:
+        second = f":{found['second']}" if found["second"] else ""
+        fraction = f".{found['fraction']}" if found["fraction"] else ""
+        zone = f"{found['zone']}:{found['minutes'] or '00'}" if found["zone"] else ""
+        clock = f"{_hour(found):02}:{found['minute']}{second}{fraction}"
+        iso = f"{iso}T{clock}{'Z' if found['utc'] else zone}"
+    return iso if parse_date(iso) is not None else None
+
+
+def _hour(found: re.Match[str]) -> int:
+    hour, half = int(found["hour"]), found["half"]
+    if half is None:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError("no hour of half a day")
+    return hour % 12 + (12 if half == "p" else 0)
+
+
+def _day(text: str, told: str, order: str | None) -> str | None:
+    """The ISO date of a year, a month and a day in any order that is clear."""
+    parts = re.split(
+        r"\s*[\s,./-]\s*", re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|(?<=[a-z])\.(?=\s)", "", text)
+    )
+    if len(parts) != 3:
+        return None
+    first, second, third = parts
+    if len(first) == 4 and first.isdecimal():
+        return _iso(first, _month(second), third)
+    if len(third) != 4 and not (len(third) == 2 and order):
+        return None
+    year = third if len(third) == 4 else str(datetime.strptime(third, "%y").year)
+    if not first.isdecimal():
+        return _iso(year, _month(first), second)
+    if not second.isdecimal():
+        return _iso(year, _month(second), first)
+    if order is None and first != second and max(int(first), int(second)) <= 12:
+        raise InputError(
+            f"{told}: the day or the month may be first; give --date-format dmy or mdy"
+        )
+    month_first = order == "mdy" or (order is None and int(second) > 12)
+    return _iso(year, int(first), second) if month_first else _iso(year, int(second), first)
+
+
+def _month(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    name = "sep" if text == "sept" else text
+    exact = [number for number, month in enumerate(_MONTHS, 1) if name in (month, month[:3])]
+    return exact[0] if exact else 0
+
+
+def _iso(year: str, month: int, day: str) -> str:
+    return date(int(year), month, int(day)).isoformat()

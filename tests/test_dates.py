@@ -1,0 +1,184 @@
+"""Dates of documents and turns: what is read, what is refused and how that is told."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from slice_os import Document
+from slice_os.errors import InputError
+from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers.columnar import frame_documents
+from slice_os.ingest.readers.dates import read_date
+from slice_os.ingest.reading import read_stream
+
+CLEAR = [
+    # given, format, read
+    ("2026-03-02", None, "2026-03-02"),
+    ("2026-03-02T09:14:05", None, "2026-03-02T09:14:05"),
+    ("2026-03-02 09:14", None, "2026-03-02T09:14"),
+    ("2026-03-02T09:14:05Z", None, "2026-03-02T09:14:05Z"),
+    ("2026-03-02 09:14:05.250 +0100", None, "2026-03-02T09:14:05.250+01:00"),
+    ("2026-03-02T09:14:05,123456-05", None, "2026-03-02T09:14:05.123456-05:00"),
+    ("2026/3/2 9:14 pm", None, "2026-03-02T21:14"),
+    ("20260302", None, "2026-03-02"),
+    ("20260302T091405Z", None, "2026-03-02T09:14:05Z"),
+    ("202603020914", None, "2026-03-02T09:14"),
+    ("1772442845", None, "2026-03-02T09:14:05Z"),
+    (1772442845.5, None, "2026-03-02T09:14:05.5Z"),
+    (1772442845250, None, "2026-03-02T09:14:05.250Z"),
+    ("March 2, 2026", None, "2026-03-02"),
+    ("2nd Mar. 2026 12:05 a.m.", None, "2026-03-02T00:05"),
+    ("02-Mar-2026 09:14:05", None, "2026-03-02T09:14:05"),
+    ("Mon, 02 Mar 2026 09:14:05 GMT", None, "2026-03-02T09:14:05Z"),
+    ("Monday, March 2, 2026 at 9:14 AM", None, "2026-03-02T09:14"),
+    ("15/03/2026 09:14", None, "2026-03-15T09:14"),
+    ("03/15/2026, 9:14:05 PM", None, "2026-03-15T21:14:05"),
+    ("4.4.2026", None, "2026-04-04"),
+    ("03/04/2026", "mdy", "2026-03-04"),
+    ("03/04/2026 14:05", "dmy", "2026-04-03T14:05"),
+    ("3.4.26", "dmy", "2026-04-03"),
+    ("2026-04-03", "dmy", "2026-04-03"),
+    ("03|04|2026 9h14", "%d|%m|%Y %Hh%M", "2026-04-03T09:14:00"),
+    ("March 4, 26", "%B %d, %y", "2026-03-04"),
+]
+TWO = "field 'at' is {!r}: the day or the month may be first; give --date-format dmy or mdy"
+NONE = "field 'at' is {!r}, no date that can be read; give one such as 2026-03-02 09:14, or "
+OTHER = "field 'at' is {!r}, not in the date format {}; give one such as "
+REFUSED = [
+    ("03/04/2026", None, TWO),
+    ("3-4-2026", None, TWO),
+    ("12.11.2026", None, TWO),
+    ("3/4/26", None, NONE),
+    ("2 March 26", None, NONE),
+    ("March 2026", None, NONE),
+    ("2 March", None, NONE),
+    ("2026-02-30", None, NONE),
+    ("31/31/2026", None, NONE),
+    ("2026-03-02 25:00", None, NONE),
+    ("2026-03-02 13:05 PM", None, NONE),
+    ("2026-03-02 09:14 EST", None, NONE),
+    ("2026-03-02 and later", None, NONE),
+    ("yesterday", None, NONE),
+    ("283", None, NONE),
+    ("17724428451234567", None, NONE),
+    (True, None, NONE),
+    ("03/15/2026", "dmy", OTHER),
+    ("2026-04-03", "%d.%m.%Y", OTHER),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted", "read"), CLEAR)
+def test_a_clear_date_becomes_iso(given: object, wanted: str | None, read: str) -> None:
+    assert read_date(given, "field 'at'", wanted) == read
+
+
+@pytest.mark.parametrize(("given", "wanted", "line"), REFUSED)
+def test_any_other_is_refused_with_a_line(given: object, wanted: str | None, line: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_date(given, "field 'at'", wanted)
+    shown = str(refused.value)
+    assert shown.startswith(line.format(given, wanted))
+    assert "\n" not in shown
+    assert "--date-format" in shown
+
+
+def read(name: str, content: str, **options: str) -> list[Any]:
+    stream = io.BytesIO(content.encode())
+    return list(read_stream("a", name, stream, ReadOptions(**options)))
+
+
+def starts(document: Document) -> list[float | None]:
+    return [segment.start_time for segment in document.segments]
+
+
+class TestDocuments:
+    """The date of a document, and the times of its turns in seconds from the first."""
+
+    ROWS = "id,text,when\na,Hi,{}\n"
+    TURNS = "call,at,day,text\na,{},{},Hi\na,{},{},Bye\n"
+
+    def test_a_field_becomes_the_date(self) -> None:
+        (document,) = read("csv", self.ROWS.format('"March 2, 2026 9:14 PM"'), date_field="when")
+        assert document.metadata == {"date": "2026-03-02T21:14"}
+
+    def test_a_record_without_a_date_has_none(self) -> None:
+        (document,) = read("csv", self.ROWS.format(""), date_field="when")
+        assert document.metadata == {}
+
+    def test_a_date_that_could_be_two_is_a_bad_record(self) -> None:
+        (bad,) = read("csv", self.ROWS.format("03/04/2026"), date_field="when")
+        assert bad.reason == TWO.replace("field 'at'", "date field 'when'").format("03/04/2026")
+
+    def test_a_column_that_is_missing_is_named(self) -> None:
+        (bad,) = read("csv", self.ROWS, date_field="created")
+        assert "no column 'created' in the header row" in bad.reason
+
+    def test_a_date_format_must_tell_a_day(self) -> None:
+        for wrong in ("us", "%H:%M", "%d.%m."):
+            with pytest.raises(InputError, match="give dmy, mdy, or a pattern"):
+                ReadOptions(date_format=wrong)
+
+    @pytest.mark.parametrize(
+        ("first", "second", "date"),
+        [
+            ("2026-03-02T09:14:00+01:00", "2026-03-02 08:18:43Z", "2026-03-02T09:14:00+01:00"),
+            ("03/02/2026 9:14:00 AM", "03/02/2026 9:18:43 AM", "2026-03-02T09:14:00"),
+            ("1772442840", "1772443123", "2026-03-02T09:14:00Z"),
+            ("1772442840000", "1772443123000", "2026-03-02T09:14:00.000Z"),
+        ],
+    )
+    def test_the_first_turn_dates_a_call(self, first: str, second: str, date: str) -> None:
+        content = self.TURNS.format(first, "", second, "")
+        (document,) = read("csv", content, group_by="call", time_field="at", date_format="mdy")
+        assert document.metadata == {"date": date}
+        assert starts(document) == [0, 283]
+
+    def test_a_date_per_call_beside_times_of_turns(self) -> None:
+        content = self.TURNS.format("0:00", "2 March 2026", "4:43", "2 March 2026")
+        options = {"group_by": "call", "time_field": "at", "date_field": "day"}
+        (document,) = read("csv", content, **options)
+        assert document.metadata == {"date": "2026-03-02"}
+        assert starts(document) == [0, 283]
+
+    def test_the_first_of_several_dates_counts(self) -> None:
+        content = self.TURNS.format(1, "2026-03-02T00:30+02:00", 2, "2026-03-02 00:10")
+        (document,) = read("csv", content, group_by="call", date_field="day")
+        assert document.metadata["date"] == "2026-03-02T00:30+02:00"
+
+    def test_seconds_in_one_turn_and_a_date_in_another_are_refused(self) -> None:
+        content = self.TURNS.format(5, "", "2026-03-02 09:14", "")
+        (bad,) = read("csv", content, group_by="call", time_field="at")
+        assert bad.reason == "some times are dates, and some are seconds; give one of them"
+
+    def test_turns_are_not_ordered_by_what_could_be_two_dates(self) -> None:
+        content = self.TURNS.format("03/04/2026", "", "04/03/2026", "")
+        bad = read("csv", content, group_by="call", order_by="at")
+        assert all("give --date-format dmy or mdy" in one.reason for one in bad)
+        (document,) = read("csv", content, group_by="call", order_by="at", date_format="dmy")
+        assert document.text == "Bye\nHi"
+
+    def test_a_list_of_turns(self) -> None:
+        turns = [{"text": "Hi", "start_time": 1772442840}, {"text": "Bye"}]
+        (document,) = read("jsonl", json.dumps({"turns": turns}))
+        assert document.metadata == {"date": "2026-03-02T09:14:00Z"}
+        assert starts(document) == [0, None]
+
+    def test_a_transcript_of_genesys(self) -> None:
+        phrases = [{"text": "Hi", "startTimeMs": 1772442840000}]
+        (document,) = read("json", json.dumps({"transcripts": [{"phrases": phrases}]}))
+        assert document.metadata == {"date": "2026-03-02T09:14:00.000Z"}
+
+    def test_a_frame(self) -> None:
+        rows = [{"id": "a", "text": "Hi", "when": datetime(2026, 3, 2, 9, 14)}]
+        (document,) = frame_documents(rows, ReadOptions(date_field="when"))
+        assert document.metadata == {"date": "2026-03-02T09:14:00"}
+
+    def test_a_letter(self) -> None:
+        letter = "Subject: Hi\nDate: Mon, 2 Mar 2026 09:14:05 -0500 (EST)\n\nPlease cancel."
+        (document,) = read("eml", letter)
+        assert document.metadata["date"] == "2026-03-02T09:14:05-05:00"
