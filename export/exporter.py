@@ -114,8 +114,6 @@ def export_model(
 
 
 def _check_target(target: Path, force: bool) -> None:
-    if not target.parent.is_dir():
-        raise ModelError(f"{target.parent}: no such folder; create it first")
     if target.exists() and not target.is_dir():
         raise ModelError(f"{target}: is a file; choose a folder")
     if target.is_dir() and any(target.iterdir()):
@@ -132,6 +130,7 @@ def _check_target(target: Path, force: bool) -> None:
 def appearing(target: Path) -> Iterator[Path]:
     """A folder to fill; it replaces ``target`` if all goes well."""
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".export-") as scratch:
             # A subfolder, because the temporary folder itself is closed to other users.
             folder = Path(scratch) / "model"

@@ -351,7 +351,7 @@ class Corpus:
         return self.store.field_values(field, limit)
 
     def __len__(self) -> int:
-        return self.info().documents
+        return self.info().documents if self._exists() else 0
 
     def __contains__(self, doc_id: object) -> bool:
         return isinstance(doc_id, str) and bool(self.store.find_documents([doc_id]))

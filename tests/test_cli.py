@@ -310,8 +310,11 @@ class TestSearching:
 
     def test_several_phrases_are_alternatives(self, run: Run, store: str) -> None:
         ask = ("search", "end this agreement", "-p", "Dogs bark", "--store", store, "-k", "50")
-        phrases = {hit["phrase"] for hit in run(*ask).hits()}
-        assert phrases == {"end this agreement", "Dogs bark"}
+        hits = run(*ask).hits()
+        assert {hit["phrase"] for hit in hits} == {"end this agreement", "Dogs bark"}
+        heads = [line for line in run(*ask, "--text").out.splitlines() if "  cosine " in line]
+        for head, hit in zip(heads, hits, strict=True):
+            assert f"  “{hit['phrase']}”  cosine " in head
 
     def test_mines_every_hit_by_document_without_overlaps(self, run: Run, store: str) -> None:
         outcome = run("mine", "-p", "Dogs bark", "-p", "nice weather", "--store", store)
@@ -428,7 +431,7 @@ def test_deleting_counts_what_was_there(run: Run, encoder: SpanEncoder, tmp_path
     with Corpus(tmp_path / "s", encoder) as corpus:
         corpus.add([Document("a", "one"), Document("b", "two")])
     assert run("store", "delete", "a", "x", "--store", "s") == Outcome(
-        1, "", "1 of 2 documents deleted\n"
+        1, "", "1 of 2 documents deleted; not found: x\n"
     )
     assert run("store", "delete", "b", "--store", "s") == Outcome(
         0, "", "1 of 1 documents deleted\n"

@@ -133,6 +133,10 @@ class TestWrongUse:
                 read("nothing")
 
 
+def test_a_corpus_without_a_store_yet_has_no_documents(tmp_path: Path) -> None:
+    assert len(Corpus(tmp_path / "new.slice")) == 0
+
+
 def test_documents_are_deleted_by_one_id_or_several(encoder: SpanEncoder, tmp_path: Path) -> None:
     with Corpus(tmp_path / "s", encoder) as corpus:
         assert corpus.add(Document(f"doc{n}", "some words") for n in range(4)) == 4

@@ -257,8 +257,14 @@ class TestFiles:
     def test_other_names_are_refused_in_one_line(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"hits.ods: hits are written to files ending in \.js"):
             write_hits([HIT], tmp_path / "hits.ods")
-        with pytest.raises(InputError, match="create it first"):
-            write_hits([HIT], tmp_path / "none" / "hits.csv")
+        (tmp_path / "file").touch()
+        with pytest.raises(InputError, match="file is a file, not a folder"):
+            write_hits([HIT], tmp_path / "file" / "new" / "hits.csv")
+
+    def test_their_folders_are_made(self, tmp_path: Path) -> None:
+        Hits((HIT,)).to_jsonl(tmp_path / "a" / "b" / "hits.jsonl")
+        assert write_hits([HIT], tmp_path / "c" / "d" / "hits.csv") == 1
+        assert sorted(path.name for path in tmp_path.rglob("hits.*")) == ["hits.csv", "hits.jsonl"]
 
 
 class TestCommands:

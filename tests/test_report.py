@@ -177,7 +177,7 @@ class TestCommand:
         (tmp_path / "hits.jsonl").write_text("{}\n")
         done = run("report", "hits.jsonl", "-o", "report.html")
         assert done.status == 1
-        assert done.err.startswith("slice-os: line 1: not a hit (")
+        assert done.err.startswith("slice-os: hits.jsonl, line 1: not a hit (")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["hits.jsonl"]
         assert run("report", "hits.jsonl", "-o", "report.csv").status == 2
 

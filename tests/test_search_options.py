@@ -156,6 +156,7 @@ def test_a_value_and_keywords_find_the_same(tmp_path: Path, encoder: SpanEncoder
     [
         (HitOptions, {"threshold": float("nan")}, "threshold nan: give a number"),
         (HitOptions, {"threshold": True}, "threshold True"),
+        (HitOptions, {"threshold": 2}, "threshold 2: give a number from -1 to 1"),
         (HitOptions, {"min_probability": 2}, "min_probability 2"),
         (HitOptions, {"order": "date"}, "no order 'date'; there are score, probability"),
         (HitOptions, {"unit": "page"}, "no unit 'page'"),

@@ -103,6 +103,7 @@ def test_lint_tells_file_and_problem(run: Run) -> None:
     assert outcome.status == 1
     problems = [row["problem"] for row in outcome.rows() if row["file"] == "topics/odd.toml"]
     assert problems[0].startswith("unknown key phrase; did you mean phrases?")
+    assert run("topics", "lint", "topics/cancel.toml") == Outcome(0, "", "no problem found\n")
 
 
 def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
@@ -219,6 +220,8 @@ def test_suggest_and_diff(run: Run, store: str) -> None:
     rows = run("topics", "suggest", "new", "--store", store, "--margin", "0.3").rows()
     assert rows[0]["topic"] == "cancel"
     assert rows[0]["examples"]
+    none = run("topics", "suggest", "new", "--store", store, "--margin", "0.01")
+    assert none == Outcome(0, "", "nothing to suggest: no near misses within --margin\n")
     changes = run("topics", "diff", "topics", "new", "--store", store)
     assert {row["change"] for row in changes.rows()} == {"lost"}
     assert changes.err.startswith("0 gained, ")

@@ -23,6 +23,7 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.progress import StepBar
 from slice_os.cli.render import show
+from slice_os.tables.replacing import replacing
 
 if TYPE_CHECKING:
     from slice_os.datasets.catalog import Checked
@@ -247,7 +248,8 @@ def _command(harness: Harness) -> click.Command:
         if report is not None:
             from slice_os.evaluation.report.page import render_report
 
-            report.write_text(render_report(evaluation), encoding="utf-8")
+            with replacing(report) as part:
+                part.write_text(render_report(evaluation), encoding="utf-8")
         show(evaluation.to_json(), evaluation.table(wide=wide), as_json)
 
     return run

@@ -60,7 +60,7 @@ def search(
     """
     with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
-    give(hits, output, as_json, first=options.offset + 1)
+    give(hits, output, as_json, first=options.offset + 1, several=bool(more))
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -108,7 +108,7 @@ def scan(
                     yield record
 
     hits = scan_documents(documents(), phrases, options, encoder=encoder.load())
-    give(hits, output, as_json)
+    give(hits, output, as_json, several=len(phrases) > 1)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
@@ -198,7 +198,8 @@ def mine(
         if run.counts:
             _show_counts(hits, run.counts, run.date_field, as_json)
         else:
-            give(arranged(hits, options), output, as_json, **cut)
+            several = len(phrases) > 1
+            give(arranged(hits, options), output, as_json, several=several, **cut)
 
 
 def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ import click
 from slice_os.cli.hit_options import give, output_file
 from slice_os.cli.options import COSINE, FILE, PROBABILITY, REPORT, output_option
 from slice_os.cli.render import show
+from slice_os.errors import InputError
 
 
 @click.command()
@@ -30,7 +31,10 @@ def report(hits: BinaryIO, output: Path, **settings: Any) -> None:
 
     if output.suffix.lower() != REPORT:
         raise click.UsageError(f"--output {output}: a report ends in .html")
-    give(read_hits(hits), output, **settings)
+    try:
+        give(read_hits(hits), output, **settings)
+    except InputError as error:
+        raise InputError(f"{hits.name}, {error}") from None
 
 
 @click.command()

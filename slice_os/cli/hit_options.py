@@ -154,11 +154,12 @@ def give(
     output: Path | None,
     as_json: bool | None = None,
     first: int = 1,
+    several: bool = False,
     **settings: Any,
 ) -> None:
-    """Write hits to a file, or print them; the settings are those of a report."""
+    """Write hits, of several phrases or not, to a file, or print them; settings as of a report."""
     if output is None:
-        _show(hits, as_json, first)
+        _show(hits, as_json, first, several)
         return
     if as_json is not None:
         raise click.UsageError("give --output or --json/--text, not both")
@@ -173,7 +174,7 @@ def give(
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
 
 
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
+def _show(hits: Iterable[Hit], as_json: bool | None, first: int, several: bool) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
@@ -183,6 +184,6 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int) -> None:
         return
     number = first - 1
     for number, hit in enumerate(hits, start=first):
-        click.echo(render(hit, number))
+        click.echo(render(hit, number, with_phrase=several))
     if number < first:
         click.echo("no hits", err=True)

@@ -162,7 +162,6 @@ def swap(version: str | None, store: str, delete_old: bool) -> None:
 @click.argument("phrases", nargs=-1, required=True, metavar="PHRASE...")
 @store_option
 @click.option(
-    "-k",
     "--num-candidates",
     type=click.IntRange(1, MAX_EXPORTED_CANDIDATES),
     default=NUM_CANDIDATES,

@@ -25,7 +25,7 @@ INDENT = " " * 5
 _COLOURS = {"probable": "green", "unsure": "yellow", "unlikely": "bright_black"}
 
 
-def render(hit: Hit, number: int) -> str:
+def render(hit: Hit, number: int, with_phrase: bool = False) -> str:
     """Lines that fit the terminal: rank, place, scores and metadata, then the context.
 
     The span is coloured; where there are no colours, as in a pipe, it is between ``>>`` and
@@ -35,6 +35,7 @@ def render(hit: Hit, number: int) -> str:
     head = [
         f"{number:>3}  {styled(f'{printable(hit.doc_id)}:{hit.start}-{hit.end}', bold=True)}",
         *([] if hit.topic is None else [styled(printable(hit.topic), bold=True)]),
+        *([styled(printable(f"“{hit.phrase}”"), bold=True)] if with_phrase else []),
         f"cosine {hit.cosine:.3f}",
         *([] if hit.count == 1 else [f"{hit.count} times"]),
         *([] if hit.bm25 is None else [f"bm25 {hit.bm25:.2f}", f"score {hit.score:.3f}"]),

@@ -87,9 +87,13 @@ def delete(doc_ids: tuple[str, ...], store: str) -> int:
     from slice_os.corpus import Corpus
 
     with Corpus(store) as corpus:
-        deleted = corpus.delete(doc_ids)
-    click.echo(f"{deleted} of {len(doc_ids)} documents deleted", err=True)
-    return 0 if deleted == len(doc_ids) else 1
+        wanted = list(dict.fromkeys(doc_ids))
+        found = corpus.store.find_documents(wanted)
+        missing = [doc_id for doc_id in wanted if doc_id not in found]
+        deleted = corpus.delete(wanted)
+    told = f"; not found: {printable(', '.join(missing))}" if missing else ""
+    click.echo(f"{deleted} of {len(wanted)} documents deleted{told}", err=True)
+    return 1 if missing else 0
 
 
 @store.command()

@@ -87,13 +87,15 @@ def lint(
     for problem in problems:
         plain = {"file": problem.path, "problem": problem.told}
         show(plain, printable(f"{problem.path}: {problem.told}"), as_json)
+    if not problems:
+        click.echo("no problem found", err=True)
     return 1 if problems else 0
 
 
 @topics.command()
 @topic_paths
 @store_option
-@click.option("-k", "most", type=COUNT, default=10, help="Maximum suggestions for a topic.")
+@click.option("--most", type=COUNT, default=10, help="Maximum suggestions for a topic.")
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1, min_open=True),
@@ -134,6 +136,8 @@ def suggest(
             f"{printable(repr(suggestion.phrase))}"
         )
         show(plain, text, as_json)
+    if not suggestions:
+        click.echo("nothing to suggest: no near misses within --margin", err=True)
 
 
 @topics.command()

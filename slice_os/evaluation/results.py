@@ -24,6 +24,7 @@ from slice_os.evaluation.result_tables import (
     terminal_text,
 )
 from slice_os.tables.fields import decoded
+from slice_os.tables.replacing import replacing
 from slice_os.version import __version__
 
 __all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]
@@ -123,8 +124,8 @@ class Evaluation:
 
     def save(self, path: str | Path) -> None:
         """Write `to_json` to a file and create its folder if necessary."""
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_bytes(self.to_json())
+        with replacing(Path(path)) as part:
+            part.write_bytes(self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Evaluation:

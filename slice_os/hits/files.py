@@ -31,7 +31,8 @@ def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
     nothing is left. Memory does not grow with the number of hits.
 
     Raises:
-        InputError: on another extension, a missing folder, or more columns than the format holds.
+        InputError: on another extension, a folder that cannot be, or more columns than the format
+            holds.
         MissingExtraError: if a package for the format is not installed.
     """
     format_ = output_format(path)
@@ -58,8 +59,9 @@ def output_format(path: str | Path) -> HitFormat:
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise InputError(f"{path}: hits are written to files ending in {', '.join(FORMATS)}")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"{path}: no folder {path.parent}; create it first")
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not above.is_dir():
+        raise InputError(f"{path}: {above} is a file, not a folder")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
     if found.package and find_spec(found.package) is None:

@@ -16,6 +16,7 @@ from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_fact
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
 from slice_os.tables.fields import Column, columns_of, decoded, paired, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
+from slice_os.tables.replacing import replacing
 from slice_os.tables.table import Table, collected
 from slice_os.text.documents import Extent, Metadata
 
@@ -265,7 +266,8 @@ class Hits(Sequence[Hit]):
         """One JSON object per line; also written to a file if a path is given."""
         lines = b"".join(hit.to_json() for hit in self.items)
         if path is not None:
-            Path(path).write_bytes(lines)
+            with replacing(Path(path)) as part:
+                part.write_bytes(lines)
         return lines.decode()
 
     @classmethod

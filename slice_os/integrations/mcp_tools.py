@@ -21,6 +21,7 @@ from slice_os.version import __version__
 try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.tools import Tool
     from mcp_types import ToolAnnotations
     from pydantic import Field
 except ImportError:
@@ -250,13 +251,25 @@ class Tools:
 
 def mcp_server(tools: Tools) -> MCPServer[Any]:
     """A server with these tools, none of which changes anything."""
-    server: MCPServer[Any] = MCPServer(
-        "slice-os", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+    methods = (tools.search, tools.mine, tools.scan, tools.document, tools.stores)
+    return MCPServer(
+        "slice-os",
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
+        tools=list(map(_strict, methods)),
     )
+
+
+def _strict(method: Callable[..., Any]) -> Tool:
+    """A tool that only reads, and refuses unknown arguments, which the server would ignore."""
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    for tool in (tools.search, tools.mine, tools.scan, tools.document, tools.stores):
-        server.add_tool(tool, annotations=reads, structured_output=True)
-    return server
+    tool = Tool.from_function(method, annotations=reads, structured_output=True)
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters = arguments.model_json_schema()
+    return tool
 
 
 def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
@@ -51,8 +50,8 @@ def check_unit(unit: str) -> None:
 
 
 def check_threshold(threshold: object) -> None:
-    """Raise `InputError` for what no cosine can be compared with."""
-    if not _within(threshold, -inf, inf):
+    """Raise `InputError` for what is no cosine."""
+    if not _within(threshold, -1, 1):
         raise InputError(f"threshold {threshold!r}: give a number from -1 to 1, such as 0.6")
 
 

@@ -12,9 +12,11 @@ from secrets import token_hex
 def replacing(path: Path) -> Iterator[Path]:
     """Give a path beside a file to write to, which replaces the file at the end.
 
-    After an error or Ctrl-C nothing is left of it, and an earlier file stays as it was.
+    A missing folder is made. After an error or Ctrl-C nothing is left of the file, and an earlier
+    one stays as it was.
     """
     path = path.resolve()  # what a link points to is replaced, not the link
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{token_hex(8)}{path.suffix}")
     try:
         yield part

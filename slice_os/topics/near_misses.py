@@ -125,7 +125,7 @@ def _distance(hit: Hit, needs: Requirement) -> float:
 def _lowered(needs: Requirement, margin: float) -> Requirement:
     if needs.probability:
         return replace(needs, probability=max(needs.probability - margin, 1e-3))
-    return replace(needs, cosine=needs.cosine - margin)
+    return replace(needs, cosine=max(needs.cosine - margin, -1.0))
 
 
 def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:

@@ -140,6 +140,9 @@ async def test_errors_say_what_to_do(client: Client) -> None:
     told = await refusal(client, "document", doc_id="none", store="one", start=5)
     assert "\n" not in told
     assert "top_k" in await refusal(client, "search", phrases=["x"], store="one", top_k=9_999)
+    unknown = await refusal(client, "mine", phrases=["x"], store="one", treshold=0.7)
+    assert "treshold" in unknown
+    assert "Extra inputs are not permitted" in unknown
 
 
 def test_the_command_wants_stores_that_are_there(tmp_path: Path) -> None:

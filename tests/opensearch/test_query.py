@@ -91,7 +91,7 @@ def test_an_application_decodes_token_vectors(
 ) -> None:
     """With the code of the documentation, for a server that does not score."""
     monkeypatch.setattr(OpenSearchStore, "script_engine", lambda *_: None)
-    asked = json.loads(query(PHRASE, "-k", "4"))
+    asked = json.loads(query(PHRASE, "--num-candidates", "4"))
     assert asked["scored"] is None
     server = location.rpartition("/")[0]
     ((ids, highest),) = documented["candidates"](server, asked)

@@ -30,6 +30,17 @@ def test_a_search_finds_what_the_library_finds(client: TestClient, store_folder:
     assert answer["threshold"] is None
 
 
+def test_a_store_that_is_down_does_not_hide_the_others(settings: ServiceSettings) -> None:
+    stores = {"down": "http://127.0.0.1:9/calls", **settings.stores}
+    with asking(create_app(replace(settings, stores=stores))) as client:
+        answer = client.get("/stores")
+    assert answer.status_code == 200
+    assert [store["name"] for store in answer.json()["stores"]] == ["calls"]
+    (fault,) = answer.json()["unavailable"]
+    assert fault["name"] == "down"
+    assert "127.0.0.1:9" in fault["reason"]
+
+
 def test_a_passage_may_have_several_hits(client: TestClient, store_folder: str) -> None:
     body = {"phrases": "this agreement ends", "per_passage": 3, "unit": "sentence", "top_k": 20}
     hits = client.post("/search", json=body).json()["hits"]

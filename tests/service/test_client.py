@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slice_os import Corpus, Document, SpanEncoder, scan
+from slice_os import Corpus, Document, InputError, SpanEncoder, scan
 from slice_os.client import (
     AccessError,
     AsyncClient,
@@ -162,7 +162,7 @@ def test_faults_are_those_of_the_library(service: Client) -> None:
         service.search("...")
     with pytest.raises(NotFoundError, match="no store 'other'"):
         service.search(PHRASE, store="other")
-    with pytest.raises(BadRequestError):
+    with pytest.raises(InputError, match="from -1 to 1"):
         service.mine(PHRASE, threshold=7)
     with Client("http://127.0.0.1:9", retries=0) as nobody, pytest.raises(ServiceUnavailableError):
         nobody.stores()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slice_os.datasets.files import DataSource
+from slice_os.tables.replacing import replacing
 
 SOURCE = DataSource(
     "a tab-separated table with the columns line, paraphrase, passage and goldsim",
@@ -53,7 +54,7 @@ def load_rows(path: Path) -> tuple[ContextRow, ...]:
 
 def save_rows(rows: Iterable[ContextRow], path: Path) -> None:
     """Write rows in a form that `load_rows` reads: tab-separated, UTF-8, with the places."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(["", *COLUMNS, "start", "end"])
         for number, row in enumerate(rows):

@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
+from slice_os.errors import StoreError
+from slice_os.service.asgi.problems import problem_of
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.services import Shared
 from slice_os.stores.protocol import FieldValue
@@ -40,10 +42,18 @@ class StoreEntry(BaseModel):
     fields: dict[str, Literal["text", "number"]]
 
 
+class StoreFault(BaseModel):
+    """A store that is served but cannot be read now, and why."""
+
+    name: str
+    reason: str
+
+
 class StoresAnswer(BaseModel):
-    """The stores that are served, in the order given."""
+    """The stores that are served, in the order given, and those that cannot be read now."""
 
     stores: list[StoreEntry]
+    unavailable: list[StoreFault]
 
 
 class FieldValuesAnswer(BaseModel):
@@ -55,8 +65,14 @@ class FieldValuesAnswer(BaseModel):
 @router.get("/stores", response_model=StoresAnswer)
 @pooled()
 def stores(services: Shared) -> dict[str, Any]:
-    """Name, kind, size, encoder and metadata fields of every store."""
-    return {"stores": [_entry(name, services.stores.get(name)) for name in services.stores.names]}
+    """Name, kind, size, encoder and metadata fields of every store that can be read."""
+    entries, faults = [], []
+    for name in services.stores.names:
+        try:
+            entries.append(_entry(name, services.stores.get(name)))
+        except StoreError as error:
+            faults.append({"name": name, "reason": str(problem_of(error))})
+    return {"stores": entries, "unavailable": faults}
 
 
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)

@@ -4,7 +4,7 @@ import { fromFragment, toFragment } from "./address.js";
 import { keyDialog } from "./dialogs.js";
 import { byId, element } from "./dom.js";
 import { shortcuts } from "./keyboard.js";
-import { showError, showNotice } from "./notices.js";
+import { sentence, showError, showNotice, toast } from "./notices.js";
 import { narrow } from "./reader-pane.js";
 import { searchView } from "./search-view.js";
 import { ask, whenKeyNeeded } from "./service.js";
@@ -15,6 +15,7 @@ import { topicForm } from "./topic-form.js";
 let view = fromFragment(location.hash);
 /** @type {any[]} */
 let stores = [];
+let unavailable = [];
 
 whenKeyNeeded(keyDialog());
 themeButton(byId("theme"));
@@ -84,15 +85,20 @@ function searchTopic(topic) {
 
 async function start() {
   try {
-    ({ stores } = await ask("stores"));
+    ({ stores, unavailable } = await ask("stores"));
+    if (unavailable.length && !stores.length) throw new Error(unavailable[0].reason);
   } catch (error) {
     showError(byId("notice"), error, start);
     busy(false);
     return;
   }
   byId("notice").hidden = true;
-  byId("store").replaceChildren(...stores.map(({ name }) => element("option", { value: name }, name)));
+  byId("store").replaceChildren(
+    ...stores.map(({ name }) => element("option", { value: name }, name)),
+    ...unavailable.map(({ name }) => element("option", { disabled: true }, `${name} (does not answer)`)),
+  );
   byId("store").disabled = stores.length < 2;
+  if (unavailable.length) toast(unavailable.map(({ name, reason }) => `${name}: ${sentence(reason)}`).join(" "), true);
   await listTopics();
   const shown = show();
   busy(false);

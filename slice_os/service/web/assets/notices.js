@@ -18,7 +18,12 @@ const ADVICE = {
 /** Title and advice for an error. */
 export function inWords(error) {
   const [title, advice] = ADVICE[error.status] ?? ["That did not work", ""];
-  return { title, text: [error.message, advice].filter(Boolean).join(" ") };
+  return { title, text: [error.message && sentence(error.message), advice].filter(Boolean).join(" ") };
+}
+
+/** A message of the service, which has no full stop, as a sentence. */
+export function sentence(message) {
+  return /[.!?…]$/.test(message) ? message : `${message}.`;
 }
 
 /**

@@ -165,7 +165,7 @@ export function searchView(current, change, topics, topicsChanged) {
         if (of) Object.assign(bar, { max: of, value: done });
         byId("progress-text").textContent = `${counted(done)}${of ? ` of ${counted(of)}` : ""} · ${plural(found.length, "hit")}`;
       }
-      if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more`);
+      if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more.`);
       if (performance.now() - drawn > 300 && found.length) {
         drawMined();
         drawn = performance.now();
@@ -273,7 +273,7 @@ export function searchView(current, change, topics, topicsChanged) {
   });
   byId("copy-link").addEventListener("click", async () => {
     change({});
-    await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address", true));
+    await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address.", true));
   });
 
   return {

@@ -2,7 +2,7 @@
 
 import { sure } from "./dialogs.js";
 import { byId, element, isolated } from "./dom.js";
-import { showError, showNotice, toast, toastError } from "./notices.js";
+import { sentence, showError, showNotice, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
@@ -51,7 +51,7 @@ export function topicBoard(form, told) {
       const { topics, problems = [] } = await ask("topics");
       const view = { store, by: by.value };
       const cards = topics.map((topic) => topicCard(topic, view, { search: told.search, edit, drop, changed: again }));
-      const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(problem)));
+      const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
       board.replaceChildren(...broken, ...cards);
       if (!topics.length) {
         const start = element("button", { class: "main", type: "button", click: () => byId("new-topic").click() }, "Make a topic");
