@@ -43,22 +43,27 @@ class Reader:
         extensions: of file names, in lower case with the dot.
         description: what becomes a document, for ``--help``.
         magic: first bytes of every such file; empty if nothing tells them apart.
+        apart: whether a library parses the whole file, so that it is read in a process of its own.
     """
 
     function: str
     extensions: tuple[str, ...]
     description: str
     magic: bytes = b""
+    apart: bool = False
 
     def load(self) -> ReadFunction:
         """Import the function."""
         return pkgutil.resolve_name(self.function)  # type: ignore[no-any-return]
 
 
+_APART = ("office", "markup", "letters")
+
+
 def _ours(function: str, extensions: str, description: str, magic: bytes = b"") -> Reader:
-    return Reader(
-        f"{__package__}.readers.{function}", tuple(extensions.split()), description, magic
-    )
+    apart = function.startswith(_APART)
+    place = f"{__package__}.readers.{function}"
+    return Reader(place, tuple(extensions.split()), description, magic, apart)
 
 
 _PK = b"PK\x03\x04"

@@ -13,6 +13,7 @@ import numpy as np
 from slice_os.arrays import BoolArray, IntArray
 from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
+from slice_os.ingest.readers.speakers import speaker_named
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.text.documents import Document, Metadata, edges_within
 from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
@@ -114,8 +115,8 @@ def encode_documents(
 def _speaker_names(document: Document, words: IntArray) -> BoolArray:
     """Mark the ``(n,)`` words that only name the speaker of what follows on their line.
 
-    Such a line begins outside every segment, has the name of the speaker of the next one, and a
-    colon before it, as in ``[00:12] Agent: Hello``.
+    Such a line begins outside every segment, and has only the name of the speaker of the next
+    one, perhaps a time, and a colon before it, as in ``[00:12] Agent: Hello``.
     """
     named = np.zeros(len(words), dtype=bool)
     text, before = document.text, 0
@@ -123,9 +124,9 @@ def _speaker_names(document: Document, words: IntArray) -> BoolArray:
         gap = text[before : segment.start].rstrip()
         line = before + gap.rfind("\n") + 1
         if segment.speaker and (line > before or before == 0):
-            label = gap[line - before :]
-            if label.endswith(":") and segment.speaker in label:
-                first, end = np.searchsorted(words[:, 0], [line, segment.start])
+            first, end = np.searchsorted(words[:, 0], [line, segment.start])
+            alone = end > first and words[end - 1, 1] <= segment.start
+            if alone and speaker_named(gap[line - before :]) == segment.speaker:
                 named[first:end] = True
         before = segment.end
     return named

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import PurePosixPath
+from functools import partial
 from typing import IO
 
 from slice_os.errors import InputError
+from slice_os.ingest.apart import read_apart
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
-from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions, SkippedFile
+from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
 from slice_os.ingest.readers.archives import DAMAGED, damaged
 from slice_os.ingest.readers.decoding import peek
-from slice_os.ingest.readers.reader import DocumentStream
+from slice_os.ingest.readers.reader import (
+    DocumentStream,
+    bad_record,
+    extension_of,
+    skipped,
+)
 from slice_os.ingest.sources import Source
 from slice_os.text.documents import Document
 
@@ -86,10 +93,7 @@ def _records(source: Source, ids: str, options: ReadOptions) -> DocumentStream:
     try:
         with source.path.open("rb") if source.path else nullcontext(sys.stdin.buffer) as stream:
             for record in read_stream(ids, source.format, stream, options):
-                if isinstance(record, SkippedFile):
-                    archive = f"{source.name}{record.archive.removeprefix(ids)}"
-                    yield replace(record, archive=archive)
-                elif isinstance(record, BadRecord):
+                if isinstance(record, BadRecord):
                     within = record.source.removeprefix(ids)
                     yield replace(record, source=f"{source.name}{within}")
                 else:
@@ -113,7 +117,10 @@ def _read(
     unpacked: str | None,
     depth: int,
 ) -> DocumentStream:
-    for found in reader_named(format_name).load()(source, stream, options):
+    """The documents of a file; a file without any record or file in it is skipped."""
+    nothing = True
+    for found in _found(source, format_name, stream, options):
+        nothing = False
         if not isinstance(found, PackedFile):
             yield found
             continue
@@ -125,13 +132,26 @@ def _read(
             if known := found.format or format_by(found.path, head) or alone:
                 yield from _read(found.source, known, whole, options, alone, depth + 1)
             else:
-                why, extension = (
-                    "no reader has such files",
-                    PurePosixPath(found.path).suffix.lower(),
-                )
-                yield SkippedFile(found.source, None, why, "", extension, archive=source)
+                kind = extension_of(found.path)
+                yield skipped(found.source, "no reader has such files", kind, source)
         except (InputError, *DAMAGED) as error:
             yield damaged(found.source, error)
+    if nothing:
+        yield skipped(source, "nothing in it", f"{extension_of(source)} with nothing in it")
+
+
+def _found(
+    source: str, format_name: str, stream: IO[bytes], options: ReadOptions
+) -> Iterator[Document | BadRecord | PackedFile]:
+    """What a reader finds; an error of its own becomes a bad record."""
+    reader = reader_named(format_name)
+    read = partial(read_apart, format_name) if reader.apart else reader.load()
+    try:
+        yield from read(source, stream, options)
+    except OSError:
+        raise
+    except Exception as error:
+        yield bad_record(source, None, f"the reader failed: {type(error).__name__}: {error}", "")
 
 
 def _peeked(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import tarfile
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from slice_os import Corpus, SpanEncoder
-from slice_os.ingest.formats import format_of
-from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives, extracted
+from slice_os.ingest import apart
+from slice_os.ingest.formats import format_of, reader_named
+from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
@@ -30,6 +32,7 @@ from .many_formats import (
     xlsx,
     zipped,
 )
+from .soak import fuzz
 
 Found = list[Document | BadRecord]
 
@@ -140,19 +143,76 @@ def test_encrypted_files_say_so() -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'slice-os[documents]'" in reason(read("pdf", pdf(SAYING)))
+    (bad,) = reader_named("pdf").load()("s", io.BytesIO(pdf(SAYING)), ReadOptions())
+    assert "pip install 'slice-os[documents]'" in reason([bad])
     assert "pip install 'slice-os[tables]'" in reason(read("parquet", b"PAR1"))
 
 
+@pytest.mark.parametrize(
+    ("limit", "told"), [("SECONDS", "takes more than 0 seconds"), ("MEMORY", "memory")]
+)
+def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: str) -> None:
+    need_libraries()
+    for name in (limit, f"{limit}_PER_MIB", f"{limit}_PER_BYTE"):
+        monkeypatch.setattr(apart, name, {"MEMORY": 400 << 20}.get(name, 0), raising=False)
+    page = b"<p>I want to end it." * 1_000_000
+    assert told in reason(read("html", page))
+    monkeypatch.undo()
+    (document,) = read("html", page[:20])
+    assert isinstance(document, Document)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("csv", b"text\n"),
+        ("json", b"[]"),
+        ("zip", zipped({})),
+        ("tar", tarred({})),
+    ],
+)
+def test_a_file_with_nothing_in_it_is_skipped(name: str, content: bytes) -> None:
+    (skipped,) = read(name, content)
+    assert isinstance(skipped, SkippedFile)
+    assert skipped.reason == "nothing in it"
+
+
+def test_every_damaged_file_ends_as_documents_as_bad_records_or_as_skipped() -> None:
+    need_libraries()
+    ends, bad, longest = fuzz.run(300)
+    assert bad == []
+    assert ends["documents"] > 30
+    assert longest < fuzz.PATIENCE
+
+
 class TestArchives:
+    def test_a_cut_archive_says_so(self) -> None:
+        content = tarred({"a.txt": b"text", "b.txt": b"text"})
+        whole = read("tar", content)
+        assert [one.text for one in whole if isinstance(one, Document)] == ["text", "text"]
+        assert len(whole) == 2
+        for end in range(0, 2_048, 256):
+            *_, bad = read("tar", content[:end])
+            assert isinstance(bad, BadRecord)
+            assert "a damaged archive: " in bad.reason
+
+    def test_links_are_counted(self) -> None:
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            link = tarfile.TarInfo("a.txt")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/hosts"
+            archive.addfile(link)
+        (skipped,) = read("tar", out.getvalue())
+        assert isinstance(skipped, SkippedFile)
+        assert skipped.kind == "link in s"
+
     def test_bombs_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(archives, "LONGEST_UNPACKED", 1 << 20)
-        monkeypatch.setattr(extracted, "LONGEST_FILE", 1 << 20)
         zeros = b"0" * (1 << 22)
         for name, content in (
             ("text", gzip.compress(zeros)),
             ("zip", zipped({"a.txt": zeros})),
-            ("docx", zipped({"word/document.xml": zeros})),
+            ("docx", zipped({"word/document.xml": b"0" * (1 << 28), "b": b"0"})),
         ):
             assert "unpacks to more than" in reason(read(name, content))
 
@@ -167,7 +227,7 @@ class TestArchives:
         assert isinstance(found[0], Document)
         assert (found[0].id, found[0].source) == ("s/a.txt", "s")
         assert found[1:] == [
-            SkippedFile("s/b.png", None, "no reader has such files", "", ".png", "s")
+            SkippedFile("s/b.png", None, "no reader has such files", "", ".png in s")
         ]
 
     @pytest.mark.parametrize("seekable", [True, False])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 
 import numpy as np
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
 from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
+from slice_os.ingest.readers.speakers import speaker_segments
 from slice_os.text.passage_layout import LAYOUT
+from slice_os.text.words import find_words
 
 from .strategies import hard_texts
 
@@ -68,6 +71,37 @@ def test_speakers_are_never_mixed(encoder: SpanEncoder, document: Document, most
             if ((within[:, 0] < segment.end) & (within[:, 1] > segment.start)).any()
         }
         assert len(speakers) <= 1
+
+
+NAMES = st.sampled_from(["Ann: ", "Bo:\n", "[00:12] Ann: ", "Ann said this: ", "Bo1:", ""])
+
+
+@st.composite
+def texts_with_names(draw: st.DrawFn) -> Document:
+    """A text with names before what is said, with the turns that its reader finds, or its own."""
+    text, segments = "", []
+    for name, said in draw(st.lists(st.tuples(NAMES, hard_texts(6)), max_size=8)):
+        start = len(text) + len(name)
+        text += name + said
+        segments.append(Segment(start, len(text), "Bo" if "Bo" in name else "Ann"))
+        text += draw(st.sampled_from(["\n", " "]))
+    own = draw(st.booleans())
+    return Document("d", text, segments=tuple(segments) if own else speaker_segments(text))
+
+
+@given(document=texts_with_names())
+def test_every_word_is_in_one_passage_or_names_the_speaker(
+    encoder: SpanEncoder, document: Document
+) -> None:
+    text = document.text
+    passages = cut(encoder, document)
+    for start, end in find_words(text).tolist():
+        inside = [one for one in passages if one.start <= start and end <= one.end]
+        if not inside:
+            said = next(one for one in document.segments if one.start >= end)
+            line = text.rfind("\n", 0, start) + 1
+            assert re.fullmatch(rf"(\[[\d:]+\] )?{said.speaker}:\s*", text[line : said.start])
+        assert len(inside) <= 1
 
 
 def test_passages_end_with_sentences(encoder: SpanEncoder) -> None:

@@ -304,7 +304,8 @@ class TestCsv:
         assert reason in bad.reason
 
     def test_header_alone_is_an_empty_table(self, read_file: Read) -> None:
-        assert read_file("a.csv", "id,text\n") == ([], [])
+        documents, (skipped,) = read_file("a.csv", "id,text\n")
+        assert (documents, skipped.reason) == ([], "nothing in it")
 
     def test_a_megabyte_in_a_cell(self, read_file: Read) -> None:
         (document,), _ = read_file("a.csv", "text,n\n" + "word " * 200_000 + ",1\n")

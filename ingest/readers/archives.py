@@ -24,6 +24,7 @@ from slice_os.ingest.readers.reader import (
     PackedStream,
     ReadOptions,
     bad_record,
+    skipped,
 )
 
 LONGEST_UNPACKED = 1 << 34
@@ -104,15 +105,30 @@ def read_zip(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStrea
         yield damaged(source, error)
 
 
+class _Entry(tarfile.TarInfo):
+    """An entry of an archive whose end has to be marked; the library takes any other for one."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> _Entry:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"cut off, or no archive ({error})") from None
+
+
 def read_tar(source: str, stream: BinaryIO, options: ReadOptions) -> PackedStream:
     """Yield the files of an archive."""
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as archive:
             for entry in archive:
+                name = f"{source}/{entry.name}"
                 member = archive.extractfile(entry) if entry.isreg() else None
                 if member is not None:
-                    name = f"{source}/{entry.name}"
                     yield PackedFile(name, name, _bounded(member))
+                elif not entry.isdir():
+                    yield skipped(name, "no file, but a link or a device", "link", source)
     except (InputError, *DAMAGED) as error:
         yield damaged(source, error)
 

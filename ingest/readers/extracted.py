@@ -16,6 +16,7 @@ from slice_os.ingest.readers.reader import (
     bad_record,
     join_turns,
     read_whole,
+    shortened,
 )
 from slice_os.text.documents import Document, Metadata
 
@@ -25,6 +26,9 @@ OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 def needs(module: str) -> Any:
     """Import a library of the extra ``documents``."""
     return imported(module, "this format", "documents")
+
+
+_LONGEST_FIELD = 300
 
 
 def extracted(
@@ -48,7 +52,7 @@ def extracted(
         _check(raw)
         # Damaged files have lone surrogates.
         text, segments = join_turns(
-            replace(turn, text=turn.text.encode("utf-8", "replace").decode())
+            replace(turn, text=_encodable(turn.text), fields=_fields(turn.fields))
             for turn in sections(io.BytesIO(raw))
         )
         if text:
@@ -58,10 +62,22 @@ def extracted(
     except (InputError, MissingExtraError) as error:
         yield bad_record(source, None, str(error), "")
     except MemoryError:
-        yield bad_record(source, None, "too large for this machine's memory", "")
+        yield bad_record(source, None, "needs more memory than a file may take", "")
     except Exception as error:  # libraries raise what they like on a damaged file
         why = " ".join(str(error).split()) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _fields(fields: Metadata) -> Metadata:
+    """Fields of a turn; many turns may have the same, so that none is long."""
+    return {
+        name: shortened(_encodable(value), _LONGEST_FIELD) if isinstance(value, str) else value
+        for name, value in fields.items()
+    }
 
 
 def _check(raw: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from slice_os.errors import InputError
-from slice_os.ingest.readers.decoding import encoding_of
+from slice_os.ingest.readers.decoding import SAMPLE, encoding_of
 from slice_os.ingest.readers.extracted import extracted, needs
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
 
@@ -22,6 +22,7 @@ _BLOCKS = frozenset(
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "head", "svg", "math"))
 _DECLARED = re.compile(rb"""<meta[^<>]{0,200}?charset\s{0,9}=\s{0,9}["']?([\w.:-]{1,40})""", re.I)
+_DEEPEST = 1_000
 _CONTAINER = "META-INF/container.xml"
 
 
@@ -37,7 +38,7 @@ def read_epub(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
     return extracted(source, stream, _chapters)
 
 
-def html_sections(page: bytes, encoding: str | None = None) -> Iterator[Turn]:
+def html_sections(page: bytes, encoding: str | None = None) -> list[Turn]:
     """The paragraphs of a page, each with the heading above it.
 
     Its encoding is by default the one that it declares, or else as detected.
@@ -45,37 +46,67 @@ def html_sections(page: bytes, encoding: str | None = None) -> Iterator[Turn]:
     etree = needs("lxml.etree")
     declared = _DECLARED.search(page[:2048])
     chosen = encoding or (declared[1].decode("ascii") if declared else encoding_of(page))
+    # Without a tree, which takes time quadratic in the attributes of an element.
+    paragraphs = _Paragraphs()
     try:
-        parser = etree.HTMLParser(encoding=chosen, no_network=True, remove_comments=True)
+        parser = etree.HTMLParser(encoding=chosen, target=paragraphs, no_network=True)
     except LookupError:
-        parser = etree.HTMLParser(no_network=True, remove_comments=True)
-    root = etree.fromstring(page, parser)
-    return iter(()) if root is None else _paragraphs(etree, root)
+        parser = etree.HTMLParser(target=paragraphs, no_network=True)
+    for start in range(0, len(page), SAMPLE):
+        parser.feed(page[start : start + SAMPLE])
+        # Each end tag is looked for in all elements around it.
+        if paragraphs.depth > _DEEPEST:
+            raise InputError(f"elements within elements, more than {_DEEPEST:,} deep")
+    found: list[Turn] = parser.close()
+    return found
 
 
-def _paragraphs(etree: Any, root: Any) -> Iterator[Turn]:
-    words: list[str] = []
-    heading = ""
-    hidden = 0
+class _Paragraphs:
+    """Gathers the visible text of a page from what its parser meets.
 
-    def paragraph() -> Iterator[Turn]:
-        text = " ".join("".join(words).split())
-        words.clear()
-        if text:
-            yield Turn(text, fields={"heading": heading} if heading else {})
+    Attributes:
+        depth: number of elements that have begun and not ended.
+    """
 
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        tag = element.tag if isinstance(element.tag, str) else ""
-        opens = event == "start"
-        hidden += (1 if opens else -1) if tag in _UNSEEN else 0
+    def __init__(self) -> None:
+        self._found: list[Turn] = []
+        self._words: list[str] = []
+        self._heading = ""
+        self._hidden = 0
+        self.depth = 0
+
+    def start(self, tag: str, _attributes: object) -> None:
+        """An element begins."""
+        self.depth += 1
+        self._hidden += tag in _UNSEEN
         if tag in _BLOCKS:
-            if tag in _HEADINGS and not opens:
-                heading = " ".join("".join(words).split()) or heading
-            yield from paragraph()
-        added = element.text if opens else element.tail
-        if added and not hidden:
-            words.append(added)
-    yield from paragraph()
+            self._end_paragraph()
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        self.depth -= 1
+        self._hidden -= tag in _UNSEEN
+        if tag in _BLOCKS:
+            text = self._end_paragraph()
+            self._heading = text if text and tag in _HEADINGS else self._heading
+
+    def data(self, text: str) -> None:
+        """Text, in parts of any length."""
+        if not self._hidden:
+            self._words.append(text)
+
+    def close(self) -> list[Turn]:
+        """The page ends."""
+        self._end_paragraph()
+        return self._found
+
+    def _end_paragraph(self) -> str:
+        text = " ".join("".join(self._words).split())
+        self._words.clear()
+        if text:
+            fields = {"heading": self._heading} if self._heading else {}
+            self._found.append(Turn(text, fields=fields))
+        return text
 
 
 def _chapters(content: BinaryIO) -> Iterator[Turn]:

@@ -88,15 +88,9 @@ class BadRecord:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile(BadRecord):
-    """A file in an archive that no reader knows, and its extension in lower case with the dot."""
+    """A file with nothing to read, of a kind such as ``.png in docs.zip``."""
 
-    extension: str = ""
-    archive: str = ""
-
-    @property
-    def kind(self) -> str:
-        """Its extension and archive, such as ``.png in docs.zip``."""
-        return f"{self.extension or 'without extension'} in {PurePosixPath(self.archive).name}"
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +122,24 @@ def bad_record(source: str, line: int | None, reason: str, raw: bytes | str) -> 
     record = raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw
     # Libraries' own words may be of several lines.
     return BadRecord(source, line, " ".join(reason.split()), shortened(record, _LONGEST_RECORD))
+
+
+def skipped(name: str, reason: str, what: str, archive: str = "") -> SkippedFile:
+    """A skipped file, in an archive or by itself.
+
+    Args:
+        name: its own.
+        reason: in one line.
+        what: what is counted, such as its extension.
+        archive: the name of the archive.
+    """
+    within = f" in {PurePosixPath(archive).name}" if archive else ""
+    return SkippedFile(name, None, reason, "", f"{what}{within}")
+
+
+def extension_of(path: str) -> str:
+    """The extension of a file, to count it by."""
+    return PurePosixPath(path).suffix.lower() or "without extension"
 
 
 def shortened(text: str, most: int) -> str:

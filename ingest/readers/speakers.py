@@ -106,6 +106,12 @@ def speaker_segments(text: str) -> tuple[Segment, ...]:
     return tuple(one for one in segments if text[one.start : one.end].strip())
 
 
+def speaker_named(text: str) -> str | None:
+    """The speaker that a text names before what is said, if it says nothing else."""
+    found = _label(text, _CHAT) or _label(text)
+    return found.speaker if found is not None and found.words == len(text) else None
+
+
 def name_speakers(turns: Sequence[Turn]) -> Iterator[Turn]:
     """Take the names at the beginning of cues as their speakers, if they are names.
 

@@ -21,7 +21,7 @@ _WORD = regex.compile(
     | {_RUN} (?: (?: ['’.\-‐‑/&@·_] | (?<=\p{{N}})[,:](?=\p{{N}}) ) {_RUN} ){{0,15}}
     | \p{{Regional_Indicator}}{{1,2}} [\p{{GCB=Extend}}\p{{GCB=SpacingMark}}\p{{GCB=ZWJ}}]*
     | (?= \p{{Extended_Pictographic}} ) \X
-    | [\p{{S}}--[`^~<>|=+]]
+    | [\p{{S}}--[`^~<>|=+\uFFFD]]
     """,
     regex.VERBOSE | regex.VERSION1,
 )

@@ -1,0 +1,178 @@
+"""Files that libraries parse are read in a process of their own, with little time and memory.
+
+What a hostile file does to a library, it then does to that process: the file becomes a bad record,
+and the next one is read by a new process. A process is kept for the next files, and ends by itself
+when none comes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from typing import IO, Any, cast
+
+from slice_os.errors import InputError
+from slice_os.ingest.formats import reader_named
+from slice_os.ingest.readers.reader import (
+    BadRecord,
+    PackedFile,
+    ReadOptions,
+    bad_record,
+    read_whole,
+)
+from slice_os.text.documents import Document, Segment
+
+SECONDS, SECONDS_PER_MIB = 30, 20
+"""Processor time for a file."""
+MEMORY, MEMORY_PER_BYTE = 2 << 30, 8
+"""Bytes of address space for a file."""
+
+_IDLE_SECONDS = 10
+_LENGTHS = struct.Struct("<QQ")
+_SERVE = "import sys; sys.path[:] = sys.argv[1:]; from slice_os.ingest.apart import serve; serve()"
+
+_idle: list[subprocess.Popen[bytes]] = []
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def read_apart(
+    format_name: str, source: str, stream: IO[bytes], options: ReadOptions
+) -> Iterator[Document | BadRecord | PackedFile]:
+    """Read a file as its reader does, in another process.
+
+    A file that takes too much time or memory, or ends that process, is a bad record.
+    """
+    try:
+        content = read_whole(stream)
+    except InputError as error:
+        yield bad_record(source, None, str(error), "")
+        return
+    seconds = SECONDS + SECONDS_PER_MIB * len(content) // (1 << 20)
+    request = {
+        "format": format_name,
+        "source": source,
+        "options": asdict(options),
+        "seconds": seconds,
+        "memory": MEMORY + MEMORY_PER_BYTE * len(content),
+    }
+    process = _idle.pop() if _idle else _started()
+    ended = False
+    try:
+        answers = _answers(process, request, content)
+        first = next(answers, None)
+        if first is None and process.wait() == 0:  # it had waited too long for a file
+            process = _started()
+            answers = _answers(process, request, content)
+            first = next(answers, None)
+        while first is not None and "end" not in first[0]:
+            yield _received(*first)
+            first = next(answers, None)
+        ended = first is not None
+        if not ended:
+            yield bad_record(source, None, _why(process.wait(), seconds), "")
+    finally:
+        if ended:
+            _idle.append(process)
+        else:
+            process.kill()
+            process.communicate()
+
+
+def serve() -> None:
+    """Read the files that come on standard input, until none comes for some seconds."""
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print
+    while select.select([source], [], [], _IDLE_SECONDS)[0]:
+        if (found := _frame(source)) is None:
+            return
+        request, content = found
+        _limit(request["seconds"], request["memory"])
+        chosen = request["options"]
+        fields = chosen["metadata_fields"]
+        chosen["metadata_fields"] = None if fields is None else tuple(fields)
+        read = reader_named(request["format"]).load()
+        for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
+            _send(sink, *_sent(one))
+        _send(sink, {"end": True})
+
+
+def _started() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  ourselves
+        [sys.executable, "-c", _SERVE, *sys.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _answers(
+    process: subprocess.Popen[bytes], request: dict[str, Any], content: bytes
+) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """What the process answers to a request; it stops early if the process ends."""
+    sink, source = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
+    with suppress(BrokenPipeError):
+        _send(sink, request, content)
+        while (found := _frame(source)) is not None:
+            yield found
+
+
+def _send(sink: IO[bytes], head: dict[str, Any], content: bytes = b"") -> None:
+    packed = json.dumps(head).encode()  # orjson would refuse lone surrogates
+    sink.write(_LENGTHS.pack(len(packed), len(content)))
+    sink.write(packed)
+    sink.write(content)
+    sink.flush()
+
+
+def _frame(source: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
+    """The next request or answer; None at the end."""
+    lengths = source.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    size, rest = _LENGTHS.unpack(lengths)
+    packed, content = source.read(size), source.read(rest)
+    return (json.loads(packed), content) if len(content) == rest and len(packed) == size else None
+
+
+def _sent(one: Document | BadRecord | PackedFile) -> tuple[dict[str, Any], bytes]:
+    if isinstance(one, PackedFile):
+        return {"packed": [one.source, one.path, one.format]}, one.stream.read()
+    return {type(one).__name__: asdict(one)}, b""
+
+
+def _received(head: dict[str, Any], content: bytes) -> Document | BadRecord | PackedFile:
+    ((kind, value),) = head.items()
+    if kind == "packed":
+        source, path, format_name = value
+        return PackedFile(source, path, io.BytesIO(content), format_name)
+    if kind == "BadRecord":
+        return BadRecord(**value)
+    segments = tuple(Segment(**segment) for segment in value.pop("segments"))
+    return Document(**value, segments=segments)
+
+
+def _limit(seconds: int, memory: int) -> None:
+    """Limit the time and memory of this process from now on."""
+    with suppress(ImportError, ValueError, OSError):  # not every system has such limits
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        until = int(used.ru_utime + used.ru_stime) + 1 + seconds
+        for kind, most in ((resource.RLIMIT_CPU, until), (resource.RLIMIT_AS, memory)):
+            resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
+
+
+def _why(status: int, seconds: int) -> str:
+    if status == -signal.SIGXCPU:
+        return f"takes more than {seconds} seconds to read"
+    name = signal.Signals(-status).name if status < 0 else f"status {status}"
+    return f"cannot be read: it ends the process that reads it ({name})"
