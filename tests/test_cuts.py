@@ -75,7 +75,7 @@ def test_hits_that_nobody_has_read_do_not_count(tmp_path: Path) -> None:
         ("[]", "jsonl:1: no JSON object"),
         ({"label": "yes"}, "jsonl:1: field 'label' is neither true nor false"),
         ({"label": True, "cosine": "0.5"}, "jsonl:1: field 'cosine' is no number"),
-        ({"cosine": 0.5}, "no line has a field 'label'"),
+        ({"cosine": 0.5}, "no hit has a label"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, row: object, message: str) -> None:

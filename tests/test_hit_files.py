@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Context, Corpus, Document, Hit, Hits, InputError, SpanEncoder, write_hits
+from slice_os.hits.labelled import labelled_rows
 from slice_os.tables.spreadsheets import write_xlsx
 from slice_os.tables.table import collected
 from slice_os.text.documents import Extent
@@ -175,13 +176,58 @@ class TestFiles:
         rows = csv.DictReader(io.StringIO(content, newline=""))
         assert [row["start"] for row in rows] == [str(hit.start) for hit in some]
 
+    def test_sheets_begin_with_what_people_read(self, tmp_path: Path) -> None:
+        paged = {"page": 3, "csat": "4", "code": "007", "version": "1.10"}
+        for name in ("hits.csv", "hits.xlsx"):
+            write_hits([replace(HIT, metadata=paged)], tmp_path / name)
+        row = sheet_rows(tmp_path / "hits.xlsx")[0]
+        with (tmp_path / "hits.csv").open(encoding="utf-8", newline="") as stream:
+            (cells,) = csv.DictReader(stream)
+        first = ["label", "phrase", "text", "page", "probability"]
+        others = [name for name in COLUMNS if name not in first]
+        fields = ["metadata.csat", "metadata.code", "metadata.version"]
+        assert list(row) == list(cells) == first + others + fields
+        assert (row["label"], row["page"], row["metadata.csat"]) == (None, 3, 4)
+        assert (row["metadata.code"], row["metadata.version"]) == ("007", "1.10")
+
+    def test_labels_in_sheets_are_read_back(self, tmp_path: Path) -> None:
+        table, workbook = tmp_path / "hits.csv", tmp_path / "hits.xlsx"
+        given_ = [replace(HIT, text=text, topic="cancel") for text in HOSTILE]
+        marks = ["✓", "✕", "Y", "n", *[None] * (len(given_) - 4)]
+        for path in (table, workbook):
+            write_hits(given_, path)
+        with table.open(encoding="utf-8", newline="") as stream:
+            head, *rows = csv.reader(stream)
+        with table.open("w", encoding="utf-8-sig", newline="") as stream:  # as Excel saves it
+            csv.writer(stream, delimiter=";").writerows(
+                [head, *([mark, *row[1:]] for mark, row in zip(marks, rows, strict=True))]
+            )
+        book = openpyxl.load_workbook(workbook)
+        for number, mark in enumerate(marks, 2):
+            book["hits"].cell(number, 1).value = mark
+        book.save(workbook)
+        for path in (table, workbook):
+            read = [row for _, row in labelled_rows(path)]
+            assert [row["label"] for row in read[:5]] == [True, False, True, False, None]
+            for row, hit in zip(read, given_, strict=True):
+                raw = hit.to_dict()
+                for name in ("doc_id", "start", "end", "text", "cosine", "topic", "passage"):
+                    assert row[name] == raw[name], (path, name)
+
+    def test_an_unclear_label_is_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "hits.csv"
+        write_hits([HIT], path)
+        path.write_text(path.read_text("utf-8").replace("\n,", "\nx,"), "utf-8")
+        with pytest.raises(InputError, match=r"hits.csv:2: label 'x': write ✓ or y"):
+            list(labelled_rows(path))
+
     def test_csv_holds_no_formula(self, tmp_path: Path) -> None:
         path = tmp_path / "hits.csv"
         write_hits([replace(HIT, text=text, cosine=-0.5) for text in HOSTILE], path)
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         assert [row["text"] for row in rows] == [
-            *(f"'{text}" for text in HOSTILE[:7]), *HOSTILE[7:]
+            *(f"'{text}" for text in HOSTILE[:7]), *HOSTILE[7:-1], f"'{HOSTILE[-1]}"
         ]  # fmt: skip
         assert {row["cosine"] for row in rows} == {"-0.5"}
         assert rows[0]["metadata.vip"] == "true"
@@ -191,7 +237,7 @@ class TestFiles:
         path = tmp_path / "hits.xlsx"
         write_hits([replace(HIT, text=text) for text in HOSTILE], path)
         sheet = openpyxl.load_workbook(path)["hits"]
-        kinds = {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row[3:4]}
+        kinds = {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row[2:3]}
         assert kinds <= {"s", "inlineStr"}
         assert not any(cell.hyperlink for row in sheet.iter_rows() for cell in row)
         assert [row["text"] for row in sheet_rows(path)] == [*HOSTILE]
@@ -203,7 +249,7 @@ class TestFiles:
         (row,) = sheet_rows(path)
         assert row["text"] == evil
         assert row["metadata.id"] == str(2**62)
-        assert row["metadata.page"] == 4
+        assert row["page"] == 4
 
     def test_xlsx_tells_what_it_cuts(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture

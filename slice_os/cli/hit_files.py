@@ -55,8 +55,9 @@ def report(hits: BinaryIO, output: Path, **settings: Any) -> None:
 def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None:
     """Choose the lowest cut-off that reaches a target precision.
 
-    LABELLED is a file of JSON lines: hits as `slice-os mine --json` prints them, with a field
-    "label", true or false. The exit status is 1 if no cut-off reaches it.
+    LABELLED has hits as `slice-os mine` writes them: JSON lines with a field "label", true or
+    false, or a table (.csv, .xlsx) with a check or cross in the column "label". The exit status
+    is 1 if no cut-off reaches it.
     """
     from slice_os.hits.precision_cut import read_labelled
 

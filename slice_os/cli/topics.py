@@ -170,7 +170,7 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
     required=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="JSON lines with topic, text and label, as `slice-os review` writes them.",
+    help="JSON lines, as `slice-os review` writes them, or hits as .csv or .xlsx with labels.",
 )
 @exclusive_option
 @click.option("--dry-run", is_flag=True, help="Show what would be learned, but write nothing.")

@@ -6,13 +6,26 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from slice_os.errors import InputError, MissingExtraError
 from slice_os.hits.hit import Hit
+from slice_os.query.filter_values import parse_number
+from slice_os.tables.fields import Column, Kind
 from slice_os.tables.frames import write_parquet
 from slice_os.tables.replacing import replacing
 from slice_os.tables.spreadsheets import write_csv, write_xlsx
 from slice_os.tables.table import Table, spooled
+from slice_os.text.documents import Scalar, field_text
+
+# The first columns of tables for people; see `labelled_rows` for the label.
+_FIRST: dict[str, Kind] = {
+    "label": "text",
+    "phrase": "text",
+    "text": "text",
+    "page": "integer",
+    "probability": "real",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +93,45 @@ def _write_page(hits: Iterable[Hit], path: Path) -> None:
     write_report(hits, path)
 
 
-def _as_table(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:
-    """A writer of hits from a writer of tables."""
+def _write_parquet(hits: Iterable[Hit], path: Path) -> None:
+    with spooled((hit.to_dict() for hit in hits), Hit.columns(), path.parent) as table:
+        write_parquet(table, path)
 
-    def write_table(hits: Iterable[Hit], path: Path) -> None:
-        records = (hit.to_dict() for hit in hits)
-        with spooled(records, Hit.columns(), path.parent) as table:
+
+def _as_sheet(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:
+    """A writer of hits for people from a writer of tables."""
+
+    def write_sheet(hits: Iterable[Hit], path: Path) -> None:
+        kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
+        columns = [Column(name, kind) for name, kind in kinds.items()]
+        with spooled(map(_for_people, hits), columns, path.parent) as table:
             write(table, path)
 
-    return write_table
+    return write_sheet
+
+
+def _for_people(hit: Hit) -> dict[str, Any]:
+    """A hit with an empty cell for a label, its page beside its text, and numbers as such."""
+    metadata = {name: _plain(value) for name, value in hit.metadata.items()}
+    return {
+        "label": None,
+        "page": metadata.pop("page", None),
+        **hit.to_dict(),
+        "metadata": metadata,
+    }
+
+
+def _plain(value: Scalar) -> Scalar:
+    """A number that came as text, such as from a CSV file, if it would be written the same."""
+    number = parse_number(value) if isinstance(value, str) else None
+    return value if number is None or field_text(number) != value else number
 
 
 # A new format is a module and a line here.
 FORMATS = {
     ".jsonl": HitFormat(_write_jsonl),
-    ".csv": HitFormat(_as_table(write_csv)),
-    ".xlsx": HitFormat(_as_table(write_xlsx), "xlsxwriter", "tables"),
-    ".parquet": HitFormat(_as_table(write_parquet), "pyarrow", "tables"),
+    ".csv": HitFormat(_as_sheet(write_csv)),
+    ".xlsx": HitFormat(_as_sheet(write_xlsx), "xlsxwriter", "tables"),
+    ".parquet": HitFormat(_write_parquet, "pyarrow", "tables"),
     ".html": HitFormat(_write_page, "jinja2", "report"),
 }

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.tables.fields import json_object
+from slice_os.hits.labelled import labelled_rows
 
 MEASURES = ("probability", "cosine")
 
@@ -117,31 +117,21 @@ def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
 
 
 def read_labelled(path: str | Path) -> LabelledHits:
-    """Labelled hits from JSON lines: hits as `slice-os mine` prints them, with a field ``label``.
+    """Hits as `slice-os mine` writes them, with a ``label``; see `labelled_rows`.
 
-    Lines without it, or where it is null, are hits that nobody has read yet.
-
-    Raises:
-        InputError: naming file and line.
+    Raises an `InputError` naming file and place.
     """
-    try:
-        lines = Path(path).read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(f"{path}: no labelled hits ({error.strerror})") from None
-    rows = [_row(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    rows = [_checked(row, where) for where, row in labelled_rows(path)]
     read = [row for row in rows if row.get("label") is not None]
     if not read:
-        raise InputError(f"{path}: no line has a field 'label', true or false")
+        raise InputError(f"{path}: no hit has a label; in JSON lines, 'label' is true or false")
     return LabelledHits(
         {name: tuple(row.get(name) for row in read) for name in MEASURES},
         tuple(bool(row["label"]) for row in read),
     )
 
 
-def _row(line: bytes, where: str) -> dict[str, Any]:
-    row = json_object(line, where)
-    if row.get("label") not in (True, False, None):  # or 1 and 0, which are equal to them
-        raise InputError(f"{where}: field 'label' is neither true nor false")
+def _checked(row: dict[str, Any], where: str) -> dict[str, Any]:
     for name in MEASURES:
         value = row.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import logging
+import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +22,7 @@ _CUT = " […]"
 _WIDTHS = {"text": 40, "texts": 30}
 _OTHER_WIDTH = 12
 # A spreadsheet takes a cell that begins with one of these for a formula, full-width ones too.
-_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 _logger = logging.getLogger(__name__)
 
@@ -49,7 +50,12 @@ def _written(cell: Cell) -> str | int | float:
 
 
 def _escaped(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unescaped(cell: str) -> str:
+    """The text of a cell of `write_csv`."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def write_xlsx(table: Table, path: Path, most_rows: int = MOST_ROWS) -> None:

@@ -11,6 +11,7 @@ import orjson
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
+from slice_os.hits.labelled import TABLES, labelled_rows
 from slice_os.tables.fields import decoded, json_object
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
@@ -81,12 +82,17 @@ class Answer:
 
 
 def read_labels(path: str | Path) -> list[Label]:
-    """Labels from JSON lines; of several about the same words the last one holds.
+    """Labels from JSON lines, or a table of hits; of several about the same words the last holds.
 
     A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
     ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes back
-    the last answer about these words. Raises an `InputError` naming file and line.
+    the last answer about these words. A table is one that `write_hits` wrote, with labels; see
+    `labelled_rows`. Raises an `InputError` naming file and line.
     """
+    if Path(path).suffix.lower() in TABLES:
+        rows = labelled_rows(path)
+        labels = (label_of(row, where) for where, row in rows if row["label"] is not None)
+        return list({label.key: label for label in labels}.values())
     try:
         content = Path(path).read_bytes()
     except OSError as error:

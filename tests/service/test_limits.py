@@ -97,7 +97,7 @@ def test_an_answer_that_takes_too_long_is_none(
         ("search", {"phrases": "a", "threshold": 1.5}),
         ("scan", {"phrases": "a", "documents": [{"text": "b"}] * 1_001}),
         ("encode", {"phrases": ["a"] * 1_001}),
-        ("export", {"hits": [{}] * 2_001}),
+        ("export", {"hits": [{}] * 5_001}),
     ],
 )
 def test_sizes_have_bounds(client: TestClient, path: str, body: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ from slice_os.service.resources.bodies import (
 )
 from slice_os.service.resources.hits import TopicHighlights, mined
 from slice_os.service.services import Shared
-from slice_os.service.settings import MOST_HITS
+from slice_os.service.settings import MOST_EXPORTED
 
 router = APIRouter(tags=["search"])
 
@@ -135,7 +135,7 @@ def _line(content: dict[str, Any]) -> bytes:
 class ExportRequest(Body):
     """Hits to write into a file, each as an answer had it."""
 
-    hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_HITS)]
+    hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_EXPORTED)]
 
 
 @router.post(

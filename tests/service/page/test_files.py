@@ -34,31 +34,6 @@ def test_csv_has_the_hits_that_are_shown(open_page: OpenPage, tmp_path: Path) ->
     assert rows[0]["passage.text"]
 
 
-@pytest.mark.parametrize(
-    "start", ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"]
-)
-def test_what_looks_like_a_formula_is_escaped(open_page: OpenPage, start: str) -> None:
-    page = open_page()
-    hit = {
-        "doc_id": f'{start}HYPERLINK("a")',
-        "start": -1,
-        "text": 'a "b",\nc',
-        "metadata": {f"{start}k": [f"{start}1", 2]},
-        "reasons": [],
-        "matches": [[f"{start}1", "2"]],
-        "passage": {"text": ""},
-    }
-    text = page.evaluate(
-        "async (hit) => (await import('./assets/table-file.js')).csvOf([hit])", hit
-    )
-    (row,) = csv.DictReader(io.StringIO(text, newline=""))
-    assert row["doc_id"] == f"'{hit['doc_id']}"
-    assert row["matches"] == f"'{start}1 ↔ 2"
-    assert row["start"] == "-1"  # a number is no formula
-    assert row["text"] == hit["text"]
-    assert row[f"metadata.{start}k"] == f"'{start}1; 2"
-
-
 def test_xlsx_comes_from_the_service(open_page: OpenPage, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
     page = open_page(search_fragment(CANCEL, least="0.6"))

@@ -14,7 +14,6 @@ import { thresholdControl } from "./threshold.js";
 import { nameFrom } from "./topic-form.js";
 
 const MOST_MINED = 5000;
-const MOST_IN_XLSX = 2000;
 const EXAMPLES = ["the contract renews by itself", "somebody stole my card", "neither side pays for indirect damages"];
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.15;
@@ -266,11 +265,8 @@ export function searchView(current, change, topics, topicsChanged) {
     show();
     list.number();
   });
-  byId("export-csv").addEventListener("click", () => saveCsv(visible));
-  byId("export-xlsx").addEventListener("click", () => {
-    if (visible.length > MOST_IN_XLSX) toast(`XLSX holds ${counted(MOST_IN_XLSX)} hits from here: raise the threshold, or save CSV`, true);
-    else saveXlsx(visible).catch(toastError);
-  });
+  byId("export-csv").addEventListener("click", () => saveCsv(visible).catch(toastError));
+  byId("export-xlsx").addEventListener("click", () => saveXlsx(visible).catch(toastError));
   byId("copy-link").addEventListener("click", async () => {
     change({});
     await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address.", true));
