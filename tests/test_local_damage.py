@@ -142,6 +142,48 @@ class TestDamage:
         verify(folder, "--repair")
         assert LocalStore.open(folder).source_signatures(["one"]) != {"one": "read"}
 
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE sources SET signature = 'Read'",
+            "UPDATE sources SET source = 'two'",
+            "UPDATE sources SET signature = CAST(signature AS BLOB)",
+            "DELETE FROM sources",
+            "UPDATE settings SET value = 7 WHERE name = 'revision'",
+            "UPDATE settings SET value = 7 WHERE name = 'sources'",
+        ],
+    )
+    def test_of_notes_is_found_and_repaired(self, folder: Path, statement: str) -> None:
+        store = LocalStore.open(folder)
+        with store.writer() as writer:
+            for name in ("zero", "one", "zero"):
+                writer.finish_source(name, "read")
+            writer.forget_source("zero")
+        store.close()
+        assert verify(folder)[0] == 0
+        execute(folder, statement)
+        assert verify(folder)[0] == 1
+        assert verify(folder, "--repair")[0] == 0
+        assert verify(folder)[0] == 0
+
+    def test_a_store_without_checksums_of_notes_gets_them(self, folder: Path) -> None:
+        execute(folder, "DELETE FROM settings WHERE name IN ('sources', 'state')")
+        execute(folder, "INSERT INTO sources VALUES ('one', 'read')")
+        assert verify(folder)[0] == 0
+        store = LocalStore.open(folder)
+        with store.writer() as writer:
+            writer.finish_source("two", "read")
+        store.close()
+        assert verify(folder)[0] == 0
+        execute(folder, "UPDATE sources SET signature = 'Read'")
+        assert verify(folder)[0] == 1
+
+    def test_of_a_type_is_named_and_repaired(self, folder: Path) -> None:
+        execute(folder, "UPDATE documents SET doc_id = CAST(doc_id AS BLOB) WHERE id = 2")
+        assert [fault["document"] for fault in verify(folder)[1]] == ["doc 1"]
+        assert "ingest them again: doc 1\n" in verify(folder, "--repair")[2]
+        assert verify(folder)[0] == 0
+
     def test_beyond_repair_says_so(self, folder: Path) -> None:
         database = folder / "store.sqlite"
         content = bytearray(database.read_bytes())

@@ -87,6 +87,7 @@ def questions(folder: Path) -> dict[str, Callable[[], Any]]:
     return {
         "search": opened(lambda store: hits(iter(search(store, asked, SearchOptions(top_k=30))))),
         "mine": opened(lambda store: hits(mine(store, asked, threshold=0.2))),
+        "sources": opened(lambda store: store.source_signatures(f"s{n}" for n in range(4))),
         "texts": opened(lambda store: [store.document_text(f"doc {n}") for n in range(DOCUMENTS)]),
     }
 

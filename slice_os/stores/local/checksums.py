@@ -12,7 +12,7 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.files import Database
+from slice_os.stores.local.files import SOURCES, Database
 from slice_os.stores.local.table import PassageTable, file_rows
 from slice_os.threads import usable_cores
 
@@ -37,6 +37,38 @@ def checked_row(connection: Database, table: str, key: int) -> tuple[Any, ...] |
     statement = f"SELECT {COVERED[table]}, checksum FROM {table} WHERE id = ?"  # noqa: S608
     row = connection.row(statement, key)
     return row[:-1] if row and row[-1] == _row_checksum(row[:-1]) else None
+
+
+def note_source(connection: Database, source: str, signature: str | None) -> None:
+    """Note how a source was read, None to forget it, and the checksum of all sources."""
+    noted = _noted_sources(connection)
+    total = sources_checksum(connection) if noted is None else noted
+    found = "SELECT source, signature FROM sources WHERE source = ?"
+    if (former := connection.row(found, source)) is not None:
+        total -= _row_checksum(former)
+    if signature is None:
+        connection.execute("DELETE FROM sources WHERE source = ?", (source,))
+    else:
+        connection.execute("REPLACE INTO sources VALUES (?, ?)", (source, signature))
+        total += _row_checksum((source, signature))
+    connection.execute("REPLACE INTO settings VALUES (?, ?)", (SOURCES, str(total % (1 << 64))))
+
+
+def sources_checksum(connection: Database) -> int:
+    """The checksum of all sources: the sum of those of their rows."""
+    rows = connection.execute("SELECT source, signature FROM sources")
+    return sum(map(_row_checksum, rows)) % (1 << 64)
+
+
+def damaged_sources(connection: Database) -> bool:
+    """Whether the sources differ from their checksum; a store may be too old to have one."""
+    noted = _noted_sources(connection)
+    return noted is not None and noted != sources_checksum(connection)
+
+
+def _noted_sources(connection: Database) -> int | None:
+    noted = connection.row("SELECT value FROM settings WHERE name = ?", SOURCES)
+    return None if noted is None else int(noted[0])
 
 
 def data_checksum(key: int, n_terms: int, rows: Iterable[memoryview]) -> int:

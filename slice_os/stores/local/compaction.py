@@ -13,6 +13,7 @@ from slice_os.stores.local.files import (
     StoreSettings,
     errors_explained,
     read_state,
+    seal_state,
     transaction,
 )
 from slice_os.stores.local.table import PassageTable, file_rows, read_table, rows_of
@@ -60,6 +61,7 @@ def compact(connection: Database, settings: StoreSettings) -> None:
                     (str(table.n_pieces.sum()), "pieces"),
                 ],
             )
+            seal_state(connection)
             connection.execute(
                 "DELETE FROM labels WHERE id NOT IN (SELECT label FROM passage_labels)"
             )

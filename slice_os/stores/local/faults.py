@@ -9,6 +9,7 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import orjson
@@ -19,17 +20,22 @@ from slice_os.stores.local.checksums import (
     checked_row,
     damaged_passages,
     damaged_rows,
+    damaged_sources,
     data_checksum,
     seal,
+    sources_checksum,
     stored_rows,
 )
 from slice_os.stores.local.fields import add_labels, labels_of
 from slice_os.stores.local.files import (
+    SOURCES,
     Database,
     StoreSettings,
     StoreState,
+    damaged_state,
     errors_explained,
     read_state,
+    seal_state,
     transaction,
     used_counts,
 )
@@ -87,6 +93,10 @@ def find_faults(connection: Database, settings: StoreSettings) -> Iterator[Fault
         except StoreError:
             yield Fault(f"{DATABASE}, settings", "a count is missing or no number")
             return
+        if damaged_state(connection):
+            yield Fault(f"{DATABASE}, settings", "the counts are not as they were written")
+        if damaged_sources(connection):
+            yield Fault(f"{DATABASE}, sources", "not as they were written")
         table = select_table(connection)
         yield from _count_faults(connection, state, table)
         yield from _array_faults(connection, state, table, settings)
@@ -140,13 +150,18 @@ def _array_faults(
     table = table[np.flatnonzero(inside)]
     lost += [(key, damaged_rows(table, arrays, key)) for key in damaged_passages(table, arrays)]
     for key, where in lost:
-        found = connection.row(_DOCUMENT_OF, key)
-        yield Fault(where, "not as they were written", *(found or (None, None)))
+        doc_id, row = connection.row(_DOCUMENT_OF, key) or (None, None)
+        yield Fault(where, "not as they were written", _name(doc_id), row)
+
+
+def _name(doc_id: Any) -> str | None:
+    """The id of a document; where a bit is flipped, it may be stored as bytes."""
+    return doc_id.decode(errors="replace") if isinstance(doc_id, bytes) else doc_id
 
 
 def _document_faults(connection: Database, row: int) -> Iterator[Fault]:
     document = checked_row(connection, "documents", row)
-    (doc_id,) = connection.row("SELECT doc_id FROM documents WHERE id = ?", row) or (None,)
+    doc_id = _name(*(connection.row("SELECT doc_id FROM documents WHERE id = ?", row) or (None,)))
     if document is None:
         yield Fault(f"{DATABASE}, documents, row {row}", "not as it was written", doc_id, row)
         return
@@ -191,11 +206,14 @@ def repair(connection: Database, settings: StoreSettings, faults: Iterable[Fault
 
 
 def _restore_counts(connection: Database) -> StoreState:
-    counts = used_counts(connection) | {
+    counts: dict[str, int | str] = {
+        **used_counts(connection),
         "generation": newest_generation(connection.folder),
         "revision": secrets.randbits(62),  # no reader must take the state for one that it knows
+        SOURCES: str(sources_checksum(connection)),
     }
     connection.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", counts.items())
+    seal_state(connection)
     return read_state(connection)
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
@@ -57,6 +57,8 @@ class StoreState:
 
 STATE = tuple(field.name for field in fields(StoreState))
 COUNTS = STATE[2:]
+# Settings with the checksum of all sources, and with that of the state and of this one.
+SOURCES, STATE_CHECKSUM = "sources", "state"
 
 
 class Database(sqlite3.Connection):
@@ -103,8 +105,9 @@ def create(folder: Path, settings: StoreSettings) -> None:
                 schema = (files(__package__) / "schema.sql").read_text("utf-8")
                 for statement in (*schema.strip().split(";\n"), PASSAGE_TERMS):
                     connection.execute(statement)
-                stored = values | {"checksum": _settings_checksum(values)}
+                stored = values | {"checksum": _checksum(values, FIXED)}
                 connection.executemany("INSERT INTO settings VALUES (?, ?)", stored.items())
+                seal_state(connection)
 
 
 def connect(folder: Path, mode: str = "rw") -> Database:
@@ -179,7 +182,7 @@ def read_settings(connection: Database) -> StoreSettings:
             f"{folder}: store has schema version {version}, this slice-os reads {SCHEMA_VERSION}; "
             "upgrade slice-os, or ingest again into a new store"
         )
-    if values.get("checksum") != _settings_checksum(values):
+    if values.get("checksum") != _checksum(values, FIXED):
         raise damaged
     try:
         card = ModelCard.from_fields(orjson.loads(values["encoder"]))
@@ -198,6 +201,24 @@ def read_state(connection: Database) -> StoreState:
         return StoreState(**{name: int(values[name]) for name in STATE})
     except (KeyError, TypeError, ValueError):
         raise damage(connection.folder, "its settings lack a count") from None
+
+
+def seal_state(connection: Database) -> None:
+    """Note the checksum of the counts, which have changed."""
+    _, found = _state_checksums(connection)
+    connection.execute("REPLACE INTO settings VALUES (?, ?)", (STATE_CHECKSUM, found))
+
+
+def damaged_state(connection: Database) -> bool:
+    """Whether the counts differ from their checksum; a store may be too old to have one."""
+    noted, found = _state_checksums(connection)
+    return noted is not None and noted != found
+
+
+def _state_checksums(connection: Database) -> tuple[str | None, str]:
+    """The checksum of the counts as it was noted, and as it is."""
+    values = dict(connection.execute("SELECT name, value FROM settings"))
+    return values.get(STATE_CHECKSUM), _checksum(values, (*STATE, SOURCES))
 
 
 def used_counts(connection: Database) -> dict[str, int]:
@@ -268,6 +289,6 @@ def _disk_full(folder: Path) -> StoreError:
     return StoreError(f"{folder}: the disk is full; make room, then try again")
 
 
-def _settings_checksum(values: Mapping[str, str]) -> str:
-    fixed = "\0".join(str(values[name]) for name in FIXED)
-    return xxh3_64_hexdigest(fixed.encode("utf-8", "surrogatepass"))
+def _checksum(values: Mapping[str, str], names: Iterable[str]) -> str:
+    chosen = "\0".join(str(values.get(name)) for name in names)
+    return xxh3_64_hexdigest(chosen.encode("utf-8", "surrogatepass"))

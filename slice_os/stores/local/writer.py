@@ -16,7 +16,7 @@ from slice_os.errors import StoreError
 from slice_os.spans.cosines import span_norms
 from slice_os.spans.passages import DocumentPart, EncodedPassage, dequantise, joined, quantise
 from slice_os.stores.local.arrays import Arrays
-from slice_os.stores.local.checksums import checked_row, data_checksum, seal
+from slice_os.stores.local.checksums import checked_row, data_checksum, note_source, seal
 from slice_os.stores.local.fields import add_labels
 from slice_os.stores.local.files import (
     COUNTS,
@@ -26,6 +26,7 @@ from slice_os.stores.local.files import (
     damage,
     errors_explained,
     read_state,
+    seal_state,
     used_counts,
 )
 from slice_os.stores.local.terms import add_terms, terms
@@ -115,13 +116,12 @@ class LocalWriter:
     def finish_source(self, source: str, signature: str) -> None:
         """Note that a source has been read to its end; see `Writer.finish_source`."""
         with self._acting(changes=True):
-            noted = source, signature
-            self._connection.execute("REPLACE INTO sources VALUES (?, ?)", noted)
+            note_source(self._connection, source, signature)
 
     def forget_source(self, source: str) -> None:
         """Delete what is noted about a source; see `Writer.forget_source`."""
         with self._acting(changes=True):
-            self._connection.execute("DELETE FROM sources WHERE source = ?", (source,))
+            note_source(self._connection, source, None)
 
     def close(self) -> None:
         """Commit the complete documents, and drop an incomplete one."""
@@ -250,6 +250,7 @@ class LocalWriter:
         counts = [(str(value), name) for name, value in self._counts.items()]
         self._connection.executemany("UPDATE settings SET value = ? WHERE name = ?", counts)
         self._connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'revision'")
+        seal_state(self._connection)
         self._connection.execute("COMMIT")
         self._changed = False
         self._committed = time.monotonic()
