@@ -73,11 +73,11 @@ def serving(store: Path, folder: Path) -> Iterator[Server]:
     """A service over a store, ready and warm."""
     command = [
         *(sys.executable, "-m", "slice_os.cli", "serve", str(store), "--port", "0"),
-        *("--topics", str(folder / "topics"), "--labels", str(folder / "labels.jsonl")),
+        *("--work", str(folder)),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    found = re.search(r"at (http://\S+)/$", process.stderr.readline().rstrip())
+    found = re.search(r"at (http://\S+)/;", process.stderr.readline().rstrip())
     reader = threading.Thread(target=lambda: list(process.stderr or ()))
     reader.start()
     try:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from slice_os.encoder.model_folder import bundled_model
+from slice_os.encoder.model_folder import made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, MissingExtraError, StoreError
 from slice_os.ingest.deadletters import DeadLetters
@@ -109,7 +109,7 @@ class EncodeDocuments:
         made_with = self._store.info()
         self._max_pieces = made_with.max_pieces
         self._encoder = SpanEncoder(
-            model or bundled_model(made_with.encoder, made_with.location),
+            model or made_by(made_with.encoder, made_with.location),
             providers=providers,
             threads=threads,
         )

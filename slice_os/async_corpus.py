@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slice_os.corpus import Corpus
-from slice_os.encoder.model_folder import ModelCard, bundled_model
+from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (
@@ -170,7 +170,7 @@ class AsyncCorpus:
         if isinstance(self._encoder, SpanEncoder):
             encoder = self._encoder
         else:
-            encoder = SpanEncoder(self._encoder or bundled_model(card, self._driver.location))
+            encoder = SpanEncoder(self._encoder or made_by(card, self._driver.location))
         card.check_made(self._driver.location, encoder.card)
         return encoder
 

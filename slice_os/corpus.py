@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slice_os.encoder.model_folder import bundled_model
+from slice_os.encoder.model_folder import made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, SliceError, StoreError
 from slice_os.hits.hit import Hit, Hits
@@ -107,7 +107,7 @@ class Corpus:
             return self._encoder
         if self._encoder is None and self._exists():
             made_with = self.store.info()
-            return SpanEncoder(bundled_model(made_with.encoder, made_with.location))
+            return SpanEncoder(made_by(made_with.encoder, made_with.location))
         return SpanEncoder(self._encoder)
 
     @cached_property

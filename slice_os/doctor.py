@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slice_os.encoder.model_folder import bundled_model, model_folder, read_card
+from slice_os.encoder.model_folder import made_by, model_folder, read_card
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.errors import SliceError, StoreError, UnavailableError
 from slice_os.stores.opensearch.backend import OpenSearchBackend
@@ -135,7 +135,7 @@ def tokens_per_second(encoder: SpanEncoder) -> int:
 def _store(location: str, model: str | None) -> Check:
     with closing(open_store(location)) as store:
         info = store.info()
-    folder = bundled_model(info.encoder, info.location) if model is None else model_folder(model)
+    folder = made_by(info.encoder, info.location) if model is None else model_folder(model)
     info.encoder.check_made(info.location, read_card(folder))
     facts = {
         "location": info.location,

@@ -37,7 +37,7 @@ def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def service(store: Path) -> Iterator[Server]:
-    with served(str(store), "--topics", str(store / "t"), "--labels", str(store / "l")) as server:
+    with served(str(store)) as server:
         yield server
 
 

@@ -16,13 +16,15 @@ from slice_os.hits.precision_cut import least_cut, read_labelled, wilson_interva
 LABELS = st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.6, 0.9]), st.booleans()), min_size=1)
 
 
-@given(LABELS, st.sampled_from([0.25, 0.5, 0.9, 1.0]))
-def test_the_cut_is_the_lowest_one_that_is_as_precise(
+@given(LABELS, st.sampled_from([0.05, 0.25, 0.5, 0.9]))
+def test_the_cut_is_the_lowest_one_that_is_surely_as_precise(
     labels: list[tuple[float, bool]], precision: float
 ) -> None:
     values, right = np.array([one for one, _ in labels]), np.array([one for _, one in labels])
-    shares = {float(value): float(right[values >= value].mean()) for value in values}
-    enough = [value for value, share in shares.items() if share >= precision]
+    reached = {float(value): right[values >= value] for value in values}
+    shares = {value: float(one.mean()) for value, one in reached.items()}
+    surely = {value: wilson_interval(one.sum(), len(one))[0] for value, one in reached.items()}
+    enough = [value for value, low in surely.items() if low >= precision]
     if not enough:
         with pytest.raises(InputError, match="the best is"):
             least_cut(values, right, precision)
@@ -64,8 +66,8 @@ def hit(probability: float | None, label: bool | None) -> dict[str, object]:
 def test_hits_that_nobody_has_read_do_not_count(tmp_path: Path) -> None:
     path = labelled(tmp_path, hit(0.9, True), hit(0.8, None), "", hit(0.2, False))
     assert read_labelled(path).right == (True, False)
-    assert read_labelled(path).cut(1.0).value == 0.9
-    assert read_labelled(path).cut(0.5, "cosine").value == 0.5
+    assert read_labelled(path).cut(0.2).value == 0.9
+    assert read_labelled(path).cut(0.05, "cosine").value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -92,14 +94,16 @@ def test_hits_without_a_probability_cannot_be_cut_by_it(tmp_path: Path) -> None:
 
 
 def test_the_command_line(tmp_path: Path) -> None:
-    path = str(labelled(tmp_path, hit(0.9, True), hit(0.7, True), hit(0.3, False)))
+    rows = [hit(0.9, True)] * 20 + [hit(0.7, True)] * 15 + [hit(0.3, False)] * 5
+    path = str(labelled(tmp_path, *rows, hit(0.2, True)))
     run = CliRunner().invoke(cli, ["cut", path, "--precision", "0.9", "--text"])
-    assert run.output.startswith(
-        "probability 0.700: 2 of 2 hits from there on are right, 1.00 (95 %"
+    assert run.output == (
+        "probability 0.700: 35 of 35 hits from there on are right, 1.00 (95 % 0.90 to 1.00); "
+        "expected recall 0.97 (41 labels)\n"
     )
     asked = json.loads(CliRunner().invoke(cli, ["cut", path, "--json"]).output)
-    assert (asked["by"], asked["value"], asked["labels"]) == ("probability", 0.7, 3)
-    worst = str(labelled(tmp_path, hit(0.9, False), hit(0.7, True)))
-    failed = CliRunner().invoke(cli, ["cut", worst])
+    assert (asked["by"], asked["value"], asked["labels"]) == ("probability", 0.7, 41)
+    one = str(labelled(tmp_path, hit(0.9, True), hit(0.7, False)))
+    failed = CliRunner().invoke(cli, ["cut", one])
     assert isinstance(failed.exception, InputError)
-    assert "the best is 0.50, from 0.700 on" in str(failed.exception)
+    assert "the best is 0.900, with 1 of 1 right, at least 0.21" in str(failed.exception)

@@ -134,9 +134,9 @@ def test_new_hits_are_those_that_no_run_found(run: Run, store: str, encoder: Spa
         ("1", True),
         ("4", False),
     ]
-    elsewhere = run(*command, "--state", "seen.txt").rows()
+    elsewhere = run(*command, "--work", ".").rows()
     assert len(elsewhere) == 4
-    assert len(Path("seen.txt").read_text().split()) == 4
+    assert len(Path("topics-seen.txt").read_text().split()) == 4
 
 
 def test_a_stream_is_tagged(run: Run) -> None:
@@ -228,25 +228,26 @@ def test_suggest_and_diff(run: Run, store: str) -> None:
 
 
 def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
-    command = ("review", "topics", "--store", store, "--margin", "0.6", "--labels", "l.jsonl")
+    command = ("review", "topics", "--store", store, "--margin", "0.6")
     first = run(*command, typed="y\nu\nn\ns\nq\n")
-    assert "1 labels added to l.jsonl" in first.err
-    (label,) = read_labels("l.jsonl")
+    labels = Path(store, "labels.jsonl").absolute()
+    assert f"1 labels added to {labels}" in first.err
+    (label,) = read_labels(labels)
     assert not label.right
     assert label.context is not None
     assert label.text in label.context.text
     again = run(*command, typed="y")
     assert "1 labels so far" in again.err
-    assert [label.right for label in read_labels("l.jsonl")] == [False, True]
-    shown = run("topics", "learn", "topics", "--labels", "l.jsonl", "--dry-run")
+    assert [label.right for label in read_labels(labels)] == [False, True]
+    shown = run("topics", "learn", "topics", "--labels", str(labels), "--dry-run")
     assert "[learned]" in shown.out
     assert "[learned]" not in Path("topics/cancel.toml").read_text()
-    run("topics", "learn", "topics", "--labels", "l.jsonl")
+    run("topics", "learn", "topics", "--labels", str(labels))
     assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")
     assert read_topic("topics/cancel.toml").learned.labels == 2
 
 
 def test_labels_go_on_after_a_line_without_end(run: Run, store: str) -> None:
-    Path("l.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}')
-    run("review", "topics", "--store", store, "--labels", "l.jsonl", typed="y")
-    assert len(Path("l.jsonl").read_text().splitlines()) == 2
+    Path("labels.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}')
+    run("review", "topics", "--store", store, "--work", ".", typed="y")
+    assert len(Path("labels.jsonl").read_text().splitlines()) == 2

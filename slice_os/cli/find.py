@@ -11,7 +11,6 @@ import click
 
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
-    FILE,
     FORMATS_HELP,
     REPORT,
     EncoderChoice,
@@ -22,6 +21,7 @@ from slice_os.cli.options import (
     output_option,
     store_option,
     topics_option,
+    work_option,
 )
 from slice_os.cli.reading_options import reading_options
 from slice_os.cli.render import complaint, printable, show
@@ -120,7 +120,7 @@ class TopicRun:
 
     exclusive: bool
     only_new: bool
-    state: Path | None
+    work: Path | None
     counts: str | None
     date_field: str
 
@@ -135,12 +135,7 @@ topic_run_options = as_one(
         is_flag=True,
         help="Topics: only hits that no earlier run with --new found in this store.",
     ),
-    click.option(
-        "--state",
-        metavar="FILE",
-        type=FILE,
-        help="With --new: file of earlier findings.  [default: in the folder of the store]",
-    ),
+    work_option,
     click.option(
         "--counts",
         type=click.Choice(["topic", "document", "day"]),
@@ -178,13 +173,13 @@ def mine(
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
-    threshold, and hits of one topic never overlap.
+    cut, and hits of one topic never overlap; what people rejected does not count again.
     """
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)
-    if phrases and (run.exclusive or run.only_new or run.state or run.counts):
-        raise click.UsageError("--exclusive, --new, --state and --counts are for --topics")
+    if phrases and (run.exclusive or run.only_new or run.work or run.counts):
+        raise click.UsageError("--exclusive, --new, --work and --counts are for --topics")
     cut: Cut = {}
     with encoder.corpus(store, options.verifier) as corpus:
         if topic_paths:
@@ -240,11 +235,12 @@ def _mined_topics(
     corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
 ) -> Iterator[Hit]:
     """The hits of topics; the new ones alone, if the run is for those."""
-    from slice_os.topics.changes import FILE as SEEN
     from slice_os.topics.changes import SeenHits
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
+    from slice_os.topics.work import Work
 
+    work = Work.of(corpus.store.folder, run.work)
     hits = mine_topics(
         corpus,
         read_topics(paths),
@@ -253,14 +249,9 @@ def _mined_topics(
         exclusive=run.exclusive,
         unit=options.unit,
         verify=options.verify,
+        labels=work.labels(),
     )
-    if not (run.only_new or run.state):
-        return hits
-    folder = corpus.store.folder
-    seen = run.state or (folder and folder / SEEN)
-    if seen is None:
-        raise click.UsageError("--new: give --state FILE, since this store has no folder")
-    return SeenHits(seen).new(hits)
+    return SeenHits(work.seen).new(hits) if run.only_new else hits
 
 
 def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | None) -> None:

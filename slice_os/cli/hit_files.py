@@ -53,11 +53,12 @@ def report(hits: BinaryIO, output: Path, **settings: Any) -> None:
 )
 @output_option
 def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None:
-    """Choose the lowest cut-off that reaches a target precision.
+    """Choose the lowest cut-off that surely reaches a target precision.
 
     LABELLED has hits as `slice-os mine` writes them: JSON lines with a field "label", true or
-    false, or a table (.csv, .xlsx) with a check or cross in the column "label". The exit status
-    is 1 if no cut-off reaches it.
+    false, or a table (.csv, .xlsx) with a check or cross in the column "label". The lower end of
+    the precision's 95 % interval counts, so that no cut-off rests on a few hits. The exit status
+    is 1 if none reaches it.
     """
     from slice_os.hits.precision_cut import read_labelled
 
@@ -65,6 +66,6 @@ def cut(labelled: Path, precision: float, by: str, as_json: bool | None) -> None
     text = (
         f"{by} {found.value:.3f}: {found.right:,} of {found.hits:,} hits from there on are right, "
         f"{found.precision:.2f} (95 % {found.low:.2f} to {found.high:.2f}); "
-        f"{found.found:.2f} of all right ones are among them ({found.labels:,} labels)"
+        f"expected recall {found.found:.2f} ({found.labels:,} labels)"
     )
     show(found.to_json(), text, as_json)

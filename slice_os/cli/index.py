@@ -241,12 +241,12 @@ def _tell_swap(alias: str, chosen: IndexVersion, before: list[str]) -> None:
 
 def _projection(card: ModelCard, model: str | None) -> FloatArray | None:
     """The projection of the model that made an index; None if the model is missing or has none."""
-    from slice_os.encoder.model_folder import bundled_model
+    from slice_os.encoder.model_folder import made_by
     from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.errors import StoreError
 
     try:
-        folder = model or bundled_model(card, "index")
+        folder = model or made_by(card, "index")
     except StoreError:
         return None
     encoder = SpanEncoder(folder)

@@ -251,10 +251,12 @@ class EncoderChoice:
         return Corpus(store, self.for_store(), verifier=verifier)
 
 
+model_option = click.option("--model", help="Model folder or name of a bundled model.")
+
 encoder_options = as_one(
     "encoder",
     EncoderChoice,
-    click.option("--model", help="Model folder or name of a bundled model."),
+    model_option,
     click.option(
         "--provider",
         "providers",
@@ -306,6 +308,14 @@ index_options = as_one(
     ),
     click.option("--shards", type=COUNT, help="Index: primary shards."),
     click.option("--replicas", type=click.IntRange(min=0), help="Index: copies of each shard."),
+)
+
+work_option = click.option(
+    "--work",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of topics, labels and seen hits.  [default: that of the store, or the current "
+    "one for an index]",
 )
 
 topic_paths = click.argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +14,7 @@ from slice_os.cli.options import (
     store_option,
     topic_paths,
     where_option,
+    work_option,
 )
 from slice_os.cli.render import printable, render, styled
 
@@ -25,14 +27,7 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 @click.command()
 @topic_paths
 @store_option
-@click.option(
-    "--labels",
-    "labels_file",
-    default="labels.jsonl",
-    metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help="File of JSON lines. Each answer is added at once, and labelled hits are not shown again.",
-)
+@work_option
 @click.option(
     "--margin",
     type=click.FloatRange(0, 1),
@@ -44,12 +39,14 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 def review(
     paths: tuple[str, ...],
     store: str,
-    labels_file: str,
+    work: Path | None,
     margin: float,
     where: tuple[Condition, ...],
     encoder: EncoderChoice,
 ) -> None:
     """Label hits of topics as right or wrong, the most uncertain first.
+
+    Each answer is added to labels.jsonl at once, and labelled hits are not shown again.
 
     Press y, n, s to skip, u to undo the last answer, or q to quit. The next run continues where
     this one ended. Then `slice-os topics learn` improves the topics.
@@ -59,14 +56,15 @@ def review(
     from slice_os.topics.labels import Label
     from slice_os.topics.near_misses import near_misses, to_review
     from slice_os.topics.run import usual_requirement
+    from slice_os.topics.work import Work
 
     found = read_topics(paths)
-    journal = LabelJournal(labels_file)
-    labels = [answer.label for answer in journal.read()]
     with encoder.corpus(store) as corpus:
+        journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
+        labels = [answer.label for answer in journal.read()]
         usual = usual_requirement(corpus.encoder, corpus.refinement())
         needs = {topic.name: topic.requirement(usual) for topic in found}
-        hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True)
+        hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True, labels=labels)
         waiting = to_review(hits, labels, needs)
     click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
     answers: list[Label | None] = []  # for each hit shown
@@ -89,7 +87,7 @@ def review(
             journal.add([label])
             answers.append(label)
     given = sum(answer is not None for answer in answers)
-    click.echo(f"{given} labels added to {printable(labels_file)}", err=True)
+    click.echo(f"{given} labels added to {printable(str(journal.path))}", err=True)
 
 
 def _ask() -> str:

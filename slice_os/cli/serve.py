@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from slice_os.cli.options import FILE, FOLDER
-from slice_os.errors import MissingExtraError
+from slice_os.cli.options import FILE, model_option, work_option
+from slice_os.errors import MissingExtraError, UnavailableError
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
 
 name_option = click.option(
     "--name",
@@ -29,8 +32,7 @@ name_option = click.option(
     is_flag=True,
     help="Serve 600 documents of the demo; made at first use, in ten seconds.",
 )
-@click.option("--topics", type=FOLDER, help="Folder of topic files.  [default: topics]")
-@click.option("--labels", type=FILE, help="File to add labels to.  [default: labels.jsonl]")
+@work_option
 @click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
     "--port",
@@ -54,23 +56,25 @@ name_option = click.option(
     metavar="NAME",
     help="Verifier for requests and topics that name none, such as slice-verify.",
 )
+@model_option
 @click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
 def serve(
     stores: tuple[str, ...],
     named: tuple[str, ...],
     demo: bool,
-    topics: Path | None,
-    labels: Path | None,
+    work: Path | None,
     opens: bool,
     **settings: Any,
 ) -> None:
     """Serve stores over HTTP, with a page to search them and to curate topics.
 
-    STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch.
+    STORE is a folder, or http(s)://[user@]host[:port]/index in OpenSearch. It must be there.
+    Topics and labels are kept in the folder of the first store, unless you give another one.
     """
     from slice_os.service.demo import NAME, demo_folder, sample_store
     from slice_os.service.settings import ServiceSettings
-    from slice_os.stores.registry import find_backend, open_store
+    from slice_os.stores.registry import find_backend
+    from slice_os.topics.work import Work
 
     try:
         from slice_os.service.app import run_service
@@ -81,18 +85,19 @@ def serve(
     served = _named_stores(stores, named)
     if demo:
         served = {NAME: str(sample_store()), **served}
-        home = demo_folder()
-        topics, labels = topics or home / "topics", labels or home / "labels.jsonl"
+        work = work or demo_folder()
     if not served:
         raise click.UsageError("give a STORE, or --demo")
-    topics, labels = topics or Path("topics"), labels or Path("labels.jsonl")
-    service = ServiceSettings(served, topics, labels, **settings)
     for location in served.values():
-        if find_backend(location).folder(location):  # a server may start later
-            open_store(location).close()
+        with suppress(UnavailableError):  # a server may start later
+            _opened(location, settings["model"])
+    first = next(iter(served.values()))
+    kept = Work.of(find_backend(first).folder(first), work).folder
+    service = ServiceSettings(served, kept, **settings)
 
     def started(address: str) -> None:
-        click.echo(f"serving {', '.join(served)} at {address}", err=True)
+        told = f"serving {', '.join(served)} at {address}; topics and labels are in {kept}"
+        click.echo(told, err=True)
         if opens:
             click.launch(address)
 
@@ -136,7 +141,11 @@ def key(name: str, scopes: tuple[str, ...], keys: Path) -> None:
     "SLICE_OS_STORE).",
 )
 @name_option
-def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
+@work_option
+@model_option
+def mcp(
+    stores: tuple[str, ...], named: tuple[str, ...], work: Path | None, model: str | None
+) -> None:
     """Let a language model search stores: an MCP server on standard input and output.
 
     Its tools are search, mine, scan, document and stores. They change nothing.
@@ -144,16 +153,24 @@ def mcp(stores: tuple[str, ...], named: tuple[str, ...]) -> None:
     locations = _named_stores(stores, named)
     if not locations:
         raise click.UsageError("give a --store")
-    from slice_os.corpus import Corpus
     from slice_os.integrations.mcp_tools import Tools, mcp_server
 
     with ExitStack() as stack:
         corpora = {
-            name: stack.enter_context(Corpus(location)) for name, location in locations.items()
+            name: stack.enter_context(_opened(location, model))
+            for name, location in locations.items()
         }
-        for corpus in corpora.values():
-            corpus.info()  # what is wrong with a store is said before anything is asked
-        mcp_server(Tools(corpora)).run("stdio")
+        mcp_server(Tools(corpora, work)).run("stdio")
+
+
+def _opened(location: str, model: str | None) -> Corpus:
+    """A store that is there, with the encoder that made it, so that faults are told at once."""
+    from slice_os.corpus import Corpus
+    from slice_os.encoder.model_folder import made_by
+
+    with Corpus(location) as corpus:
+        info = corpus.info()
+    return Corpus(location, made_by(info.encoder, info.location, model))
 
 
 def _named_stores(stores: tuple[str, ...], named: tuple[str, ...]) -> dict[str, str]:

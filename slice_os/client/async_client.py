@@ -213,7 +213,7 @@ class AsyncClient:
             ConflictError: if somebody else has changed it since, or a topic without an etag
                 has the name of an existing one.
         """
-        body = {key: value for key, value in topic.items() if key != "etag"}
+        body = {key: value for key, value in topic.items() if key not in ("etag", "changes")}
         if "etag" not in topic:
             return await self._ask("POST", "topics", body=body)
         headers = {"If-Match": f'"{topic["etag"]}"'}

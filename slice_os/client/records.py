@@ -15,6 +15,8 @@ class TopicTable(TypedDict, total=False):
 
     Attributes:
         etag: of this version; a topic that is not stored yet has none.
+        changes: after learning, how many hits it had ``before`` and has ``after``, with some that
+            it ``gained`` and ``lost``; None if no store was named.
     """
 
     name: str
@@ -30,6 +32,7 @@ class TopicTable(TypedDict, total=False):
     must_not_match: Sequence[str]
     learned: Mapping[str, Any]
     etag: str
+    changes: Mapping[str, Any] | None
 
 
 class StoreRecord(TypedDict):
@@ -41,7 +44,8 @@ class StoreRecord(TypedDict):
     passages: int
     pieces: int
     encoder: str
-    threshold: float
+    min_probability: float | None
+    threshold: float | None
     fields: Mapping[str, str]
 
 

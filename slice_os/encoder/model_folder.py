@@ -239,9 +239,13 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {PROJECTION_FILE: files_hash(path)} if path.is_file() else {}
 
 
-def bundled_model(card: ModelCard, location: str) -> Path:
-    """The folder of the bundled model that made a store; a StoreError if another model did."""
-    for folder in _bundled():
+def made_by(card: ModelCard, location: str, model: str | None = None) -> Path:
+    """The folder of the model that made a store: the given one, or a bundled one.
+
+    Raises a StoreError if another model did.
+    """
+    given = [] if model is None else [model_folder(model)]
+    for folder in (*given, *_bundled()):
         if read_card(folder).encoder_id == card.encoder_id:
             return folder
     raise StoreError(

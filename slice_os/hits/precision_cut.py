@@ -1,4 +1,4 @@
-"""Cuts for a target precision: the least probability or cosine at which enough hits are right."""
+"""Cuts for a target precision: the least probability or cosine from which enough hits are right."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ class LabelledHits:
 def least_cut(
     values: npt.ArrayLike, right: npt.ArrayLike, precision: float, by: str = "probability"
 ) -> Cut:
-    """The lowest cut at which labelled hits reach a precision.
+    """The lowest cut whose precision is surely high enough: the lower end of its interval is.
 
-    The cut is chosen by the same labels as its precision, which is therefore a little too good.
+    So no cut rests on a few hits: for .9, 35 of 35 right ones are needed, or 52 of 53. The cut is
+    chosen by the same labels as its precision, which is therefore a little too good.
 
     Args:
         values: ``(n,)`` of hits.
@@ -78,7 +79,7 @@ def least_cut(
         precision: share of right hits, above 0 and up to 1.
         by: ``probability`` or ``cosine``.
 
-    Raises an `InputError` if there is no label, or no cut is as precise.
+    Raises an `InputError` if there is no label, or no cut is surely as precise.
     """
     if not 0 < precision <= 1:
         raise InputError(f"precision {precision}: give a number above 0 and up to 1, such as 0.9")
@@ -90,13 +91,15 @@ def least_cut(
     counts, found = np.arange(1, len(ranked) + 1), is_right.cumsum()
     # Hits of one value stay or go together.
     ends = np.append(ranked[1:] < ranked[:-1], True)
-    shares = np.where(ends, found / counts, -1.0)
-    enough = np.flatnonzero(shares >= precision)
+    pairs = zip(found.tolist(), counts.tolist(), strict=True)
+    surely = np.where(ends, [wilson_interval(*pair)[0] for pair in pairs], -1.0)
+    enough = np.flatnonzero(surely >= precision)
     if not len(enough):
-        best = int(shares.argmax())
+        best = int(surely.argmax())
         raise InputError(
-            f"no {by} has a precision of {precision:g}: the best is {shares[best]:.2f}, from "
-            f"{ranked[best]:.3f} on; label more hits, or ask for less"
+            f"no {by} surely has a precision of {precision:g}: the best is {ranked[best]:.3f}, "
+            f"with {found[best]:,} of {counts[best]:,} right, at least {surely[best]:.2f}; label "
+            "more hits, or ask for less"
         )
     last = int(enough[-1])
     hits, n_right = int(counts[last]), int(found[last])

@@ -7,15 +7,18 @@ from dataclasses import dataclass, fields, replace
 from functools import wraps
 from inspect import Parameter, signature
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, MissingExtraError, SliceError
-from slice_os.hits.bands import Band
+from slice_os.hits.bands import Band, anybody_says
 from slice_os.hits.hit import Hit
 from slice_os.query.options import ORDERS, UNITS, HitOptions, MineOptions, SearchOptions
 from slice_os.search.scan import scan as scan_documents
 from slice_os.text.documents import Document
+from slice_os.topics.run import mine_topics
+from slice_os.topics.work import Work
 from slice_os.version import __version__
 
 try:
@@ -35,13 +38,17 @@ INSTRUCTIONS = """\
 Finds where documents say a phrase in other words. Give a phrase as somebody would say it, such as \
 "I want to cancel my subscription", not keywords. Use `search` for the best places, `mine` for all \
 of them, `scan` for a text of your own, and `document` to read around a hit. Offsets count Unicode \
-code points; the end is exclusive. A cosine from 0.6 on is usually a paraphrase; a probability \
-says how likely a hit is right. Quote the text of hits with doc_id and offsets."""
+code points; the end is exclusive. The probability says how likely a hit \
+is right; `mine` leaves unlikely hits out. Quote the text of hits with doc_id and offsets."""
 
 R = TypeVar("R")
 
 StoreName = Annotated[
     str | None, Field(description="Name of a store from `stores`; needed if there are several.")
+]
+TopicName = Annotated[
+    str | None,
+    Field(description="Name of a topic of the store, in place of phrases and a threshold."),
 ]
 PhraseList = Annotated[
     list[str],
@@ -111,12 +118,12 @@ def _tool(
 # The server takes slots for defaults, so what it returns has none.
 @dataclass(frozen=True)
 class ListedStore:
-    """A store that tools can name; `threshold` is the cosine from which `mine` takes hits."""
+    """A store that tools can name, and the topics that `mine` can look for in it."""
 
     name: str
     documents: int
     passages: int
-    threshold: float
+    topics: list[str]
 
 
 @dataclass(frozen=True)
@@ -146,10 +153,14 @@ class FoundHit:
 
 @dataclass(frozen=True)
 class FoundHits:
-    """Hits; `complete` is false if there are more than the limit."""
+    """Hits; `complete` is false if there are more than the limit.
+
+    `said` is false if nobody says the phrase: the hits, if any, are only what comes nearest.
+    """
 
     hits: list[FoundHit]
     complete: bool
+    said: bool
 
 
 @dataclass(frozen=True)
@@ -166,19 +177,23 @@ class DocumentText:
 
 
 class Tools:
-    """The tools, each a method, for stores by name; a language model reads their docstrings."""
+    """The tools, each a method, for stores by name; a language model reads their docstrings.
 
-    def __init__(self, corpora: Mapping[str, Corpus]) -> None:
+    Topics and labels are in the folder of their store, or in ``work``.
+    """
+
+    def __init__(self, corpora: Mapping[str, Corpus], work: Path | None = None) -> None:
         self._corpora = corpora
+        self._chosen_work = work
 
     @_tool()
     def stores(self) -> StoreList:
         """List the stores that can be searched."""
         return StoreList(
             [
-                ListedStore(name, info.documents, info.passages, info.encoder.threshold)
+                ListedStore(name, info.documents, info.passages, [topic.name for topic in topics])
                 for name, corpus in self._corpora.items()
-                for info in [corpus.info()]
+                for info, topics in [(corpus.info(), self._work(corpus).known_topics())]
             ]
         )
 
@@ -193,14 +208,28 @@ class Tools:
     @_tool(MineOptions)
     def mine(
         self,
-        phrases: PhraseList,
+        phrases: PhraseList | None = None,
         store: StoreName = None,
         limit: Annotated[int, Field(ge=1, le=MOST_MINED)] = 100,
+        topic: TopicName = None,
         *,
         options: MineOptions,
     ) -> FoundHits:
-        """Find every place that says one of the phrases, by document, up to a limit."""
-        return _bounded(self._corpus(store).iter_mine(phrases, options), limit)
+        """Find every place that says one of the phrases, or of a topic, by document, to a limit."""
+        corpus = self._corpus(store)
+        if (topic is None) == (phrases is None):
+            raise InputError("give phrases, or the name of a topic")
+        if topic is None:
+            return _bounded(corpus.iter_mine(phrases or (), options), limit)
+        others = options.given().keys() - {"where", "unit"}
+        if others:
+            raise InputError(f"{', '.join(sorted(others))}: a topic has its own")
+        work = self._work(corpus)
+        found = [one for one in work.known_topics() if one.name == topic]
+        if not found:
+            raise InputError(f"no topic {topic!r}; `stores` lists them")
+        labels, where, unit = work.labels(), options.where, options.unit
+        return _bounded(mine_topics(corpus, found, where=where, unit=unit, labels=labels), limit)
 
     @_tool(HitOptions)
     def scan(
@@ -240,6 +269,9 @@ class Tools:
             metadata=dict(corpus.metadata(doc_id)),
         )
 
+    def _work(self, corpus: Corpus) -> Work:
+        return Work.of(corpus.store.folder, self._chosen_work)
+
     def _corpus(self, name: str | None) -> Corpus:
         if name is None and len(self._corpora) == 1:
             return next(iter(self._corpora.values()))
@@ -274,7 +306,8 @@ def _strict(method: Callable[..., Any]) -> Tool:
 
 def _bounded(hits: Iterable[Hit], limit: int) -> FoundHits:
     found = list(islice(hits, limit + 1))
-    return FoundHits([_shown(hit) for hit in found[:limit]], len(found) <= limit)
+    said = anybody_says(hit.band for hit in found)
+    return FoundHits([_shown(hit) for hit in found[:limit]], len(found) <= limit, said)
 
 
 def _shown(hit: Hit) -> FoundHit:

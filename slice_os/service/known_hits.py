@@ -43,6 +43,6 @@ def store_state(corpus: Corpus) -> Key:
     """What differs after every change of a store: its counts, and when its files were written."""
     info = corpus.info()
     folder = corpus.store.folder
-    files = [] if folder is None else [path for path in folder.iterdir() if path.suffix != ".lock"]
+    files = [] if folder is None else folder.glob("*.sqlite*")
     written = max((path.stat().st_mtime_ns for path in files if "-shm" not in path.name), default=0)
     return info.location, info.documents, info.passages, info.pieces, info.size_bytes, written

@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
-from slice_os.encoder.model_folder import ModelCard, bundled_model
+from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.query.options import HitOptions
 from slice_os.service.asgi.keys import read_keys
@@ -23,6 +23,8 @@ from slice_os.service.settings import ServiceSettings
 from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
+from slice_os.topics.labels import Label
+from slice_os.topics.work import Work
 from slice_os.verifier.claims import Claim, Verdict, Verifier
 from slice_os.verifier.registry import chosen_verifier, find_verifier
 
@@ -63,25 +65,27 @@ def stoppable(options: Options, encoder: SpanEncoder) -> Options:
 class Encoders:
     """The encoders by their id, each loaded once."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str | None = None) -> None:
+        self._model = model
         self._loading = Lock()
         self._loaded: dict[str, StoppableEncoder] = {}
 
     def of(self, card: ModelCard, location: str) -> StoppableEncoder:
         """The encoder that made a store.
 
-        Raises a `StoreError` if it is not a bundled one.
+        Raises a `StoreError` if it is neither the given one nor a bundled one.
         """
         with self._loading:
             if card.encoder_id not in self._loaded:
-                self._loaded[card.encoder_id] = StoppableEncoder(bundled_model(card, location))
+                folder = made_by(card, location, self._model)
+                self._loaded[card.encoder_id] = StoppableEncoder(folder)
             return self._loaded[card.encoder_id]
 
     def default(self) -> StoppableEncoder:
-        """The first encoder that a store needed, or else the bundled default."""
+        """The first encoder that a store needed, or else the given or the bundled one."""
         with self._loading:
             if not self._loaded:
-                encoder = StoppableEncoder()
+                encoder = StoppableEncoder(self._model)
                 self._loaded[encoder.card.encoder_id] = encoder
             return next(iter(self._loaded.values()))
 
@@ -165,14 +169,19 @@ class Services:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.settings = settings
-        self.encoders = Encoders()
+        self.encoders = Encoders(settings.model)
         self.stores = ServedStores(settings, self.encoders)
         self.pool = WorkPool(settings.limits)
-        self.topics = TopicsFolder(settings.topics)
-        self.labels = LabelJournal(settings.labels)
+        self.work = Work.of(None, settings.work)
+        self.topics = TopicsFolder(self.work.topics)
+        self.labels = LabelJournal(self.work.labels_file)
         self.counted = KnownHits()
         self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
         self.keys = None if settings.keys is None else read_keys(settings.keys)
+
+    def current_labels(self) -> list[Label]:
+        """The labels that hold."""
+        return [answer.label for answer in self.labels.read()]
 
     def close(self) -> None:
         """Close the stores and end the threads."""

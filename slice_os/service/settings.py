@@ -43,8 +43,7 @@ class ServiceSettings:
 
     Attributes:
         stores: locations of stores by the names that requests use.
-        topics: folder of topic files; made when the first topic is saved.
-        labels: file of labels; made with the first one.
+        work: folder of topic files and labels, made with the first of them.
         host: address to listen on.
         port: port to listen on.
         keys: file of API keys; None to demand none, which only a loopback address may do.
@@ -53,14 +52,16 @@ class ServiceSettings:
         limits: of requests.
         verifier: name of the verifier for requests and topics that name none; None for the
             bundled one.
+        model: folder or name of a model, for the stores that it made; None if a bundled one made
+            all of them.
     """
 
     stores: Mapping[str, str]
-    topics: Path = Path("topics")
-    labels: Path = Path("labels.jsonl")
+    work: Path = Path()
     host: str = "127.0.0.1"
     port: int = 8000
     keys: Path | None = None
     reached_at: str | None = None
     limits: Limits = field(default_factory=Limits)
     verifier: str | None = None
+    model: str | None = None

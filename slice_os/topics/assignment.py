@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from slice_os.query.options import SPAN
 from slice_os.query.query import Where, nearer_counter
 from slice_os.search.refinement import Refinement
 from slice_os.text.documents import Metadata, field_text
+from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
 
 SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
@@ -25,12 +26,20 @@ SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A topic, ready to be looked for: what hits need, how wide they are, what verifies them."""
+    """A topic, ready to be looked for.
+
+    Attributes:
+        needs: what its hits need.
+        unit: how wide they are.
+        refine: what verifies them.
+        labels: what people said of places, by document; rejected ones are no hits.
+    """
 
     topic: Topic
     needs: Requirement
     unit: str = SPAN
     refine: Refinement = field(default_factory=Refinement)
+    labels: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
 
 def assign(
@@ -82,6 +91,22 @@ def admits(where: Where, metadata: Metadata) -> bool:
     return True
 
 
+def rejected(hit: Hit, labels: Iterable[Label]) -> bool:
+    """Whether labels reject words of a hit, and accept none of them.
+
+    Labels of words that the document no longer has there do not count.
+    """
+    span, passage = hit.span or hit, hit.context
+    answers = {
+        label.right
+        for label in labels
+        if label.start < span.end and span.start < label.end
+        if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
+        == label.text
+    }
+    return answers == {False}
+
+
 def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float] | None:
     """The counter-phrase that a hit's words are nearer to than to every phrase, and its cosine."""
     phrases, rivals = topic.all_phrases, topic.all_counter_phrases
@@ -93,7 +118,7 @@ def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float]
 
 
 def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]:
-    """The hits of a topic in a passage, by cosine and counter-phrases."""
+    """The hits of a topic in a passage, by cosine, counter-phrases and labels."""
     likeliest = rule.needs.probability > 0
 
     def rank(hit: Hit) -> tuple[float, float, int, int]:
@@ -108,7 +133,8 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
             and not countered(hit, rule.topic, cosines)
         ):
             kept.append(replace(hit, topic=rule.topic.name))
-    return sorted(kept, key=lambda hit: hit.start)
+    left = (hit for hit in kept if not rejected(hit, rule.labels.get(hit.doc_id, ())))
+    return sorted(left, key=lambda hit: hit.start)
 
 
 def _judged(rule: Rule, hits: Iterable[Hit]) -> Iterator[Hit]:

@@ -13,11 +13,10 @@ from typing import Literal
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, overlap
-from slice_os.topics.labels import folded
-from slice_os.topics.run import mine_topics
+from slice_os.topics.labels import Label, folded
+from slice_os.topics.run import labels_of_store, mine_topics
 from slice_os.topics.topic import Topic
 
-FILE = "topics-seen.txt"
 _FORMER = "\0"
 
 
@@ -29,14 +28,21 @@ class Change:
     hit: Hit
 
 
-def difference(corpus: Corpus, old: Sequence[Topic], new: Sequence[Topic]) -> Iterator[Change]:
+def difference(
+    corpus: Corpus,
+    old: Sequence[Topic],
+    new: Sequence[Topic],
+    labels: Sequence[Label] | None = None,
+) -> Iterator[Change]:
     """The hits that topics gain and lose by a change, in one pass.
 
     Changes come by document and position. Hits that overlap are the same. A topic is known by its
-    name. Raises an `InputError` as `mine_topics`.
+    name. Labels and errors are those of `mine_topics`; neither version has a rejected hit.
     """
     former = [replace(topic, name=f"{_FORMER}{topic.name}") for topic in old]
-    hits = mine_topics(corpus, [*former, *new])
+    known = labels_of_store(corpus) if labels is None else labels
+    both = [*known, *(replace(label, topic=f"{_FORMER}{label.topic}") for label in known)]
+    hits = mine_topics(corpus, [*former, *new], labels=both)
     for _, document in groupby(hits, key=lambda hit: hit.doc_id):
         by_topic: dict[str, list[Hit]] = defaultdict(list)
         for hit in document:
@@ -84,6 +90,7 @@ class SeenHits:
                 fresh.append(digest)
                 yield hit
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="ascii") as file:
                 file.writelines(f"{digest}\n" for digest in fresh)
         except OSError as error:

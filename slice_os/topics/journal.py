@@ -68,6 +68,7 @@ class LabelJournal:
     def _opened(self) -> Iterator[FileIO]:
         """The file, locked, with its last line ended."""
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{self.path}.lock"), FileIO(self.path, "a+") as file:
                 _end_last_line(file)
                 yield file

@@ -15,7 +15,7 @@ from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
 from slice_os.search.run import mine
 from slice_os.topics.labels import Label, folded
-from slice_os.topics.run import TopicQuery, make_rules
+from slice_os.topics.run import TopicQuery, labels_of_store, make_rules
 from slice_os.topics.topic import Requirement, Topic
 
 MARGIN = 0.1
@@ -52,14 +52,17 @@ def near_misses(
     margin: float = MARGIN,
     where: Filter | None = None,
     and_hits: bool = False,
+    labels: Sequence[Label] | None = None,
 ) -> Iterator[Hit]:
     """Spans below what a topic needs by no more than a margin; none nearer to a counter-phrase.
 
     The margin is in cosine, or in probability if the topic needs that; ``where`` has conditions
-    on metadata, as in `Corpus.search`. With ``and_hits``, the hits themselves come, too.
+    on metadata, as in `Corpus.search`. With ``and_hits``, the hits themselves come, too. Labels
+    are those of `mine_topics`.
     """
     encoder = corpus.encoder
-    rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier)
+    known = labels_of_store(corpus) if labels is None else labels
+    rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier, labels=known)
     needs = {rule.topic.name: rule.needs for rule in rules}
     wide = [replace(rule, needs=_lowered(rule.needs, margin)) for rule in rules]
     asked = TopicQuery.of(wide, encoder, parse_where(where))
@@ -75,13 +78,16 @@ def suggest(
     most: int = 10,
     margin: float = MARGIN,
     where: Filter | None = None,
+    labels: Sequence[Label] | None = None,
 ) -> list[Suggestion]:
     """What topics may have missed, or should leave out: ``most`` for each, large clusters first.
 
     The other arguments are those of `near_misses`.
     """
     best: dict[str, list[tuple[float, int, Hit]]] = {topic.name: [] for topic in topics}
-    for number, hit in enumerate(near_misses(corpus, topics, margin=margin, where=where)):
+    for number, hit in enumerate(
+        near_misses(corpus, topics, margin=margin, where=where, labels=labels)
+    ):
         heap = best[hit.topic or ""]
         heapq.heappush(heap, (hit.cosine, -number, hit))
         if len(heap) > MOST_MISSES:

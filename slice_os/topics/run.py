@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +24,9 @@ from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words
 from slice_os.topics.assignment import Rule, assign
+from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
+from slice_os.topics.work import Work
 from slice_os.verifier.claims import Verifier
 
 FIELD_PREFIX = "topic_"
@@ -39,22 +42,31 @@ def mine_topics(
     exclusive: bool = False,
     unit: str = SPAN,
     verify: bool | None = None,
+    labels: Sequence[Label] | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a store, in one pass, by document, passage, topic and position.
 
     Options are those of `Corpus.mine`, for topics that do not say them; conditions on metadata are
     added to their own. With ``exclusive``, words count for the nearest topic alone. A topic's own
-    verifier reads its hits, or else that of the corpus.
+    verifier reads its hits, or else that of the corpus. What the labels reject is no hit again;
+    without them, those in the folder of the store hold.
 
     Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
     model has none.
     """
     encoder = corpus.encoder
     verifier = corpus.refinement(verify).verifier
-    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier)
+    known = labels_of_store(corpus) if labels is None else labels
+    rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=known)
     asked = TopicQuery.of(rules, encoder, parse_where(where))
     hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
     yield from asked.assign(hits, exclusive)
+
+
+def labels_of_store(corpus: Corpus) -> list[Label]:
+    """The labels in the folder of a store; none for a store without a folder."""
+    folder = corpus.store.folder
+    return Work.of(folder).labels() if folder else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +189,18 @@ def make_rules(
     unit: str = SPAN,
     verify: bool | None = None,
     verifier: Verifier | str | None = None,
+    labels: Iterable[Label] = (),
 ) -> list[Rule]:
     """Topics with what their hits need, how wide they are, and what verifies them.
 
-    Unit and verifier are for topics that name none; see `Corpus.search`. Raises an `InputError` as
-    `mine_topics`.
+    Unit and verifier are for topics that name none; see `Corpus.search`. What the labels reject is
+    no hit. Raises an `InputError` as `mine_topics`.
     """
     check_topics(topics)
     check_unit(unit)
+    places: dict[str, dict[str, list[Label]]] = defaultdict(dict)
+    for label in labels:
+        places[label.topic].setdefault(label.doc_id, []).append(label)
     rules = []
     for topic in topics:
         refine = refinement(encoder, HitOptions(verify=verify), topic.verifier or verifier)
@@ -194,7 +210,7 @@ def make_rules(
                 f"topic {topic.name!r} is cut by probability, but model {encoder.card.name!r} "
                 "has no calibration; give the topic a threshold"
             )
-        rules.append(Rule(topic, needs, topic.unit or unit, refine))
+        rules.append(Rule(topic, needs, topic.unit or unit, refine, places[topic.name]))
     return rules
 
 

@@ -58,11 +58,11 @@ def test_the_command_line_knows_what_is_new(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    store, state = f"{opensearch_url}/{index_name}", tmp_path / "seen.txt"
+    store, state = f"{opensearch_url}/{index_name}", tmp_path / "work"
     with Corpus(store, encoder) as corpus:
         corpus.add(calls())
         hits = list(mine_topics(corpus, read_topics([EXAMPLES])))
-    asked = ("mine", "--topics", str(EXAMPLES), "--store", store, "--state", str(state), "--new")
+    asked = ("mine", "--topics", str(EXAMPLES), "--store", store, "--work", str(state), "--new")
     first, second = (call_cli(capsys, *asked, "--json") for _ in range(2))
     assert (first[0], len(first[1].splitlines())) == (0, len(hits))
     assert second[:2] == (0, "")

@@ -73,9 +73,7 @@ def store_folder(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def settings(store_folder: Path, tmp_path: Path) -> ServiceSettings:
     """Of a service over that store, with topics and labels of its own."""
-    return ServiceSettings(
-        {"calls": str(store_folder)}, tmp_path / "topics", tmp_path / "labels.jsonl"
-    )
+    return ServiceSettings({"calls": str(store_folder)}, tmp_path)
 
 
 def asking(app: FastAPI) -> TestClient:
@@ -118,7 +116,7 @@ def served(*arguments: str, environment: Mapping[str, str] = {}) -> Iterator[Ser
     reader = threading.Thread(target=lambda: log.extend(process.stderr or ()))
     reader.start()
     try:
-        found = re.search(r"at (http://\S+)/$", first.rstrip())
+        found = re.search(r"at (http://\S+)/;", first.rstrip())
         assert found, first
         yield Server(found[1], process, log)
     finally:
@@ -151,7 +149,6 @@ def server(store_folder: Path, tmp_path: Path) -> Iterator[Server]:
     """A service over the small store, with topics and labels of its own."""
     with served(
         str(store_folder),
-        *("--topics", str(tmp_path / "topics")),
-        *("--labels", str(tmp_path / "labels.jsonl")),
+        *("--work", str(tmp_path)),
     ) as server:
         yield server

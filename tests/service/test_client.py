@@ -48,8 +48,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def process(home: Path, encoder: SpanEncoder) -> Iterator[Server]:
     with Corpus(home / "calls", encoder) as corpus:
         corpus.add(DOCUMENTS)
-    topics, labels = ("--topics", str(home / "topics")), ("--labels", str(home / "labels.jsonl"))
-    with served(str(home / "calls"), *topics, *labels) as server:
+    work = ("--work", str(home))
+    with served(str(home / "calls"), *work) as server:
         yield server
 
 
@@ -147,7 +147,13 @@ def test_topics_are_curated(service: Client, corpus: Corpus) -> None:
     labels = [Label.of(hit, right=True) for hit in hits]
     assert service.add_labels(labels) == len(hits)
     assert list(service.labels("cancel")) == labels
-    assert service.learn("cancel")["learned"]["labels"] == len(hits)
+    taught = service.learn("cancel")
+    assert taught["learned"]["labels"] == len(hits)
+    changes = taught["changes"]
+    assert changes is not None
+    assert changes["before"] == len(hits)
+    assert changes["after"] == len(list(service.mine(topics=["cancel"])))
+    assert service.save_topic(taught)["learned"] == taught["learned"]
     service.take_back(labels[0])
     assert list(service.labels("cancel")) == labels[1:]
     with pytest.raises(NotFoundError):

@@ -41,7 +41,7 @@ def test_labels_are_added_and_taken_back(client: TestClient, settings: ServiceSe
     assert labels(client) == [{"number": 2, **LABEL, "label": False}]
     assert client.request("DELETE", "/labels", json=KEY).status_code == 204
     assert labels(client) == [{"number": 1, **LABEL}]
-    (label,) = read_labels(settings.labels)
+    (label,) = read_labels(settings.work / "labels.jsonl")
     assert label.right
     assert client.request("DELETE", "/labels", json=KEY).status_code == 204
     nothing = client.request("DELETE", "/labels", json=KEY)
@@ -79,7 +79,7 @@ def test_what_is_no_label_is_refused(
 ) -> None:
     answer = client.post("/labels", json={"labels": [LABEL, LABEL | change]})
     assert answer.status_code == status, answer.text
-    assert not settings.labels.exists()
+    assert not (settings.work / "labels.jsonl").exists()
 
 
 def test_many_curators_lose_nothing(server: Server, tmp_path: Path) -> None:
@@ -99,8 +99,7 @@ def test_many_curators_lose_nothing(server: Server, tmp_path: Path) -> None:
 def test_killing_the_service_loses_no_answered_label(store_folder: Path, tmp_path: Path) -> None:
     arguments = [
         str(store_folder),
-        *("--topics", str(tmp_path / "topics")),
-        *("--labels", str(tmp_path / "labels.jsonl")),
+        *("--work", str(tmp_path)),
     ]
     answered: list[str] = []
 

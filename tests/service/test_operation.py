@@ -66,7 +66,7 @@ def test_access_lines_have_no_phrase_and_no_key(store_folder: Path, tmp_path: Pa
 
 
 def places(folder: Path) -> list[str]:
-    return ["--topics", str(folder / "topics"), "--labels", str(folder / "labels.jsonl")]
+    return ["--work", str(folder)]
 
 
 @pytest.fixture

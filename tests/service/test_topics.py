@@ -50,7 +50,7 @@ def test_a_topic_is_kept_as_a_file(client: TestClient, settings: ServiceSettings
     }
     assert client.get("/topics").json() == {"topics": [topic], "problems": []}
     assert client.get("/topics/cancel").json() == topic
-    assert read_topic(settings.topics / "cancel.toml").phrases == tuple(CANCEL["phrases"])
+    assert read_topic(settings.work / "topics" / "cancel.toml").phrases == tuple(CANCEL["phrases"])
 
 
 def test_what_was_read_can_be_sent_back(client: TestClient, etag: str) -> None:
@@ -113,13 +113,13 @@ def test_what_cannot_be_is_refused(
     answer = client.request(method, path, json=body)
     assert answer.status_code == status, answer.text
     assert "\n" not in answer.json()["error"]["message"]
-    assert not list(settings.topics.parent.rglob("*.toml"))
+    assert not list(settings.work.rglob("*.toml"))
 
 
 def test_one_broken_file_does_not_hide_the_others(
     client: TestClient, settings: ServiceSettings, etag: str
 ) -> None:
-    settings.topics.joinpath("broken.toml").write_text("phrases = 3")
+    (settings.work / "topics" / "broken.toml").write_text("phrases = 3")
     answer = client.get("/topics").json()
     assert [topic["name"] for topic in answer["topics"]] == ["cancel"]
     (problem,) = answer["problems"]
@@ -151,7 +151,7 @@ def test_a_topic_learns_from_labels(
 ) -> None:
     nothing = client.post("/topics/cancel/learn")
     assert nothing.status_code == 400
-    path = settings.topics / "cancel.toml"
+    path = settings.work / "topics" / "cancel.toml"
     path.write_text(f"# ours\n{path.read_text()}")
     labels = [
         {"topic": "cancel", "text": "shut down my account", "label": True},
@@ -162,6 +162,7 @@ def test_a_topic_learns_from_labels(
     assert topic["learned"]["labels"] == 2
     assert "shut down my account" in topic["learned"]["phrases"]
     assert topic["etag"] not in etag
+    assert topic.pop("changes").keys() == {"before", "after", "gained", "lost"}
     assert client.get("/topics/cancel").json() == topic
     assert path.read_text().startswith("# ours\n")
     stale = client.post("/topics/cancel/learn", headers={"If-Match": etag})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -16,6 +16,7 @@ from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
 from slice_os.topics.folder import StoredTopic
+from slice_os.topics.labels import LabelKey
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, place_of, tally
 
@@ -94,7 +95,7 @@ def all_counts(
 ) -> dict[str, Any]:
     """Count the hits of every topic in a store, in one pass over it.
 
-    Hits are looked for again only if the store or the topic has changed.
+    Hits are looked for again only if the store, the topic or what is rejected has changed.
     """
     return {"topics": _counted(services, services.topics.read()[0], store, by, date_field)}
 
@@ -144,13 +145,20 @@ def _counted(
 
 def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Hit, ...]]:
     """The hits of each topic, from what is kept as far as nothing has changed."""
-    state = store_state(corpus)
-    keys = {one.topic.name: (*state, one.topic.name, one.etag) for one in topics}
+    state, labels = store_state(corpus), services.current_labels()
+    places: dict[str, set[LabelKey]] = defaultdict(set)
+    for label in labels:
+        if not label.right:
+            places[label.topic].add(label.key)
+    keys = {
+        one.topic.name: (*state, one.topic.name, one.etag, frozenset(places[one.topic.name]))
+        for one in topics
+    }
     known = {name: services.counted.get(key) for name, key in keys.items()}
     new = [one.topic for one in topics if known[one.topic.name] is None]
     if new:
         found: dict[str | None, list[Hit]] = {topic.name: [] for topic in new}
-        for hit in until_stopped(mine_topics(corpus, new)):
+        for hit in until_stopped(mine_topics(corpus, new, labels=labels)):
             found[hit.topic].append(hit)
         known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
     return [known[one.topic.name] or () for one in topics]

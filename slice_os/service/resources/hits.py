@@ -80,6 +80,7 @@ def mined(
             where=parse_where(where),
             unit=wanted.unit,
             verify=wanted.verify,
+            labels=services.current_labels(),
         )
     options = stoppable(wanted.options(MineOptions), corpus.encoder)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.

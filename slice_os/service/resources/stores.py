@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from slice_os.corpus import Corpus
 from slice_os.errors import StoreError
+from slice_os.search.refinement import usual_cut
 from slice_os.service.asgi.problems import problem_of
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.services import Shared
@@ -28,7 +29,9 @@ class StoreEntry(BaseModel):
         passages: number of passages.
         pieces: number of token vectors.
         encoder: name of the model that made them.
-        threshold: least cosine of a hit in `/mine`, unless the request has one.
+        min_probability: least probability of a hit in `/mine` and of topics, unless a request or
+            a topic says otherwise; null if hits have none.
+        threshold: least cosine of a hit, instead.
         fields: metadata fields that filters can name, and their kinds.
     """
 
@@ -38,7 +41,8 @@ class StoreEntry(BaseModel):
     passages: int
     pieces: int
     encoder: str
-    threshold: float
+    min_probability: float | None
+    threshold: float | None
     fields: dict[str, Literal["text", "number"]]
 
 
@@ -50,10 +54,15 @@ class StoreFault(BaseModel):
 
 
 class StoresAnswer(BaseModel):
-    """The stores that are served, in the order given, and those that cannot be read now."""
+    """The stores that are served, in the order given, and those that cannot be read now.
+
+    Attributes:
+        work: the folder that topics and labels are in.
+    """
 
     stores: list[StoreEntry]
     unavailable: list[StoreFault]
+    work: str
 
 
 class FieldValuesAnswer(BaseModel):
@@ -72,7 +81,7 @@ def stores(services: Shared) -> dict[str, Any]:
             entries.append(_entry(name, services.stores.get(name)))
         except StoreError as error:
             faults.append({"name": name, "reason": str(problem_of(error))})
-    return {"stores": entries, "unavailable": faults}
+    return {"stores": entries, "unavailable": faults, "work": str(services.work.folder)}
 
 
 @router.get("/stores/{name}/fields/{field:path}", response_model=FieldValuesAnswer)
@@ -87,6 +96,7 @@ def values(
 
 def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
     info = corpus.info()
+    cut = usual_cut(corpus.encoder, corpus.refinement().verifies)
     return {
         "name": name,
         "kind": "local" if corpus.store.folder else "opensearch",
@@ -94,6 +104,7 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "passages": info.passages,
         "pieces": info.pieces,
         "encoder": info.encoder.name,
-        "threshold": info.encoder.threshold,
+        "min_probability": cut.get("min_probability"),
+        "threshold": cut.get("threshold"),
         "fields": corpus.fields(),
     }

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
     WHOLE,
     Body,
@@ -26,11 +30,13 @@ from slice_os.service.resources.topics import (
     wanted_etag,
 )
 from slice_os.service.services import Services, Shared
+from slice_os.topics.changes import difference
 from slice_os.topics.checks import run_examples
-from slice_os.topics.labels import of_topic
+from slice_os.topics.labels import Label, of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import suggest
-from slice_os.topics.topic import Learned
+from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Learned, Topic
 
 router = APIRouter(tags=["topics"])
 
@@ -98,6 +104,32 @@ class SuggestAnswer(BaseModel):
     suggestions: list[SuggestionAnswer]
 
 
+class ChangesAnswer(BaseModel):
+    """What learning changed in a store.
+
+    Attributes:
+        before: number of hits before.
+        after: number of hits now.
+        gained: some of the hits that the topic has now, and had not before.
+        lost: some of those that it had.
+    """
+
+    before: int
+    after: int
+    gained: list[HitAnswer]
+    lost: list[HitAnswer]
+
+
+class LearnAnswer(TopicAnswer):
+    """What a topic learned.
+
+    Attributes:
+        changes: what that changes; null if several stores are served and none is named.
+    """
+
+    changes: ChangesAnswer | None
+
+
 class LearnRequest(Body):
     """Options of learning from the labels of a topic.
 
@@ -137,7 +169,14 @@ def near_misses(
     wanted = body or SuggestRequest()
     topic = services.topics.get(name).topic
     corpus = services.stores.get(wanted.store)
-    found = suggest(corpus, [topic], most=wanted.limit, margin=wanted.margin, where=wanted.where)
+    found = suggest(
+        corpus,
+        [topic],
+        most=wanted.limit,
+        margin=wanted.margin,
+        where=wanted.where,
+        labels=services.current_labels(),
+    )
     return {
         "suggestions": [
             {
@@ -153,27 +192,49 @@ def near_misses(
     }
 
 
-@router.post("/topics/{name}/learn", response_model=TopicAnswer)
+@router.post("/topics/{name}/learn", response_model=LearnAnswer)
 async def learn_topic(
     services: Shared,
     name: TopicName,
     body: LearnRequest | None = None,
     if_match: IfMatch = None,
 ) -> JsonAnswer:
-    """Learn from the topic's labels; the topic then has a new table ``learned``."""
+    """Learn from the topic's labels; the topic then has a new table ``learned``.
+
+    The answer says what that changes in the store.
+    """
     wanted = body or LearnRequest()
     stored = await asyncio.to_thread(services.topics.get, name)
     etag = stored.etag if if_match is None else wanted_etag(if_match)
 
-    def learning() -> Learned:
-        labels = of_topic((answer.label for answer in services.labels.read()), name)
-        encoder = _encoder(services, wanted.store)
-        return learn(stored.topic, labels, encoder, exclusive=wanted.exclusive)
+    def learning() -> tuple[Learned, dict[str, Any] | None]:
+        labels = services.current_labels()
+        encoder, own = _encoder(services, wanted.store), of_topic(labels, name)
+        learned = learn(stored.topic, own, encoder, exclusive=wanted.exclusive)
+        if wanted.store is None and len(services.stores.names) != 1:
+            return learned, None
+        corpus, taught = services.stores.get(wanted.store), replace(stored.topic, learned=learned)
+        return learned, _changes(corpus, stored.topic, taught, labels)
 
-    learned = await services.pool.run(learning, mining=True)
+    learned, changes = await services.pool.run(learning, mining=True)
     # Not in the pool: a request whose time is over must not change the topic.
     written = await asyncio.to_thread(services.topics.write_learned, name, learned, etag)
-    return topic_answer(written)
+    return topic_answer(written, changes=changes)
+
+
+def _changes(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) -> dict[str, Any]:
+    """The numbers of hits of two versions of a topic, and some that only one has."""
+    after = sum(1 for _ in until_stopped(mine_topics(corpus, [new], labels=labels)))
+    changes = list(until_stopped(difference(corpus, [old], [new], labels)))
+    kinds = {
+        kind: [change.hit for change in changes if change.kind == kind]
+        for kind in ("gained", "lost")
+    }
+    return {
+        "before": after - len(kinds["gained"]) + len(kinds["lost"]),
+        "after": after,
+        **{kind: [hit.to_dict() for hit in hits[:_SHOWN_HITS]] for kind, hits in kinds.items()},
+    }
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:

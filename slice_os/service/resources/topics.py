@@ -158,12 +158,12 @@ def wanted_etag(header: str) -> str | None:
     return found[1]
 
 
-def topic_answer(stored: StoredTopic, status: int = 200) -> JsonAnswer:
-    """A topic as the answer to a request, with its etag as a header."""
+def topic_answer(stored: StoredTopic, status: int = 200, **others: Any) -> JsonAnswer:
+    """A topic as the answer to a request, with other fields, and its etag as a header."""
     headers = {"ETag": f'"{stored.etag}"'}
     if status == 201:
         headers["Location"] = f"topics/{stored.topic.name}"
-    return JsonAnswer(_shown(stored), status, headers)
+    return JsonAnswer({**_shown(stored), **others}, status, headers)
 
 
 def _topic(body: TopicChange, name: str) -> Topic:

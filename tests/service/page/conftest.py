@@ -91,8 +91,7 @@ def page_server(page_store: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     (folder / "topics").mkdir()
     with served(
         str(page_store),
-        *("--topics", str(folder / "topics")),
-        *("--labels", str(folder / "labels.jsonl")),
+        *("--work", str(folder)),
     ) as server:
         yield server
 
