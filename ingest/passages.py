@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,9 @@ from slice_os.ingest.readers.speakers import speaker_named
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.text.documents import Document, Metadata, edges_within
 from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
+from slice_os.text.reading import Reading
 from slice_os.text.sentences import sentence_ends
+from slice_os.text.wrapped_lines import unwrapped
 
 PART_PIECES = 16_384
 CLAUSE_MARKS = frozenset(";:,)—\n")
@@ -30,6 +32,7 @@ class PassageRange:
     Attributes:
         sentences: starts and ends of the sentences that it has, whole or in part.
         turns: starts and ends of the turns.
+        cuts: starts and ends of what its reading leaves out.
     """
 
     start: int
@@ -38,34 +41,50 @@ class PassageRange:
     end_word: int
     sentences: tuple[int, ...] = ()
     turns: tuple[int, ...] = ()
+    cuts: tuple[int, ...] = ()
+
+
+def align_document(document: Document, encoder: SpanEncoder) -> tuple[Reading, AlignedText]:
+    """A document as it reads, and the words of that by their offsets in the document."""
+    reading = unwrapped(document)
+    aligned = encoder.align(reading.text)
+    places = reading.outer_extents(aligned.words[:, :2])
+    words = np.concatenate([places, aligned.words[:, 2:]], axis=1)
+    return reading, replace(aligned, text=document.text, words=words)
 
 
 def cut_passages(
-    document: Document, aligned: AlignedText, max_pieces: int = DEFAULT_MAX_PIECES
+    document: Document,
+    reading: Reading,
+    aligned: AlignedText,
+    max_pieces: int = DEFAULT_MAX_PIECES,
 ) -> list[PassageRange]:
     """Passages of as many whole sentences as fit, each within one speaker's turn.
 
-    Every word is in exactly one passage, except the names of speakers before their words, which
-    are in none; only white space and these separate two passages. A sentence that is too long is
-    cut after a clause mark or, if there is none, between two words. A word of more than
-    ``max_pieces`` word pieces stays whole.
+    Every word is in exactly one passage, except those that the reading leaves out, and the names
+    of speakers before their words, which are in none; only white space and these separate two
+    passages. A sentence that is too long is cut after a clause mark or, if there is none, between
+    two words. A word of more than ``max_pieces`` word pieces stays whole.
     """
     words = aligned.words
     if not len(words):
         return []
     turns = turn_edges(document)
-    ends = np.union1d(sentence_ends(document.text, document.language), turns).astype(np.int64)
+    inner_ends = np.array(sentence_ends(reading.text, document.language), dtype=np.int64)
+    ends = np.union1d(reading.outer(inner_ends, ends=True), turns).astype(np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
     named = _speaker_names(document, words)
     turn = _turns(document, words, named)
     units = np.flatnonzero((np.diff(sentence) != 0) | (np.diff(turn) != 0)) + 1
+    inner = [0, *reading.inner(words[:, :2]).ravel().tolist()]
+    gaps = [reading.text[inner[at] : inner[at + 1]] for at in range(0, len(inner) - 1, 2)]
     bounds = [0]
     for unit_start, unit_end in itertools.pairwise([0, *units.tolist(), len(words)]):
         begun = bounds[-1]
         new_turn = unit_start > begun and turn[unit_start] != turn[unit_start - 1]
         if new_turn or words[unit_end - 1, 3] - words[begun, 2] > max_pieces:
             bounds += [unit_start] if unit_start > begun else []
-            bounds += _cut_long(document.text, words, unit_start, unit_end, max_pieces)
+            bounds += _cut_long(gaps, words, unit_start, unit_end, max_pieces)
     breaks = np.union1d(ends, [segment.start for segment in document.segments])
     passages = _place(document.text, words, [*bounds, len(words)], breaks)
     sentences = sentence_edges(document.text, ends.tolist())
@@ -74,6 +93,10 @@ def cut_passages(
             passage,
             sentences=tuple(edges_within(sentences, passage.start, passage.end)),
             turns=tuple(edges_within(turns, passage.start, passage.end)),
+            cuts=tuple(
+                min(max(edge, passage.start), passage.end)
+                for edge in edges_within(reading.cuts, passage.start, passage.end)
+            ),
         )
         for passage in passages
         if not named[passage.first_word]
@@ -92,8 +115,8 @@ def encode_documents(
 
     def ranges() -> Iterator[PieceRange]:
         for document in documents:
-            aligned = encoder.align(document.text)
-            parts = _parts(cut_passages(document, aligned, max_pieces), aligned)
+            reading, aligned = align_document(document, encoder)
+            parts = _parts(cut_passages(document, reading, aligned, max_pieces), aligned)
             for number, part in enumerate(parts, start=1):
                 pending.append((document, aligned, part, number == len(parts)))
                 yield PieceRange(aligned, *_pieces(part, aligned))
@@ -142,7 +165,10 @@ def _turns(document: Document, words: IntArray, named: BoolArray) -> IntArray:
     return np.cumsum(np.diff(2 * turns + named, prepend=0) != 0)
 
 
-def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int) -> list[int]:
+def _cut_long(
+    gaps: Sequence[str], words: IntArray, start: int, end: int, max_pieces: int
+) -> list[int]:
+    """The words before which a sentence is cut; ``gaps[n]`` is what is between n - 1 and n."""
     cuts: list[int] = []
     while words[end - 1, 3] - words[start, 2] > max_pieces:
         limit = words[start, 2] + max_pieces
@@ -150,8 +176,8 @@ def _cut_long(text: str, words: IntArray, start: int, end: int, max_pieces: int)
         if stop >= end:
             break
         earliest = start + max(1, 2 * (stop - start) // 3)
-        gaps = ((cut, text[words[cut - 1, 1] : words[cut, 0]]) for cut in range(stop, earliest, -1))
-        start = next((cut for cut, gap in gaps if CLAUSE_MARKS.intersection(gap)), stop)
+        near = range(stop, earliest, -1)
+        start = next((cut for cut in near if CLAUSE_MARKS.intersection(gaps[cut])), stop)
         cuts.append(start)
     return cuts
 
@@ -195,4 +221,5 @@ def _metadata(document: Document, passage: PassageRange) -> Metadata:
     after = bisect_left(segments, passage.end, key=lambda segment: segment.start)
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
     own = segments[before:after]
-    return layout_fields(own, passage.start, passage.sentences, passage.turns)
+    edges = passage.sentences, passage.turns, passage.cuts
+    return layout_fields(own, passage.start, *edges)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import Document, InputError, Segment, SpanEncoder
-from slice_os.ingest.passages import PassageRange, cut_passages, encode_documents
+from slice_os.ingest.passages import PassageRange, align_document, cut_passages, encode_documents
 from slice_os.ingest.readers.speakers import speaker_segments
 from slice_os.text.passage_layout import LAYOUT
 from slice_os.text.words import find_words
@@ -19,14 +19,14 @@ from .strategies import hard_texts
 
 
 def cut(encoder: SpanEncoder, document: Document, max_pieces: int = 128) -> list[PassageRange]:
-    return cut_passages(document, encoder.align(document.text), max_pieces)
+    return cut_passages(document, *align_document(document, encoder), max_pieces)
 
 
 def check(
     encoder: SpanEncoder, document: Document, passages: list[PassageRange], most: int
 ) -> None:
     """Check that passages divide up the words in order, with only white space between them."""
-    text, words = document.text, encoder.align(document.text).words
+    text, words = document.text, align_document(document, encoder)[1].words
     bounds = [0, *(p.end_word for p in passages)]
     assert [p.first_word for p in passages] == bounds[:-1]
     assert bounds[-1] == len(words)
@@ -158,7 +158,7 @@ def test_encoded_passages_are_in_their_documents(encoder: SpanEncoder, texts: li
     assert [part.document for part in parts if part.last] == documents
     for part in parts:
         text = part.document.text
-        aligned = encoder.align(text)
+        _, aligned = align_document(part.document, encoder)
         rows = np.concatenate([p.words for p in part.passages]) if part.passages else np.empty(0)
         assert len(rows) == len(aligned.words)
         for passage in part.passages:

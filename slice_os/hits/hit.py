@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from slice_os.arrays import FloatArray, IntArray
+    from slice_os.text.reading import Reading
 
 _GIVE = "give what `slice-os mine --json` prints"
 
@@ -184,15 +185,17 @@ class UnreadHit(Hit):
     Attributes:
         vectors: ``(n_pieces, dimension)`` from the first word of the span to its last.
         words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
+        reading: its passage as it reads.
     """
 
     vectors: FloatArray = field(compare=False, repr=False)
     words: IntArray = field(compare=False, repr=False)
+    reading: Reading = field(compare=False, repr=False)
 
     @classmethod
-    def of(cls, hit: Hit, vectors: FloatArray, words: IntArray) -> UnreadHit:
+    def of(cls, hit: Hit, vectors: FloatArray, words: IntArray, reading: Reading) -> UnreadHit:
         """A hit with vectors."""
-        return cls(**_values(hit), vectors=vectors, words=words)
+        return cls(**_values(hit), vectors=vectors, words=words, reading=reading)
 
 
 def without_vectors(hit: Hit) -> Hit:

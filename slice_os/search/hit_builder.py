@@ -18,6 +18,7 @@ from slice_os.stores.candidates import StoredPassage
 from slice_os.text.clause_borders import border_scores, full_stops
 from slice_os.text.documents import Extent, own_extent
 from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
+from slice_os.text.reading import Reading
 from slice_os.text.words import find_words
 
 # Punctuation, and words such as "but" and "because".
@@ -98,7 +99,9 @@ class HitBuilder:
             return hit
         words = passage.words[span.word : span.word + span.words, 2:]
         first = words[0, 0]
-        return UnreadHit.of(hit, passage.vectors[first : words[-1, 1]], words - first)
+        return UnreadHit.of(
+            hit, passage.vectors[first : words[-1, 1]], words - first, self._reading
+        )
 
     @cached_property
     def _layout(self) -> PassageLayout:
@@ -110,12 +113,16 @@ class HitBuilder:
         return replace(layout, sentences=sentences)
 
     @cached_property
+    def _reading(self) -> Reading:
+        return self._layout.reading(self._context.text)
+
+    @cached_property
     def _borders(self) -> Borders:
-        words = self._passage.encoded.words
-        text, start = self._context.text, self._context.start
-        sentence = np.searchsorted(self._layout.sentences, words[:, 0], side="right")
-        hidden = np.searchsorted(full_stops(text), words[:, 0] - start, side="right")
-        return Borders(border_scores().borders(text, words, start), sentence + hidden)
+        passage, reading = self._passage.encoded, self._reading
+        words = reading.inner(passage.words[:, :2] - passage.start)
+        sentence = np.searchsorted(self._layout.sentences, passage.words[:, 0], side="right")
+        hidden = np.searchsorted(full_stops(reading.text), words[:, 0], side="right")
+        return Borders(border_scores().borders(reading.text, words), sentence + hidden)
 
     def _countered(self, span: ScoredSpan) -> bool:
         if self._query.counters is None:

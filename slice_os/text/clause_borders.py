@@ -36,17 +36,16 @@ class BorderScores:
     first: dict[str, float]
     last: dict[str, float]
 
-    def borders(self, text: str, words: IntArray, offset: int) -> FloatArray:
+    def borders(self, text: str, words: IntArray) -> FloatArray:
         """The ``(n + 1,)`` scores of borders before each word of a passage, and after the last.
 
         They go from `LEAST` to `MARKED`, which is that of punctuation and of both ends.
 
         Args:
-            text: of the passage.
-            words: ``(n, ≥ 2)`` start and end of each word in the document.
-            offset: first code point of the passage in the document.
+            text: of the passage, as it reads.
+            words: ``(n, 2)`` start and end of each word in the text.
         """
-        starts, ends = (words[:, :2] - offset).T
+        starts, ends = words.T
         places = zip(starts.tolist(), ends.tolist(), strict=True)
         names = [text[start:end].casefold() for start, end in places]
         last = [self.last.get(name, 0.0) for name in names[:-1]]

@@ -17,6 +17,7 @@ import orjson
 
 from slice_os.arrays import IntArray
 from slice_os.text.documents import Document, Metadata, Scalar, Segment
+from slice_os.text.reading import Reading, reading_of
 from slice_os.text.sentences import sentence_ends
 
 LAYOUT = "_places"
@@ -35,12 +36,14 @@ class PassageLayout:
         segments: of several cues, pages or sections: start in the passage, times, fields.
         sentences: starts and ends of its sentences in the document, one after the other.
         turns: starts and ends of its turns; none if the text has no turns.
+        cuts: starts and ends of what is left out to read it.
     """
 
     start: int
     segments: Sequence[Sequence[Any]] = ()
     sentences: Sequence[int] = ()
     turns: Sequence[int] = ()
+    cuts: Sequence[int] = ()
 
     def own_metadata(self, metadata: Metadata, start: int, end: int) -> Metadata:
         """The metadata of the words ``start:end`` of the document, from that of the passage."""
@@ -65,6 +68,12 @@ class PassageLayout:
         """
         return np.searchsorted(self.turns, words[:, 0], side="right") if self.turns else None
 
+    def reading(self, text: str) -> Reading:
+        """The text of the passage as it reads, with each of its sentences on one line."""
+        edges = [min(max(edge - self.start, 0), len(text)) for edge in self.sentences]
+        sentences = zip(edges[::2], edges[1::2], strict=False)
+        return reading_of(text, [edge - self.start for edge in self.cuts], sentences)
+
 
 def layout_of(metadata: Metadata, start: int) -> PassageLayout:
     """The layout in the metadata of a passage that begins at ``start``; empty if unreadable."""
@@ -73,22 +82,27 @@ def layout_of(metadata: Metadata, start: int) -> PassageLayout:
         return PassageLayout(start)
     try:
         found = orjson.loads(str(packed))
-        sentences, turns = (
-            [int(edge) + start for edge in found.get(name, ())] for name in ("sentences", "turns")
+        sentences, turns, cuts = (
+            [int(edge) + start for edge in found.get(name, ())]
+            for name in ("sentences", "turns", "cuts")
         )
         segments = [[int(place[0]), *place[1:3], *place[3:]] for place in found.get("segments", ())]
-        return PassageLayout(start, segments, sentences, turns)
+        return PassageLayout(start, segments, sentences, turns, cuts)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError):
         return PassageLayout(start)
 
 
 def layout_fields(
-    segments: Sequence[Segment], start: int, sentences: Iterable[int], turns: Iterable[int]
+    segments: Sequence[Segment],
+    start: int,
+    sentences: Iterable[int],
+    turns: Iterable[int],
+    cuts: Iterable[int] = (),
 ) -> dict[str, Scalar]:
     """Metadata of a passage: speaker, times, fields of its first segment, and its layout.
 
-    The segments are of one speaker, in order; sentences and turns are starts and ends of those in
-    the passage, whole or in part.
+    The segments are of one speaker, in order; sentences, turns and cuts are starts and ends of
+    those in the passage, whole or in part.
     """
     found: dict[str, Scalar] = dict(segments[0].fields) if segments else {}
     if segments and segments[0].speaker is not None:
@@ -99,8 +113,9 @@ def layout_fields(
     if any(place[1:] != packed[0][1:] for place in packed):
         marks["segments"] = packed
     marks["sentences"] = [edge - start for edge in sentences]
-    if edges := [edge - start for edge in turns]:
-        marks["turns"] = edges
+    for name, own in (("turns", turns), ("cuts", cuts)):
+        if edges := [edge - start for edge in own]:
+            marks[name] = edges
     return found | {LAYOUT: orjson.dumps(marks).decode()}
 
 

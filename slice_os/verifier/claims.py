@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+import numpy as np
+
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, UnreadHit
 from slice_os.spans.passages import word_vectors
+from slice_os.text.reading import Reading
 from slice_os.text.sentences import sentence_ends
 
 _FEW_WORDS = 6
@@ -62,16 +65,19 @@ class Verifier(Protocol):
 
 def claim_of(hit: Hit) -> Claim:
     """The claim that a hit makes, about the sentences of its passage that its span touches."""
-    span, context, text = hit.span or hit, hit.context, hit.context.text
+    span, context = hit.span or hit, hit.context
+    reading = hit.reading if isinstance(hit, UnreadHit) else Reading(context.text)
     # A sentence may begin before its passage.
     begin = context.start if hit.sentence is None else max(hit.sentence.start, context.start)
-    place = span.start - begin, span.end - begin
+    close = context.end if hit.sentence is None else hit.sentence.end
+    outer = np.array([begin, span.start, span.end, close]) - context.start
+    opens, start, end, closes = reading.inner(outer).tolist()
     if hit.sentence is None:
-        claim = claim_in(hit.phrase, text, *place, hit.probability)
+        claim = claim_in(hit.phrase, reading.text, start, end, hit.probability)
     else:
-        opens = begin - context.start
-        own = text[opens : hit.sentence.end - context.start]
-        before = _before(text, opens, own)
+        own = reading.text[opens:closes]
+        before = _before(reading.text, opens, own)
+        place = start - opens, end - opens
         claim = Claim(hit.phrase, own, *place, hit.probability, before=before)
     vectors = word_vectors(hit.vectors, hit.words) if isinstance(hit, UnreadHit) else None
     return replace(claim, cosine=hit.cosine, word_vectors=vectors)
