@@ -100,7 +100,7 @@ def test_every_word_is_in_one_passage_or_names_the_speaker(
         if not inside:
             said = next(one for one in document.segments if one.start >= end)
             line = text.rfind("\n", 0, start) + 1
-            assert re.fullmatch(rf"(\[[\d:]+\] )?{said.speaker}:\s*", text[line : said.start])
+            assert re.fullmatch(rf"\s*(\[[\d:]+\] )?{said.speaker}:\s*", text[line : said.start])
         assert len(inside) <= 1
 
 
