@@ -21,6 +21,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Find": {
         "search": ("find:search", "Rank passages that say a phrase, with their best spans."),
         "mine": ("find:mine", "Find every span in a store that says a phrase."),
+        "show": ("documents:show", "Print the text of a document."),
         "scan": ("find:scan", "Find every such span in files, without a store."),
     },
     "Decide": {

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.hits.hit import Hit
     from slice_os.ingest.readers import ReadOptions
+    from slice_os.originals.finding import Original
     from slice_os.text.documents import Document
 
 
@@ -58,9 +59,12 @@ def search(
     The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
     context; a pipe, or --json, gets one line of JSON per hit.
     """
+    from slice_os.originals.finding import original_in
+
     with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
-    give(hits, output, as_json, first=options.offset + 1, several=bool(more))
+        find = original_in(corpus.store)
+        give(hits, output, as_json, options.offset + 1, several=bool(more), find=find)
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -90,9 +94,11 @@ def scan(
     from slice_os.ingest.readers import BadRecord, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
+    from slice_os.originals.finding import original_at
     from slice_os.search.scan import scan as scan_documents
 
     sources = find_sources(paths, format_name)
+    files: dict[str, str] = {}
     bad = 0
 
     def documents() -> Iterator[Document]:
@@ -105,10 +111,15 @@ def scan(
                     bad += 1
                     click.echo(complaint(record), err=True)
                 else:
+                    files[record.id] = record.source
                     yield record
 
     hits = scan_documents(documents(), phrases, options, encoder=encoder.load())
-    give(hits, output, as_json, several=len(phrases) > 1)
+
+    def find(doc_id: str) -> Original:
+        return original_at(doc_id, files[doc_id])
+
+    give(hits, output, as_json, several=len(phrases) > 1, find=find)
     if sources.skipped:
         click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return 1 if bad else 0
@@ -175,6 +186,7 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     cut, and hits of one topic never overlap; what people rejected does not count again.
     """
+    from slice_os.originals.finding import original_in
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)
@@ -194,7 +206,8 @@ def mine(
             _show_counts(hits, run.counts, run.date_field, as_json)
         else:
             several = len(phrases) > 1
-            give(arranged(hits, options), output, as_json, several=several, **cut)
+            find = original_in(corpus.store)
+            give(arranged(hits, options), output, as_json, several=several, find=find, **cut)
 
 
 def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:

@@ -8,31 +8,51 @@ from typing import Any, BinaryIO
 import click
 
 from slice_os.cli.hit_options import give, output_file
-from slice_os.cli.options import COSINE, FILE, PROBABILITY, REPORT, output_option
+from slice_os.cli.options import (
+    COSINE,
+    FILE,
+    PROBABILITY,
+    REPORT,
+    optional_store_option,
+    output_option,
+)
 from slice_os.cli.render import show
 from slice_os.errors import InputError
 
 
 @click.command()
 @click.argument("hits", type=click.File("rb"), metavar="HITS")
-@output_file("Write the report to this file, which ends in .html.", required=True)
+@output_file(
+    "Write the report to this file, which ends in .html; or, with --store, mark the hits in a copy "
+    "of the file they are in: .pdf or .docx, or a folder (marked/) for several copies.",
+    required=True,
+)
+@optional_store_option
 @click.option("--threshold", type=COSINE, help="Hits of a lower cosine are near misses.")
 @click.option(
     "--min-probability", type=PROBABILITY, help="Hits of a lower probability are near misses."
 )
 @click.option("--title", default="Hits", help="Title of the page.")
-def report(hits: BinaryIO, output: Path, **settings: Any) -> None:
+def report(hits: BinaryIO, output: Path, store: str | None, **settings: Any) -> None:
     """Show HITS in context, with histograms of their scores, on one HTML page.
 
     HITS is a file of JSON lines as `slice-os mine --json` prints them, or - for standard input.
-    The page is self-contained. Needs pip install 'slice-os[report]'.
+    The page is self-contained, and shows original pages with --store. Needs pip install
+    'slice-os[report]'.
     """
+    from slice_os.corpus import Corpus
     from slice_os.hits.hit import read_hits
+    from slice_os.originals.copies import is_marked
+    from slice_os.originals.finding import original_in
 
-    if output.suffix.lower() != REPORT:
-        raise click.UsageError(f"--output {output}: a report ends in .html")
+    if output.suffix.lower() != REPORT and not (store and is_marked(output)):
+        raise click.UsageError(f"--output {output}: a report ends in .html; marks need --store")
     try:
-        give(read_hits(hits), output, **settings)
+        if store is None:
+            give(read_hits(hits), output, **settings)
+            return
+        with Corpus(store) as corpus:
+            give(read_hits(hits), output, find=original_in(corpus.store), **settings)
     except InputError as error:
         raise InputError(f"{hits.name}, {error}") from None
 

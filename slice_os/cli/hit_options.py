@@ -20,7 +20,7 @@ from slice_os.cli.options import (
     verifier_option,
     where_option,
 )
-from slice_os.cli.render import echo_json, wants_json
+from slice_os.cli.render import echo_json, printable, wants_json
 from slice_os.query.options import (
     BY_SCORE,
     DEFAULT_FUSION,
@@ -37,6 +37,7 @@ from slice_os.query.options import (
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
+    from slice_os.originals.finding import FindOriginal
 
 _FLAGS: dict[str, Callable[[Command], Command]] = {
     "counter_phrases": click.option(
@@ -132,7 +133,8 @@ def output_file(told: str, required: bool = False) -> Callable[[Command], Comman
 
 
 file_option = output_file(
-    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html."
+    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; or mark "
+    "them in a copy of the file they are in: .pdf, .docx, or a folder (marked/) for several copies."
 )
 
 
@@ -155,23 +157,47 @@ def give(
     as_json: bool | None = None,
     first: int = 1,
     several: bool = False,
+    find: FindOriginal | None = None,
     **settings: Any,
 ) -> None:
-    """Write hits, of several phrases or not, to a file, or print them; settings as of a report."""
+    """Write hits, of several phrases or not, to a file, or print them; settings as of a report.
+
+    Originals of documents, which ``find`` finds, are marked, or shown in a report.
+    """
     if output is None:
         _show(hits, as_json, first, several)
         return
     if as_json is not None:
         raise click.UsageError("give --output or --json/--text, not both")
+    from slice_os.originals.copies import is_marked
+
+    if find is not None and is_marked(output):
+        _mark(hits, output, find)
+        return
     if output.suffix.lower() == REPORT:
         from slice_os.hits.report.html_page import write_report
+        from slice_os.originals.report_pages import page_drawer
 
-        count = write_report(hits, output, **settings)
+        draw = page_drawer(find) if find else None
+        count = write_report(hits, output, draw=draw, **settings)
     else:
         from slice_os.hits.files import write_hits
 
         count = write_hits(hits, output)
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
+
+
+def _mark(hits: Iterable[Hit], output: Path, find: FindOriginal) -> None:
+    """Write marked copies, with a line for each document."""
+    from slice_os.originals.copies import write_marked
+
+    copies = write_marked(hits, output, find)
+    for copy in copies:
+        place = printable(str(copy.path or copy.doc_id))
+        why = f"; {printable(copy.why)}" if copy.why else ""
+        click.echo(f"{place}: {copy.marked:,} of {copy.hits:,} hits marked{why}", err=True)
+    if not copies:
+        click.echo(f"no hits; {output} is not written", err=True)
 
 
 def _show(hits: Iterable[Hit], as_json: bool | None, first: int, several: bool) -> None:

@@ -80,14 +80,23 @@ REPORT = ".html"
 
 
 class HitFile(click.Path):
-    """A file for hits, whose extension names the format; one that cannot be written is refused."""
+    """A file for hits, whose extension names the format; one that cannot be written is refused.
+
+    A PDF or Word file, or a folder, which is made, is for marked copies.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, or an error before anything is searched."""
-        from slice_os.hits.files import output_format
+        from slice_os.hits.files import check_place, output_format
+        from slice_os.originals.copies import is_marked
 
-        output_format(value)
-        return Path(value)
+        path = Path(value)
+        check_place(path)
+        if str(value).endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        if not is_marked(path):
+            output_format(path)
+        return path
 
 
 _SECRETS = ("PASSWORD", "PASSWORD_FILE", "TOKEN", "TOKEN_FILE", "AWS_REGION")

@@ -72,14 +72,19 @@ def output_format(path: str | Path) -> HitFormat:
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise InputError(f"{path}: hits are written to files ending in {', '.join(FORMATS)}")
-    above = next(one for one in path.absolute().parents if one.exists())
-    if not above.is_dir():
-        raise InputError(f"{path}: {above} is a file, not a folder")
+    check_place(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
     if found.package and find_spec(found.package) is None:
         raise MissingExtraError(path.suffix.lower(), found.extra)
     return found
+
+
+def check_place(path: Path) -> None:
+    """Raise an `InputError` if a file stands where a folder is needed."""
+    above = next(one for one in path.absolute().parents if one.exists())
+    if not above.is_dir():
+        raise InputError(f"{path}: {above} is a file, not a folder")
 
 
 def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 from slice_os.hits.hit import Hit, overlap
+from slice_os.hits.report.pages import Place
 from slice_os.tables.fields import paired
 
 BINS = 50
@@ -36,7 +37,7 @@ class Excerpt:
         details: metadata and further remarks, by name.
     """
 
-    place: str
+    place: Place
     phrase: str
     before: str
     text: str
@@ -215,7 +216,7 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
     if record.get("matches"):
         details["matches"] = ", ".join(map(paired, record["matches"]))
     return Excerpt(
-        place=f"{record['doc_id']}:{record['start']}-{record['end']}",
+        place=Place(record["doc_id"], record["start"], record["end"]),
         phrase=record["phrase"],
         before=("…" if left else "") + text[left : max(start, 0)],
         text=record["text"],

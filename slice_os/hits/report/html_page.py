@@ -13,7 +13,8 @@ from pathlib import Path
 
 from slice_os.errors import MissingExtraError
 from slice_os.hits.hit import Hit
-from slice_os.hits.report.digest import BINS, Group, digest
+from slice_os.hits.report.digest import BINS, Digest, Group, digest
+from slice_os.hits.report.pages import DrawPages, Pages, Place
 from slice_os.tables.replacing import replacing
 from slice_os.version import __version__
 
@@ -55,6 +56,7 @@ def write_report(
     threshold: float | None = None,
     min_probability: float | None = None,
     title: str = "Hits",
+    draw: DrawPages | None = None,
 ) -> int:
     """Write hits as an HTML page, which appears when it is complete; returns how many there were.
 
@@ -68,6 +70,7 @@ def write_report(
         threshold: hits with a lower cosine are shown as near misses.
         min_probability: the same for the probability.
         title: of the page.
+        draw: draws the original pages of the hits that are shown.
     """
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
     cuts = {"cosine": threshold, "probability": min_probability}
@@ -82,6 +85,7 @@ def write_report(
     style, script = _asset("hits.css"), _asset("hits.js")
     page = environment.get_template("hits.html").render(
         found=found,
+        originals=draw(_shown(found)) if draw else Pages(),
         title=title,
         cuts=" and ".join(
             f"{name} from {cut:g}"
@@ -105,6 +109,12 @@ def write_report(
     with replacing(Path(path)) as part:
         part.write_text(page, encoding="utf-8")
     return found.hits
+
+
+def _shown(found: Digest) -> list[Place]:
+    """The places of the hits that the report shows, the best of each group first."""
+    best = [one.place for group in found.groups for one in group.best]
+    return best + [one.place for group in found.groups for one in group.weakest]
 
 
 def _histogram(name: str, counts: Sequence[int], near: Sequence[int]) -> Histogram:

@@ -1,0 +1,108 @@
+"""Finds the file that a document came from, by the recorded path, and checks its content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from slice_os.errors import InputError
+from slice_os.ingest.formats import format_of, reader_named
+from slice_os.ingest.history import SourceState
+from slice_os.ingest.readers import ReadOptions
+from slice_os.ingest.readers.reader import read_whole
+from slice_os.stores.protocol import Store
+from slice_os.text.documents import Document
+
+PDF, DOCX = "pdf", "docx"
+
+
+class NoPagesError(InputError):
+    """A document is of no file that has pages, or can have marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The file that a document came from.
+
+    Attributes:
+        path: without links.
+        sha256: of its content when it was read; empty if that was just now.
+        format: `PDF` or `DOCX`.
+    """
+
+    path: Path
+    sha256: str
+    format: str
+
+    def content(self) -> bytes:
+        """The bytes of the file, which are those that were read.
+
+        Raises an `InputError` if it is gone or has changed.
+        """
+        if os.path.realpath(self.path) != str(self.path) or not self.path.is_file():
+            raise InputError(f"{self.path}: gone; put it back, or ingest it again")
+        try:
+            with self.path.open("rb") as stream:
+                raw = read_whole(stream)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be read: {error.strerror}") from None
+        if self.sha256 and hashlib.sha256(raw).hexdigest() != self.sha256:
+            raise InputError(f"{self.path}: changed since it was read; ingest it again")
+        return raw
+
+    def read(self) -> Document:
+        """Its text and segments, read once more.
+
+        Raises an `InputError` if that cannot be done, as `content` does.
+        """
+        read = reader_named(self.format).load()
+        found = next(iter(read(str(self.path), io.BytesIO(self.content()), ReadOptions())))
+        if not isinstance(found, Document):
+            raise InputError(f"{self.path}: reads differently now; ingest it again")
+        return found
+
+
+FindOriginal: TypeAlias = Callable[[str], Original]
+"""Gives the original of a document by its id, or raises an `InputError` that says why not; a
+`NoPagesError`, if it never had one."""
+
+
+def original_in(store: Store) -> FindOriginal:
+    """Finds the originals of the documents of a store."""
+
+    def find(doc_id: str) -> Original:
+        stored = store.find_documents([doc_id]).get(doc_id)
+        if stored is None:
+            raise InputError(f"no document {doc_id!r}")
+        if not stored.source:
+            raise NoPagesError(f"{doc_id}: has no file; a program added it")
+        source = stored.source
+        if not source.startswith("/"):
+            raise InputError(
+                f"{doc_id}: the store has the name {source}, not the path of its file; "
+                "ingest it without --source"
+            )
+        original = original_at(doc_id, source)
+        sha256 = SourceState.parse(store.source_signatures([source]).get(source, "")).sha256
+        if not sha256:
+            raise InputError(f"{doc_id}: no checksum of its file is recorded; ingest it again")
+        return replace(original, sha256=sha256)
+
+    return find
+
+
+def original_at(doc_id: str, source: str) -> Original:
+    """The original of a document that came from a path.
+
+    Raises a `NoPagesError` if that is neither a PDF nor a Word file by itself.
+    """
+    path = Path(source)
+    known = format_of(path)
+    if known not in (PDF, DOCX):
+        raise NoPagesError(f"{doc_id}: {path.name} is no PDF or Word file; only those get marks")
+    return Original(path, "", known)

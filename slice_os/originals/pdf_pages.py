@@ -1,0 +1,164 @@
+"""Pages of PDF files as pictures, and where on them spans of the extracted text are."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, TypeAlias
+
+from slice_os.errors import InputError, imported
+from slice_os.originals.finding import Original
+from slice_os.text.documents import Extent, Segment
+from slice_os.text.pdf import PDFIUM, open_pdf, page_text
+
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom: in pixels from the top left of a picture, or in units of a page."""
+
+_MOST_PIXELS = 6_000_000
+_MOST_SECONDS = 10.0
+# A page of text is smaller and sharper without loss; one of photographs is not.
+_LOSSLESS = {"lossless": True, "method": 2}
+_LOSSY = {"quality": 50, "method": 2}
+_LARGE = 250_000
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """A page as a picture.
+
+    Attributes:
+        number: of the page, from 1.
+        extent: its text in the document; None if it has none.
+        width: of the picture, in pixels.
+        height: likewise.
+        picture: WebP.
+        boxes: for each span, the boxes around its words, one or more a line; none if it is
+            elsewhere.
+    """
+
+    number: int
+    extent: Extent | None
+    width: int
+    height: int
+    picture: bytes
+    boxes: tuple[tuple[Box, ...], ...]
+
+
+@contextmanager
+def opened(original: Original) -> Iterator[Any]:
+    """The ``pypdfium2.PdfDocument`` of an original; no other thread has PDFium meanwhile.
+
+    Raises an `InputError` if the file is gone, changed or damaged.
+    """
+    # Of many threads, one holds such a file in memory at a time.
+    with PDFIUM, open_pdf(original.content()) as document:
+        document.init_forms()
+        yield document
+
+
+def view_page(
+    document: Any,
+    number: int,
+    segments: Sequence[Segment],
+    text: str,
+    spans: Sequence[Extent],
+    width: int,
+) -> PageView:
+    """Draw a page of an opened PDF, so many pixels wide; very long pages become narrower.
+
+    Args:
+        document: see `opened`.
+        number: of the page, from 1.
+        segments: extents of the pages with text, as they were read.
+        text: of the whole document.
+        spans: code points of it.
+        width: in pixels.
+
+    Raises an `InputError` if there is no such page, it has another text now, or takes too long
+    to draw.
+    """
+    if not 1 <= number <= len(document):
+        raise InputError(f"no page {number}; there are {len(document)}")
+    extent = next((one for one in segments if one.fields["page"] == number), None)
+    page = document[number - 1]
+    try:
+        placed = boxes_on_page(page, extent, text, spans) if extent else [[] for _ in spans]
+        wide, high = page.get_size()
+        scale = min(width / wide, (_MOST_PIXELS / (wide * high)) ** 0.5)
+        size = max(1, round(wide * scale)), max(1, round(high * scale))
+        boxes = tuple(tuple(_in_pixels(page, size, box) for box in own) for own in placed)
+        own = Extent(extent.start, extent.end) if extent else None
+        return PageView(number, own, *size, _drawn(page, *size), boxes)
+    finally:
+        page.close()
+
+
+def boxes_on_page(
+    page: Any, extent: Segment, text: str, spans: Sequence[Extent]
+) -> list[list[Box]]:
+    """The boxes around the words of each span, as far as it is on a page, in units of the page.
+
+    Raises an `InputError` if the page has another text than that of the document.
+    """
+    raw = imported("pypdfium2.raw", "this format", "documents")
+    own, indices = page_text(page)
+    if own != text[extent.start : extent.end]:
+        raise InputError(f"page {extent.fields['page']} reads differently now; ingest it again")
+    words = page.get_textpage()
+    found: list[list[Box]] = []
+    for span in spans:
+        within = indices[max(0, span.start - extent.start) : max(0, span.end - extent.start)]
+        count = 0
+        if within:
+            count = raw.FPDFText_CountRects(words, within[0], within[-1] - within[0] + 1)
+        rectangles = [words.get_rect(number) for number in range(count)]
+        found.append([(left, top, right, bottom) for left, bottom, right, top in rectangles])
+    words.close()
+    return found
+
+
+def _in_pixels(page: Any, size: tuple[int, int], box: Box) -> Box:
+    """A box of a page on its picture, whatever the rotation of the page."""
+    raw = imported("pypdfium2.raw", "this format", "documents")
+    x, y = ctypes.c_int(), ctypes.c_int()
+    corners = []
+    for corner in (box[:2], box[2:]):
+        raw.FPDF_PageToDevice(page, 0, 0, *size, 0, *corner, x, y)
+        corners.append((x.value, y.value))
+    (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
+    return left, top, right, bottom
+
+
+def _drawn(page: Any, width: int, height: int) -> bytes:
+    """The picture of a page, as WebP."""
+    pdfium = imported("pypdfium2", "this format", "documents")
+    imported("PIL", "this format", "documents")
+    raw = pdfium.raw
+    end = monotonic() + _MOST_SECONDS
+    bitmap = pdfium.PdfBitmap.new_native(width, height, raw.FPDFBitmap_BGR)
+    try:
+        bitmap.fill_rect((255, 255, 255, 255), 0, 0, width, height)
+        pause = raw.IFSDK_PAUSE(version=1)
+        pdfium.internal.set_callback(pause, "NeedToPauseNow", lambda _: monotonic() > end)
+        where = bitmap, page, 0, 0, width, height, 0, raw.FPDF_ANNOT
+        status = raw.FPDF_RenderPageBitmap_Start(*where, pause)
+        raw.FPDF_RenderPage_Close(page)
+        if status != raw.FPDF_RENDER_DONE:
+            raise InputError("a page takes too long to draw; open the file itself")
+        if page.formenv:
+            raw.FPDF_FFLDraw(page.formenv, *where)
+        image = bitmap.to_pil()
+        exact = _webp(image, _LOSSLESS)
+        return exact if len(exact) < _LARGE else min(exact, _webp(image, _LOSSY), key=len)
+    finally:
+        bitmap.close()
+
+
+def _webp(image: Any, how: Mapping[str, Any]) -> bytes:
+    out = io.BytesIO()
+    image.save(out, "WEBP", **how)
+    return out.getvalue()
