@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,11 +60,11 @@ def search(
     The ranking combines the exact cosine of the span with BM25. A terminal shows hits in
     context; a pipe, or --json, gets one line of JSON per hit.
     """
-    from slice_os.originals.finding import original_in
+    from slice_os.originals.finding import find_original
 
     with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
-        find = original_in(corpus.store)
+        find = partial(find_original, corpus.store)
         give(hits, output, as_json, options.offset + 1, several=bool(more), find=find)
 
 
@@ -186,7 +187,7 @@ def mine(
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     cut, and hits of one topic never overlap; what people rejected does not count again.
     """
-    from slice_os.originals.finding import original_in
+    from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
 
     _check(options, phrases, topic_paths)
@@ -206,7 +207,10 @@ def mine(
             _show_counts(hits, run.counts, run.date_field, as_json)
         else:
             several = len(phrases) > 1
-            find = original_in(corpus.store)
+
+            def find(doc_id: str) -> Original:
+                return find_original(corpus.store, doc_id)
+
             give(arranged(hits, options), output, as_json, several=several, find=find, **cut)
 
 

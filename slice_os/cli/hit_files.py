@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,7 +44,7 @@ def report(hits: BinaryIO, output: Path, store: str | None, **settings: Any) -> 
     from slice_os.corpus import Corpus
     from slice_os.hits.hit import read_hits
     from slice_os.originals.copies import is_marked
-    from slice_os.originals.finding import original_in
+    from slice_os.originals.finding import find_original
 
     if output.suffix.lower() != REPORT and not (store and is_marked(output)):
         raise click.UsageError(f"--output {output}: a report ends in .html; marks need --store")
@@ -52,7 +53,8 @@ def report(hits: BinaryIO, output: Path, store: str | None, **settings: Any) -> 
             give(read_hits(hits), output, **settings)
             return
         with Corpus(store) as corpus:
-            give(read_hits(hits), output, find=original_in(corpus.store), **settings)
+            find = partial(find_original, corpus.store)
+            give(read_hits(hits), output, find=find, **settings)
     except InputError as error:
         raise InputError(f"{hits.name}, {error}") from None
 

@@ -72,28 +72,27 @@ FindOriginal: TypeAlias = Callable[[str], Original]
 `NoPagesError`, if it never had one."""
 
 
-def original_in(store: Store) -> FindOriginal:
-    """Finds the originals of the documents of a store."""
+def find_original(store: Store, doc_id: str) -> Original:
+    """The original of a document of a store.
 
-    def find(doc_id: str) -> Original:
-        stored = store.find_documents([doc_id]).get(doc_id)
-        if stored is None:
-            raise InputError(f"no document {doc_id!r}")
-        if not stored.source:
-            raise NoPagesError(f"{doc_id}: has no file; a program added it")
-        source = stored.source
-        if not source.startswith("/"):
-            raise InputError(
-                f"{doc_id}: the store has the name {source}, not the path of its file; "
-                "ingest it without --source"
-            )
-        original = original_at(doc_id, source)
-        sha256 = SourceState.parse(store.source_signatures([source]).get(source, "")).sha256
-        if not sha256:
-            raise InputError(f"{doc_id}: no checksum of its file is recorded; ingest it again")
-        return replace(original, sha256=sha256)
-
-    return find
+    Raises an `InputError` if the store does not know its file; see `FindOriginal`.
+    """
+    stored = store.find_documents([doc_id]).get(doc_id)
+    if stored is None:
+        raise InputError(f"no document {doc_id!r}")
+    source = stored.source
+    if not source:
+        raise NoPagesError(f"{doc_id}: has no file; a program added it")
+    if not source.startswith("/"):
+        raise InputError(
+            f"{doc_id}: the store has the name {source}, not the path of its file; ingest it "
+            "without --source"
+        )
+    original = original_at(doc_id, source)
+    sha256 = SourceState.parse(store.source_signatures([source]).get(source, "")).sha256
+    if not sha256:
+        raise InputError(f"{doc_id}: no checksum of its file is recorded; ingest it again")
+    return replace(original, sha256=sha256)
 
 
 def original_at(doc_id: str, source: str) -> Original:

@@ -136,7 +136,7 @@ def _in_pixels(page: Any, size: tuple[int, int], box: Box) -> Box:
 def _drawn(page: Any, width: int, height: int) -> bytes:
     """The picture of a page, as WebP."""
     pdfium = imported("pypdfium2", "this format", "documents")
-    imported("PIL", "this format", "documents")
+    imported("PIL", "A picture of a page", "documents")
     raw = pdfium.raw
     end = monotonic() + _MOST_SECONDS
     bitmap = pdfium.PdfBitmap.new_native(width, height, raw.FPDFBitmap_BGR)

@@ -30,6 +30,7 @@ REQUESTS = [
     ("read", "GET", "/stores", None),
     ("read", "GET", "/documents/chat-1", None),
     ("read", "POST", "/documents/chat-1/highlights", SEARCH),
+    ("read", "POST", "/pages/chat-1", {"page": 1}),
     ("read", "GET", "/topics", None),
     ("read", "GET", "/labels", None),
     ("write", "POST", "/documents", {"documents": []}),

@@ -24,6 +24,7 @@ _READING = {
     "/encode",
     "/export",
     "/documents/{doc_id:path}/highlights",
+    "/pages/{doc_id:path}",
     "/topics/{name}/test",
     "/topics/{name}/suggest",
 }

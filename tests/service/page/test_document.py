@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from playwright.sync_api import Page, expect
 
+from slice_os import Corpus, SpanEncoder
+from tests.many_formats import OTHER, SAYING, pdf
+from tests.service.conftest import served
 from tests.service.page.conftest import DOCUMENTS, LONG, RENEWAL, OpenPage, search_fragment
 
 RENEW = "the contract renews by itself"
@@ -102,3 +108,47 @@ def test_a_document_that_is_gone_says_so(open_page: OpenPage) -> None:
 
 def test_words_of_the_long_document_are_found_whole() -> None:
     assert TEXTS[LONG].lower().count(RENEWAL) == 6
+
+
+def test_the_original_page_stands_beside_the_text(
+    open_page: OpenPage, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    pytest.importorskip("pypdfium2")
+    file = tmp_path / "a.pdf"
+    file.write_bytes(pdf(OTHER, SAYING, OTHER, f"{SAYING}) Tj 0 -500 Td ({SAYING}"))
+    with Corpus(tmp_path / "calls", encoder) as corpus:
+        corpus.ingest([file])
+    with served(str(tmp_path / "calls")) as server:
+        wanted = search_fragment("I want to cancel my subscription", least="0.6")
+        page = open_page(wanted, address=server.address)
+        open_document(page, "a.pdf")
+        expect(page.locator("#mark-number")).to_contain_text("of 3")
+        while not (page.locator("#mark-number").text_content() or "").startswith("1 "):
+            page.get_by_role("button", name="Former hit in this document").click()
+        expect(page.locator("#page-number")).to_have_text("page 2 of 4")
+        expect(page.locator("#sheet .now rect")).to_be_in_viewport()
+        expect(page.locator("#sheet rect")).to_have_count(1)
+        page.get_by_role("button", name="Next hit in this document").click()
+        expect(page.locator("#page-number")).to_have_text("page 4 of 4")
+        expect(page.locator("#sheet .now rect")).to_be_in_viewport()
+        expect(page.locator("#sheet rect")).to_have_count(2)
+        page.get_by_role("button", name="Next hit in this document").click()
+        expect(page.locator("#sheet g").nth(1)).to_have_class("now")
+        expect(page.locator("#sheet .now rect")).to_be_in_viewport()
+        page.get_by_role("button", name="Former page").click()
+        expect(page.locator("#page-number")).to_have_text("page 3 of 4")
+        expect(page.locator("#sheet image")).to_have_count(1)
+        expect(page.locator("#sheet rect")).to_have_count(0)
+        page.get_by_role("button", name="Original page").click()
+        expect(page.locator("#original")).to_be_hidden()
+        file.unlink()
+        page.get_by_role("button", name="Original page").click()
+        expect(page.locator("#sheet .wrong")).to_contain_text("a.pdf: gone")
+        expect(page.locator("#reader mark.now")).to_be_visible()
+        phone = open_page(wanted, address=server.address, viewport={"width": 390, "height": 800})
+        open_document(phone, "a.pdf")
+        expect(phone.locator("#reader-text")).to_be_visible()
+        expect(phone.locator("#original")).to_be_hidden()
+        phone.get_by_role("button", name="Original page").click()
+        expect(phone.locator("#reader-text")).to_be_hidden()
+        expect(phone.locator("#sheet .wrong")).to_be_visible()

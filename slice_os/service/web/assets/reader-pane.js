@@ -2,6 +2,7 @@
 
 import { byId } from "./dom.js";
 import { inWords } from "./notices.js";
+import { originalPage } from "./original-page.js";
 import { documentReader } from "./reader.js";
 import { ask, documentPath } from "./service.js";
 
@@ -31,6 +32,20 @@ export function readerPane(current, change, queryBody, choose) {
         remember(mark);
         choose(mark);
       },
+      marked: (...marks) => page.show(...marks),
+    },
+  );
+  const page = originalPage(
+    {
+      root: byId("original"), sheet: byId("sheet"), number: byId("page-number"),
+      former: byId("former-page"), next: byId("next-page"), toggle: byId("show-original"),
+      view, reader: byId("reader"),
+    },
+    () => ({ store: current().store, id }),
+    (mark) => {
+      reader.goTo(mark);
+      remember(mark);
+      choose(mark);
     },
   );
 
@@ -42,6 +57,7 @@ export function readerPane(current, change, queryBody, choose) {
     if (!id) opener = document.activeElement;
     id = hit.doc_id;
     view.classList.add("with-reader");
+    page.forget();
     reader.expect(id);
     // Over a narrow screen the document is all there is.
     if (narrow()) byId("close-reader").focus();
@@ -51,7 +67,9 @@ export function readerPane(current, change, queryBody, choose) {
       const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
       reader.show(shown, hit);
     } catch (error) {
-      if (error.name !== "AbortError") reader.fail(inWords(error).text);
+      if (error.name === "AbortError") return;
+      page.close();
+      reader.fail(inWords(error).text);
     }
   }
 
@@ -65,6 +83,7 @@ export function readerPane(current, change, queryBody, choose) {
     id = "";
     view.classList.remove("with-reader");
     reader.close();
+    page.close();
     change({ open: null });
     if (opener?.isConnected) opener.focus({ preventScroll: true });
   }

@@ -13,7 +13,8 @@ const BLOCK = 2000;
 /**
  * @param {{root: HTMLElement, title: HTMLElement, fields: HTMLElement, text: HTMLElement,
  *   map: any, number: HTMLElement, former: HTMLElement, next: HTMLElement, close: HTMLElement}} parts
- * @param {{closed: () => void, moved: (hit: any) => void}} told
+ * @param {{closed: () => void, moved: (hit: any) => void,
+ *   marked: (hits: any[], current: number, inside: boolean[]) => void}} told
  */
 export function documentReader(parts, told) {
   /** @type {import("./scores.js").Hit[]} */
@@ -33,6 +34,7 @@ export function documentReader(parts, told) {
     const visible = hits.map((_, number) => number).filter((number) => inside[number]);
     parts.number.textContent = `${visible.indexOf(current) + 1} of ${visible.length}`;
     map.draw(visible.map((number) => ({ unit: firstMark(number).unit, now: number === current })));
+    told.marked(hits, current, inside);
     return visible;
   }
 

@@ -72,10 +72,10 @@ export async function* askLines(path, request = {}) {
 }
 
 /** A document's address. Ids may hold slashes; a browser would resolve ".." in a path. */
-export function documentPath(id) {
+export function documentPath(id, below = "documents") {
   const parts = id.split("/");
   const plain = parts.every((part) => part && part !== "." && part !== "..");
-  return `documents/${plain ? parts.map(encodeURIComponent).join("/") : encodeURIComponent(id)}`;
+  return `${below}/${plain ? parts.map(encodeURIComponent).join("/") : encodeURIComponent(id)}`;
 }
 
 async function send(path, { method, body, headers = {}, signal }) {
