@@ -213,6 +213,8 @@ def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag
     (found,) = client.get("/counts", params=params).json()["topics"]
     assert (found["documents"], found["of"]) == (2, 4)
     assert found["counts"] == [{"key": "2026-06-01", "hits": 2, "documents": 2, "of": 3}]
+    lines = client.get("/counts.csv", params=params).text.splitlines()
+    assert lines == ["topic,week,hits,documents,of,per_100", "cancel,2026-06-01,2,2,3,66.667"]
 
 
 def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_path: Path) -> None:

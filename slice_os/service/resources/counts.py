@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
+from starlette.responses import Response
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
@@ -15,6 +18,8 @@ from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
+from slice_os.tables.spreadsheets import write_csv
+from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey
 from slice_os.topics.run import mine_topics
@@ -98,6 +103,30 @@ def all_counts(
     Hits are looked for again only if the store, the topic or what is rejected has changed.
     """
     return {"topics": _counted(services, services.topics.read()[0], store, by, date_field)}
+
+
+@router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
+@pooled(mining=True)
+def counts_file(
+    services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
+) -> Response:
+    """The counts of every topic as CSV, with the documents that have a hit of each 100 there."""
+    rows = [
+        {
+            "topic": found["topic"],
+            by: row["key"],
+            **{name: row[name] for name in ("hits", "documents", "of")},
+            "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
+        }
+        for found in _counted(services, services.topics.read()[0], store, by, date_field)
+        for row in found["counts"]
+    ]
+    with TemporaryDirectory(prefix="slice-os-") as folder:
+        path = Path(folder, "counts.csv")
+        write_csv(collected(rows, ()), path)
+        content = path.read_bytes()
+    headers = {"Content-Disposition": 'attachment; filename="counts.csv"'}
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from slice_os import Corpus, Document, SpanEncoder
+from slice_os import Corpus, Document, Segment, SpanEncoder
 from tests.service.conftest import Server, served
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -69,6 +69,16 @@ DOCUMENTS = [
         "contracts/short.txt",
         "This agreement is renewed automatically every year. Either party may end it at any time.",
         {"domain": "contracts"},
+    ),
+    Document(
+        "chats/opening",
+        "When do you open tomorrow?\nWe open at nine.\nIs it near the station?",
+        {"domain": "branch", "date": "2026-06-12"},
+        (
+            Segment(0, 26, "customer", 283),
+            Segment(27, 43, "agent", 290),
+            Segment(44, 67, "customer", 301),
+        ),
     ),
 ]
 

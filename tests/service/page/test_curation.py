@@ -128,17 +128,22 @@ def test_the_board_counts_topics_over_time(open_page: OpenPage, page_server: Ser
     make_topic(page_server, "over-time", threshold=0.6, counter_phrases=["I cancel nothing"])
     page = open_page("#topics")
     card = page.get_by_role("article", name="over-time", exact=True)
-    expect(card.locator(".total")).to_have_text("3 hits")
-    expect(card.locator("svg")).to_have_attribute(
-        "aria-label", re.compile("from 2026-06-01 to 2026-06-03")
-    )
-    expect(card.locator("svg rect")).to_have_count(2)
+    expect(card.locator(".total")).to_have_text("3 of 7")
+    expect(card).to_contain_text("3 documents with 3 hits, 43 per 100")
+    expect(card.locator(".bars button")).to_have_count(1)
+    page.get_by_label("Count by").select_option("day")
+    expect(card.locator(".bars button")).to_have_count(3)
     expect(card).to_contain_text("not I cancel nothing")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV of counts").click()
+    lines = saved.value.path().read_text().splitlines()
+    assert lines[0] == "topic,day,hits,documents,of,per_100"
+    assert "over-time,2026-06-03,2,2,2,100" in [line.removesuffix(".0") for line in lines]
     page.get_by_label("Count by").select_option("domain")
-    expect(card.locator(".ranking")).to_contain_text("media")
-    card.get_by_role("button", name="Show hits").click()
+    card.locator(".ranking").get_by_role("button", name="media").click()
     expect(page.locator(".hit").first).to_be_visible()
     expect(page.locator("#topic")).to_have_value("over-time")
+    expect(page.locator("#facets").get_by_label("media")).to_be_checked()
 
 
 def test_a_topic_is_tested_changed_and_deleted(open_page: OpenPage, page_server: Server) -> None:

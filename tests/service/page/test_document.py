@@ -38,6 +38,15 @@ def test_a_document_opens_at_the_hit_with_the_others_marked(open_page: OpenPage)
     expect(page.locator("#mark-number")).to_have_text("6 of 6")
 
 
+def test_a_conversation_is_a_transcript(open_page: OpenPage) -> None:
+    page = open_page(search_fragment("which station is it close to"))
+    open_document(page, "chats/opening")
+    turns = page.locator("#reader .turn")
+    expect(turns).to_have_count(3)
+    expect(turns.first).to_have_text("customer4:43When do you open tomorrow?")
+    expect(turns.last.locator("mark.now")).to_contain_text("near the station")
+
+
 def test_the_map_shows_every_hit_and_leads_to_it(open_page: OpenPage) -> None:
     page = open_page(search_fragment(RENEW, least="0.6"))
     open_document(page, LONG)

@@ -53,6 +53,33 @@ def test_a_phrase_is_found_in_other_words_with_its_evidence(open_page: OpenPage)
     expect(page.locator("#status")).to_contain_text("hits of")
 
 
+def test_the_first_screen_tells_the_store_and_what_a_probability_is(open_page: OpenPage) -> None:
+    page = open_page()
+    line = "7 documents, 1 June to 12 June 2026, 5 domains"
+    expect(page.locator("#notice .glance")).to_have_text(line.replace("documents", "dialogues"))
+    expect(page.locator("#notice")).to_contain_text("of 100 hits with 70 %, about 70 do")
+
+
+def test_documents_are_counted_from_the_cut_on_and_by_week(open_page: OpenPage) -> None:
+    page = open_page(search_fragment(CANCEL, least="0.7"))
+    headline = page.locator("#headline")
+    expect(headline).to_have_text(
+        re.compile("About 3 of 7 dialogues *say this.*from cosine 0.70 on")
+    )
+    weeks = page.locator("#weeks button")
+    expect(weeks.first).to_have_attribute(
+        "aria-label", "2026-06-01 to 2026-06-07: 3 of 4, 75 per 100"
+    )
+    weeks.last.click()
+    expect(page.locator("#total")).to_have_text("3")
+    expect(weeks.last).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("from", exact=True).first).to_have_value("2026-06-08")
+    slide(page, 0)
+    expect(page.locator(".hit .place", has_text="customer 4:43")).to_have_count(1)
+    page.locator("#voices").get_by_text("agent", exact=True).click()
+    expect(page.locator("#total")).to_have_text("1")
+
+
 def test_several_wordings_are_one_search_and_each_hit_names_its_own(open_page: OpenPage) -> None:
     page = open_page()
     page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
@@ -69,6 +96,14 @@ def test_several_wordings_are_one_search_and_each_hit_names_its_own(open_page: O
     expect(page.locator(".hit mark").first).to_contain_text("renew")
 
 
+def test_another_wording_is_offered_from_the_nearest_turns(open_page: OpenPage) -> None:
+    page = open_page(search_fragment("is it close to the station"))
+    expect(page.locator(".hit").first).to_be_visible()
+    page.get_by_role("button", name="+ another wording").click()
+    page.get_by_role("button", name="+ Is it near the station?").click()
+    expect(page.get_by_label("Phrase 2", exact=True)).to_have_value("Is it near the station?")
+
+
 def test_hits_nearer_to_what_it_is_not_are_left_out(open_page: OpenPage) -> None:
     page = open_page(search_fragment(CANCEL, least="0.6"))
     expect(page.locator(".hit mark", has_text="want to cancel my").first).to_be_visible()
@@ -80,7 +115,7 @@ def test_hits_nearer_to_what_it_is_not_are_left_out(open_page: OpenPage) -> None
 
 
 def test_the_slider_cuts_list_and_histogram_without_a_query(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(CANCEL))
+    page = open_page(search_fragment(CANCEL, collapse="no"))
     expect(page.locator(".hit").first).to_be_visible()
     asked = search_requests(page)
     counts = []
@@ -161,8 +196,15 @@ def test_back_returns_to_the_former_search(open_page: OpenPage) -> None:
 
 def test_every_hit_of_the_store_is_streamed(open_page: OpenPage) -> None:
     page = open_page(search_fragment(RENEW, most="every", least="0.6"))
-    expect(page.locator(".hit", has_text=LONG)).to_have_count(6)
     expect(page.locator("#mining")).to_be_hidden()
+    repeated = page.locator(".hit", has_text=LONG)
+    # The same words once, until somebody asks for the others.
+    more = repeated.get_by_role("button", name=re.compile(r"\+ \d in the same words"))
+    shown = repeated.count()
+    assert shown < 6
+    hidden = int(more.first.inner_text().split()[1])
+    more.first.click()
+    expect(repeated).to_have_count(shown + hidden)
     expect(page.locator(".hit", has_text="contracts/short.txt").first).to_be_visible()
 
 
@@ -179,10 +221,7 @@ def test_mining_can_be_stopped(open_page: OpenPage) -> None:
 
 
 def test_what_the_verifier_finds_against_and_for_a_hit_is_shown(open_page: OpenPage) -> None:
-    asked: list[str] = []
-
     def doubted(route: Route) -> None:
-        asked.append(str(route.request.post_data))
         answer = route.fetch()
         found = answer.json()
         for hit in found["hits"]:
@@ -191,8 +230,6 @@ def test_what_the_verifier_finds_against_and_for_a_hit_is_shown(open_page: OpenP
         route.fulfill(response=answer, json=found)
 
     page = open_page(before=lambda page: page.route("**/search", doubted))
-    page.locator("#options summary").click()
-    page.get_by_label("Same words only once").check()
     page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
     page.keyboard.press("Enter")
     first = page.locator(".hit").first
@@ -201,7 +238,6 @@ def test_what_the_verifier_finds_against_and_for_a_hit_is_shown(open_page: OpenP
     expect(first.locator(".evidence")).to_contain_text("cancel ↔ <i>end</i>")
     expect(first).to_contain_text("3 times")
     expect(first).not_to_contain_text("BM25")
-    assert '"collapse":true' in asked[-1]
 
 
 def test_what_is_nowhere_has_a_state_of_its_own(open_page: OpenPage) -> None:

@@ -19,7 +19,7 @@ export const BLANK = {
   most: "200",
   unit: "span",
   verify: false,
-  collapse: false,
+  collapse: true,
   where: {},
   measure: "cosine",
   least: null,
@@ -39,7 +39,7 @@ export function toFragment(view) {
   for (const phrase of view.counters) fields.append("not", phrase);
   for (const name of PLAIN) if (view[name] !== BLANK[name]) fields.set(name, view[name]);
   if (view.verify) fields.set("verify", "yes");
-  if (view.collapse) fields.set("collapse", "yes");
+  if (!view.collapse) fields.set("collapse", "no");
   if (view.least !== null) fields.set("least", String(view.least));
   if (Object.keys(view.where).length) fields.set("where", JSON.stringify(view.where));
   if (view.open) fields.set("open", `${view.open.start}:${view.open.end}:${view.open.id}`);
@@ -63,7 +63,7 @@ export function fromFragment(fragment) {
   for (const name of PLAIN) view[name] = fields.get(name) ?? BLANK[name];
   if (view.measure !== "probability") view.measure = "cosine";
   view.verify = fields.has("verify");
-  view.collapse = fields.has("collapse");
+  view.collapse = fields.get("collapse") !== "no";
   const least = Number.parseFloat(fields.get("least") ?? "");
   view.least = Number.isFinite(least) ? least : null;
   view.where = parsed(fields.get("where"));

@@ -65,13 +65,13 @@ async function listTopics() {
   byId("topic").value = view.topic;
 }
 
-function searchTopic(topic) {
+function searchTopic(topic, where = {}) {
   const cut = topic.learned?.threshold ?? topic.threshold;
   change({
     page: "search",
     phrases: [...topic.phrases, ...(topic.learned?.phrases ?? [])],
     counters: [...(topic.counter_phrases ?? []), ...(topic.learned?.counter_phrases ?? [])],
-    where: topic.where ?? {},
+    where: { ...topic.where, ...where },
     unit: topic.unit || "span",
     measure: "cosine",
     least: typeof cut === "number" ? cut : null,

@@ -54,3 +54,17 @@ export function counted(value) {
 export function plural(value, noun) {
   return `${counted(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
+
+/** Seconds as a clock shows them: 4:43, or 1:02:03. */
+export function clock(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const parts = [Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, "0"));
+  const hours = Math.floor(whole / 3600);
+  return hours ? `${hours}:${parts.join(":")}` : parts.join(":").replace(/^0/, "");
+}
+
+/** Classes of phrases, so that each has a colour; none if there is only one. */
+export function phraseColours(phrases) {
+  const numbers = new Map(phrases.map((phrase, number) => [phrase, `p${number % 6}`]));
+  return (phrase) => (phrases.length > 1 ? numbers.get(phrase) ?? "" : "");
+}

@@ -5,6 +5,11 @@ import { ask } from "./service.js";
 
 const FIRST = 8;
 const MOST = 100;
+const SPEAKER = "speaker";
+const MOST_VOICES = 4;
+const DATE = "date";
+// Times within a conversation: nobody looks for hits by these.
+const TIMES = ["start_time", "end_time"];
 
 /**
  * @param {HTMLElement} root
@@ -64,21 +69,36 @@ export function facetPanel(root, changed) {
     else place.remove();
   }
 
-  function between(field) {
+  /** Who says it: a switch. */
+  async function voices(store) {
+    const { values } = await ask(`stores/${encodeURIComponent(store)}/fields/${SPEAKER}?limit=${MOST_VOICES + 1}`);
+    if (values.length < 2 || values.length > MOST_VOICES) return false;
+    const chosen = String(where[SPEAKER] ?? "");
+    const one = (value, name) => element("label", {}, element("input", { type: "radio", name: SPEAKER, value, checked: value === chosen }), element("span", {}, name));
+    byId("voices").replaceChildren(
+      element("legend", {}, "Said by"),
+      element("div", { class: "switch" }, one("", "anyone"), ...values.map(({ value }) => one(value, isolated(value)))),
+    );
+    return true;
+  }
+
+  byId("voices").addEventListener("change", (event) => allow(SPEAKER, event.target.value || null));
+
+  function between(field, kind) {
     const given = where[field] ?? {};
     const edge = (name, operator) =>
-      element("label", {}, `${name} `, element("input", { type: "number", step: "any", value: given[operator] ?? "", "data-operator": operator }));
+      element("label", {}, `${name} `, element("input", { type: kind, step: kind === "number" ? "any" : null, value: given[operator] ?? "", "data-operator": operator }));
     const group = element(
       "fieldset",
       { change: () => {
         const edges = [...group.querySelectorAll("input")].filter((input) => input.value !== "");
         const condition = Object.fromEntries(
-          edges.map((input) => [input.dataset.operator, input.valueAsNumber]),
+          edges.map((input) => [input.dataset.operator, kind === "number" ? input.valueAsNumber : input.value]),
         );
         allow(field, edges.length ? condition : null);
       } },
       element("legend", {}, isolated(field)),
-      element("div", { class: "pair" }, edge("from", "gte"), edge("to", "lte")),
+      element("div", { class: kind === "date" ? "dates" : "pair" }, edge("from", "gte"), edge("to", "lte")),
     );
     return group;
   }
@@ -87,18 +107,27 @@ export function facetPanel(root, changed) {
     /** Show the fields of a store; a field that cannot be listed is left out. */
     async show(store, fields, chosen) {
       where = chosen;
-      again = () => this.show(store, fields, {});
+      again = () => this.show(store, fields, where);
       clear.hidden = !Object.keys(where).length;
       counts = [];
-      const names = Object.keys(fields);
+      const switched = SPEAKER in fields && await voices(store).catch(() => false);
+      byId("voices").hidden = !switched;
+      const names = Object.keys(fields).filter((field) => !(TIMES.includes(field) || (switched && field === SPEAKER)));
+      names.sort((one, other) => Number(other === DATE) - Number(one === DATE));
+      const kindOf = (field) => (field === DATE ? "date" : fields[field]);
       const places = names.map((field) =>
-        fields[field] === "number" ? between(field) : element("fieldset", { hidden: true }));
+        kindOf(field) === "text" ? element("fieldset", { hidden: true }) : between(field, kindOf(field)));
       root.replaceChildren(...places);
       byId("filters").hidden = !names.length;
       await Promise.all(names.map(async (field, index) => {
-        if (fields[field] === "number") return;
+        if (kindOf(field) !== "text") return;
         await fill(store, field, places[index], FIRST).catch(() => places[index].remove());
       }));
+    },
+    /** Search within values of a field only; null for all. */
+    allow(field, condition) {
+      allow(field, condition);
+      again();
     },
     /** Count hits beside each value. */
     count(hits) {

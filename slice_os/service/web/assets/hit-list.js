@@ -3,7 +3,7 @@
  * moving the threshold over thousands of hits costs a few rows.
  */
 
-import { hitRow, showAnswer } from "./hit-row.js";
+import { hitRow, showAnswer, showSame } from "./hit-row.js";
 
 const CHUNK = 40;
 
@@ -11,7 +11,8 @@ const CHUNK = 40;
  * @param {HTMLElement} feed
  * @param {HTMLElement} end an element below the feed; more rows come when it is seen
  * @param {{chosen: (hit: any) => void, deed: (name: string, hit: any) => void,
- *   answerOf: (hit: any) => boolean | undefined}} told
+ *   answerOf: (hit: any) => boolean | undefined, sameAs: (hit: any) => number}} told sameAs is how
+ *   many hits in the same words are not shown
  */
 export function hitList(feed, end, told) {
   /** @type {Map<any, HTMLElement>} */
@@ -20,13 +21,13 @@ export function hitList(feed, end, told) {
   const hitOf = new WeakMap();
   let hits = [];
   let limit = CHUNK;
-  let several = false;
+  let colourOf = (phrase) => "";
   let chosen = null;
 
   function rowOf(hit) {
     let row = rows.get(hit);
     if (!row) {
-      row = hitRow(hit, several);
+      row = hitRow(hit, colourOf(hit.phrase));
       showAnswer(row, told.answerOf(hit));
       rows.set(hit, row);
       hitOf.set(row, hit);
@@ -37,6 +38,7 @@ export function hitList(feed, end, told) {
   function lay() {
     feed.hidden = !hits.length;
     const wanted = hits.slice(0, limit).map(rowOf);
+    hits.slice(0, limit).forEach((hit, number) => showSame(wanted[number], told.sameAs(hit)));
     const kept = new Set(wanted);
     for (const row of [...feed.children]) if (!kept.has(row)) row.remove();
     let at = feed.firstElementChild;
@@ -98,11 +100,11 @@ export function hitList(feed, end, told) {
 
   return {
     /** Begin with other hits. */
-    reset(manyPhrases) {
+    reset(colours) {
       rows.clear();
       hits = [];
       limit = CHUNK;
-      several = manyPhrases;
+      colourOf = colours;
       chosen = null;
       feed.replaceChildren();
       feed.hidden = true;
@@ -123,6 +125,7 @@ export function hitList(feed, end, told) {
     choose(hit) {
       choose(hit, true);
     },
+    shows: (hit) => hits.includes(hit),
     get chosen() {
       return chosen;
     },

@@ -1,6 +1,6 @@
 /** One hit in its context, with its evidence and the buttons that answer it. */
 
-import { counted, element, isolated } from "./dom.js";
+import { clock, counted, element, isolated } from "./dom.js";
 import { around, dense, head, tail } from "./text.js";
 
 const BEFORE = 180;
@@ -8,10 +8,10 @@ const AFTER = 220;
 
 /**
  * @param {import("./scores.js").Hit} hit
- * @param {boolean} several whether there is more than one phrase, so that hits name theirs
+ * @param {string} colour class of its phrase; empty if there is only one phrase
  * @returns {HTMLElement}
  */
-export function hitRow(hit, several) {
+export function hitRow(hit, colour) {
   const [before, words, after] = around(hit.passage, hit);
   return element(
     "article",
@@ -20,15 +20,14 @@ export function hitRow(hit, several) {
       "div",
       { class: "place" },
       element("button", { class: "link", type: "button", "data-deed": "open", title: "Open the document (o)" }, isolated(hit.doc_id)),
-      ...Object.entries(hit.metadata).map(([name, value]) =>
-        element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), shown(value))),
+      ...fields(hit.metadata),
     ),
     element(
       "p",
       { class: "passage", dir: "auto" },
-      tail(dense(before).trimStart(), BEFORE), element("mark", {}, words), head(dense(after).trimEnd(), AFTER),
+      tail(dense(before).trimStart(), BEFORE), element("mark", { class: colour }, words), head(dense(after).trimEnd(), AFTER),
     ),
-    evidence(hit, several),
+    evidence(hit, colour),
     element(
       "div",
       { class: "answers" },
@@ -45,23 +44,44 @@ export function showAnswer(row, right) {
   row.querySelector(".no").setAttribute("aria-pressed", String(right === false));
 }
 
-/** A value of metadata for people; it may be a list. */
-export function shown(value) {
-  return Array.isArray(value) ? value.join(", ") : String(value);
+/** Show how many more hits have the same words; 0 for none. */
+export function showSame(row, more) {
+  const button = row.querySelector("[data-deed=same]");
+  button.hidden = !more;
+  const text = `+ ${counted(more)} in the same words`;
+  if (button.textContent !== text) button.textContent = text;
 }
 
-function evidence(hit, several) {
+/** Metadata for people: who says it when, then the other fields. */
+export function fields(metadata) {
+  const { speaker, start_time: start, end_time: _, ...others } = metadata;
+  const time = typeof start === "number" ? element("time", {}, clock(start)) : null;
+  const who = speaker === undefined ? null : element("b", {}, isolated(String(speaker)), time ? " " : "");
+  return [
+    ...(who || time ? [element("span", { class: "field" }, who, time)] : []),
+    ...Object.entries(others).map(([name, value]) =>
+      element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), Array.isArray(value) ? value.join(", ") : String(value))),
+  ];
+}
+
+function evidence(hit, colour) {
+  const likely = hit.probability !== null;
+  const measures = [
+    score("cosine", hit.cosine.toFixed(2), hit.cosine),
+    hit.bm25 === null ? null : score("BM25", hit.bm25.toFixed(1)),
+    ...hit.matches.map(([asked, said]) => element("span", { class: "field soft" }, isolated(asked), " ↔ ", isolated(said))),
+  ];
   return element(
     "div",
     { class: "evidence" },
-    score("cosine", hit.cosine.toFixed(2), hit.cosine),
-    hit.probability === null ? null : score("probability", percent(hit.probability), hit.probability),
+    likely ? score("probability", percent(hit.probability), hit.probability) : null,
     hit.band === null ? null : element("span", { class: `band ${hit.band}` }, hit.band),
-    hit.bm25 === null ? null : score("BM25", hit.bm25.toFixed(1)),
-    hit.count > 1 ? element("span", { class: "chip" }, `${counted(hit.count)} times`) : null,
-    several ? element("span", { class: "chip" }, "“", isolated(hit.phrase), "”") : null,
+    colour ? element("span", { class: `chip phrase ${colour}` }, "“", isolated(hit.phrase), "”") : null,
     ...hit.reasons.map((reason) => element("span", { class: "chip doubt" }, isolated(reason))),
-    ...hit.matches.map(([asked, said]) => element("span", { class: "field soft" }, isolated(asked), " ↔ ", isolated(said))),
+    hit.count > 1 ? element("span", { class: "chip" }, `${counted(hit.count)} times`) : null,
+    element("button", { class: "link", type: "button", "data-deed": "same", hidden: true }),
+    // Without a probability, the cosine is what there is to go by.
+    ...(likely ? [element("details", {}, element("summary", {}, "details"), element("div", { class: "measures" }, ...measures))] : measures),
   );
 }
 

@@ -1,15 +1,17 @@
 /** The form of a query: phrases, what they are not, and options. */
 
 import { byId, element } from "./dom.js";
+import { offers } from "./wordings.js";
 
 /**
  * @param {HTMLFormElement} form
  * @param {() => void} submitted
+ * @param {(phrases: string[]) => Promise<string[]>} near finds whole turns near to phrases
  */
-export function queryForm(form, submitted) {
+export function queryForm(form, submitted, near) {
   const phrases = wordings(byId("phrases"), "Phrase", "the contract renews by itself");
   const counters = wordings(byId("counters"), "Not", "");
-  byId("add-phrase").addEventListener("click", () => phrases.add("").focus());
+  byId("add-phrase").addEventListener("click", offer);
   byId("add-counter").addEventListener("click", () => counters.add("").focus());
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -18,6 +20,19 @@ export function queryForm(form, submitted) {
   byId("options").addEventListener("change", () => {
     if (phrases.read().length) submitted();
   });
+
+  /** A field for another wording, and the nearest turns to choose from. */
+  async function offer() {
+    const given = phrases.read();
+    const empty = phrases.last()?.value.trim() === "" ? phrases.last() : phrases.add("");
+    empty.focus();
+    if (!given.length) return;
+    const found = await near(given).catch(() => []);
+    byId("offers").replaceChildren(found.length ? offers(found, (wording) => {
+      phrases.tidy();
+      phrases.add(wording);
+    }) : "");
+  }
 
   return {
     read() {
@@ -33,6 +48,7 @@ export function queryForm(form, submitted) {
     /** @param {import("./address.js").View} view */
     fill(view) {
       phrases.fill(view.phrases.length ? view.phrases : [""]);
+      byId("offers").replaceChildren();
       counters.fill(view.counters);
       byId("most").value = view.most;
       byId("unit").value = view.unit;
@@ -56,6 +72,7 @@ function wordings(list, name, example) {
   function renumber() {
     [...list.querySelectorAll("textarea")].forEach((input, index) => {
       input.setAttribute("aria-label", `${name} ${index + 1}`);
+      input.parentElement.className = `p${index % 6}`;
       input.nextElementSibling.setAttribute("aria-label", `Remove ${name.toLowerCase()} ${index + 1}`);
     });
   }
@@ -77,6 +94,11 @@ function wordings(list, name, example) {
   return {
     add,
     first: () => list.querySelector("textarea"),
+    last: () => list.lastElementChild?.querySelector("textarea"),
+    /** Take out fields with nothing in them. */
+    tidy() {
+      for (const input of list.querySelectorAll("textarea")) if (!input.value.trim()) input.parentElement.remove();
+    },
     read: () => [...list.querySelectorAll("textarea")]
       .map((input) => input.value.replace(/\s+/g, " ").trim()).filter(Boolean),
     fill(texts) {

@@ -1,6 +1,6 @@
 /** Opens documents beside the list, and keeps both at the same hit. */
 
-import { byId } from "./dom.js";
+import { byId, phraseColours } from "./dom.js";
 import { inWords } from "./notices.js";
 import { originalPage } from "./original-page.js";
 import { documentReader } from "./reader.js";
@@ -65,7 +65,7 @@ export function readerPane(current, change, queryBody, choose) {
     const body = { ...query, threshold: FLOOR };
     try {
       const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
-      reader.show(shown, hit);
+      reader.show(shown, hit, phraseColours(query.phrases));
     } catch (error) {
       if (error.name === "AbortError") return;
       page.close();

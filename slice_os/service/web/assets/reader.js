@@ -1,14 +1,10 @@
 /** A document with all hits in it marked, the opened one at the centre, and a map beside it. */
 
+import { textBlocks } from "./document-text.js";
 import { element, isolated } from "./dom.js";
+import { fields } from "./hit-row.js";
 import { minimap } from "./minimap.js";
-import { shown } from "./hit-row.js";
 import { keyOf } from "./scores.js";
-import { pieces } from "./text.js";
-
-// The text is cut at line ends into blocks of at least so many characters. Those out of sight
-// cost no layout.
-const BLOCK = 2000;
 
 /**
  * @param {{root: HTMLElement, title: HTMLElement, fields: HTMLElement, text: HTMLElement,
@@ -80,12 +76,11 @@ export function documentReader(parts, told) {
       map.draw([]);
     },
     /** Show a document at a hit, which is marked even if it is not among the others. */
-    show(document_, hit) {
+    show(document_, hit, colourOf) {
       const others = document_.hits.filter((other) => keyOf(other) !== keyOf(hit));
       hits = [...others, hit].sort((one, other) => one.start - other.start);
-      parts.fields.replaceChildren(...Object.entries(document_.metadata).map(([name, value]) =>
-        element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), shown(value))));
-      const made = blocks(document_.text, hits);
+      parts.fields.replaceChildren(...fields(document_.metadata));
+      const made = textBlocks(document_.text, hits, document_.turns ?? [], colourOf);
       marks = made.marks;
       map.about(made.blocks);
       parts.text.replaceChildren(...made.blocks.map((block) => block.element));
@@ -113,39 +108,4 @@ export function documentReader(parts, told) {
       marks = [];
     },
   };
-}
-
-function blocks(text, hits) {
-  const made = [];
-  const marks = [];
-  let block = element("div", { class: "block", dir: "auto" });
-  let first = 0;
-  const close = (end) => {
-    made.push({ element: block, from: first, to: end });
-    block = element("div", { class: "block", dir: "auto" });
-    first = end;
-  };
-  const add = (from, to, covering) => {
-    const words = text.slice(from, to);
-    if (covering.length) {
-      // Of hits on the same words the nearest one answers a click.
-      const number = covering.reduce((best, other) => (hits[other].cosine > hits[best].cosine ? other : best));
-      const mark = element("mark", { "data-number": number }, words);
-      marks.push({ element: mark, covering, unit: from });
-      block.append(mark);
-    } else block.append(words);
-  };
-  for (const { from, to, covering } of pieces(text, hits)) {
-    let begin = from;
-    while (begin < to) {
-      const wanted = Math.max(begin, first + BLOCK);
-      const line = wanted < to ? text.indexOf("\n", wanted) : -1;
-      const end = line < 0 || line >= to ? to : line + 1;
-      add(begin, end, covering);
-      if (end < to) close(end);
-      begin = end;
-    }
-  }
-  close(text.length);
-  return { blocks: made, marks };
 }

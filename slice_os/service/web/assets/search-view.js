@@ -1,20 +1,23 @@
 /** The search: asks the service, and shows the hits that reach the threshold. */
 
-import { byId, counted, element, plural } from "./dom.js";
+import { byId, counted, phraseColours, plural } from "./dom.js";
 import { facetPanel } from "./facets.js";
+import { headline } from "./headline.js";
 import { hitList } from "./hit-list.js";
 import { labelBook } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
+import { sameWords } from "./same-words.js";
 import { initialLeast, keyOf, ordered, reached, reaches } from "./scores.js";
 import { ServiceError, ask, askLines } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
 import { nameFrom } from "./topic-form.js";
+import { welcome } from "./welcome.js";
+import { nearTurns } from "./wordings.js";
 
 const MOST_MINED = 5000;
-const EXAMPLES = ["the contract renews by itself", "somebody stole my card", "neither side pays for indirect damages"];
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.15;
 
@@ -33,15 +36,25 @@ export function searchView(current, change, topics, topicsChanged) {
   const root = byId("results");
   const notice = byId("notice");
   const book = labelBook();
+  const same = sameWords();
+  const says = headline((time) => facets.allow("date", time), book.answerOf);
+  /** The store at a glance; null until it is known. */
+  let glance = null;
+  let complete = false;
 
   const form = queryForm(byId("query"), () => {
     change({ ...form.read(), least: null, open: null }, true);
     run().then(() => narrow() && root.scrollIntoView());
-  });
+  }, (phrases) => nearTurns({ ...queryBody(), phrases }));
   const list = hitList(byId("hits"), byId("more"), {
     chosen: (hit) => reader.follow(hit),
-    deed: (name, hit) => (name === "open" ? reader.open(hit) : answer(hit, name === "yes")),
+    deed: (name, hit) => {
+      if (name === "open") reader.open(hit);
+      else if (name === "same") showSame(hit);
+      else answer(hit, name === "yes");
+    },
     answerOf: book.answerOf,
+    sameAs: same.behind,
   });
   const threshold = thresholdControl(
     { svg: byId("histogram"), slider: byId("least"), value: byId("least-value"), from: byId("scale-from"), to: byId("scale-to") },
@@ -63,7 +76,9 @@ export function searchView(current, change, topics, topicsChanged) {
   });
   const reader = readerPane(current, change, queryBody, (mark) => {
     const hit = visible.find((one) => keyOf(one) === keyOf(mark));
-    if (hit && hit !== list.chosen) list.choose(hit);
+    if (!hit || hit === list.chosen) return;
+    if (!list.shows(hit)) showSame(hit);
+    list.choose(hit);
   });
 
   function queryBody() {
@@ -82,14 +97,27 @@ export function searchView(current, change, topics, topicsChanged) {
   function show() {
     const { measure, least, order } = current();
     visible = ordered(reached(found, measure, least), order);
-    list.show(visible);
+    list.show(current().collapse ? same.once(visible) : same.all(visible));
     byId("count").textContent = counted(visible.length);
     byId("total").textContent = counted(found.length);
     facets.count(visible);
+    sayHow();
     reader.cut((hit) => reaches(hit, measure, least));
     if (found.length && !visible.length) {
       showNotice(notice, "No hit reaches this threshold", `Move the slider to the left to see ${plural(found.length, "hit")}.`);
     } else if (found.length) notice.hidden = true;
+  }
+
+  function showSame(hit) {
+    same.open(hit);
+    show();
+    list.number();
+  }
+
+  /** Say how many documents say it, as far as is known. */
+  function sayHow() {
+    const { where, least, measure } = current();
+    says.show(visible, { least: least ?? 0, measure, complete: complete || visible.length < found.length, within: Object.keys(where).length > 0, time: where.date });
   }
 
   function drawAll() {
@@ -113,11 +141,13 @@ export function searchView(current, change, topics, topicsChanged) {
     reader.close();
     found = [];
     visible = [];
-    list.reset(view.phrases.length > 1);
+    complete = false;
+    same.reset();
+    list.reset(phraseColours(view.phrases));
     byId("toolbar").hidden = true;
     byId("mining").hidden = true;
     notice.hidden = true;
-    if (!view.phrases.length) return welcome();
+    if (!view.phrases.length) return begin();
     root.setAttribute("aria-busy", "true");
     try {
       const began = performance.now();
@@ -140,17 +170,18 @@ export function searchView(current, change, topics, topicsChanged) {
   }
 
   async function searchBest(most, signal) {
-    const { collapse, verify } = current();
-    const body = { ...queryBody(), top_k: most, ...(collapse && { collapse }), ...(verify && { order: "probability" }) };
+    const { verify } = current();
+    const body = { ...queryBody(), top_k: most, ...(verify && { order: "probability" }) };
     if (most > 200) body.num_candidates = most;
     found = (await ask("search", { body, signal })).hits;
+    complete = found.length < most;
     drawAll();
   }
 
   async function mineAll(signal) {
-    const { collapse, least, measure } = current();
+    const { least, measure } = current();
     const floor = measure === "cosine" && least !== null ? Math.min(least, usual) : usual;
-    const body = { ...queryBody(), threshold: Math.max(0, floor - ROOM), limit: MOST_MINED, ...(collapse && { collapse }) };
+    const body = { ...queryBody(), threshold: Math.max(0, floor - ROOM), limit: MOST_MINED };
     const bar = byId("progress");
     byId("mining").hidden = false;
     bar.removeAttribute("value");
@@ -164,6 +195,7 @@ export function searchView(current, change, topics, topicsChanged) {
         if (of) Object.assign(bar, { max: of, value: done });
         byId("progress-text").textContent = `${counted(done)}${of ? ` of ${counted(of)}` : ""} · ${plural(found.length, "hit")}`;
       }
+      if (line.summary) ({ complete } = line.summary);
       if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more.`);
       if (performance.now() - drawn > 300 && found.length) {
         drawMined();
@@ -179,18 +211,21 @@ export function searchView(current, change, topics, topicsChanged) {
     drawAll();
   }
 
-  function welcome() {
+  async function look(name) {
+    const found_ = await ask(`stores/${encodeURIComponent(name)}/overview`).catch(() => null);
+    if (current().store !== name) return;
+    glance = found_;
+    says.about(glance);
+    if (found.length) sayHow();
+    else if (!current().phrases.length) begin();
+  }
+
+  function begin() {
     root.removeAttribute("aria-busy");
-    const examples = EXAMPLES.map((phrase) => element("button", { type: "button", click: () => {
+    welcome(notice, glance, (phrase) => {
       form.fill({ ...current(), phrases: [phrase], counters: [] });
       byId("query").requestSubmit();
-    } }, phrase));
-    showNotice(
-      notice,
-      "What are you looking for?",
-      "Type how somebody might say it. You get every place that says it in other words, with a score that you can cut by.",
-      ...(current().store === "demo" ? examples : []),
-    );
+    });
   }
 
   async function answer(hit, right) {
@@ -204,6 +239,7 @@ export function searchView(current, change, topics, topicsChanged) {
       toastError(error);
     }
     list.refresh(hit);
+    sayHow();
   }
 
   async function answerChosen(right) {
@@ -218,6 +254,7 @@ export function searchView(current, change, topics, topicsChanged) {
       const hit = await book.undo();
       if (!hit) return;
       list.refresh(hit);
+      sayHow();
       if (visible.includes(hit)) list.choose(hit);
       toast("Answer taken back");
     } catch (error) {
@@ -276,10 +313,13 @@ export function searchView(current, change, topics, topicsChanged) {
     /** Show the view of the page, with a store. */
     async open(store) {
       const view = current();
+      glance = null;
+      says.about(null);
       usual = store.threshold ?? usual;
       form.fill(view);
       await Promise.all([
         facets.show(store.name, store.fields ?? {}, view.where),
+        look(store.name),
         book.open(view.topic).catch(toastError),
         run(),
       ]);

@@ -14,6 +14,11 @@ export async function saveXlsx(hits) {
   save(await askFile("export?format=xlsx", { body: { hits } }), "hits.xlsx");
 }
 
+/** Give a person the counts of all topics as CSV. */
+export async function saveCounts(query) {
+  save(await askFile(`counts.csv?${new URLSearchParams(query)}`), "counts.csv");
+}
+
 function save(blob, name) {
   const address = URL.createObjectURL(blob);
   element("a", { href: address, download: name }).click();

@@ -4,6 +4,7 @@ import { sure } from "./dialogs.js";
 import { byId, element, isolated } from "./dom.js";
 import { sentence, showError, showNotice, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
+import { saveCounts } from "./table-file.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
 
@@ -21,6 +22,7 @@ export function topicBoard(form, told) {
     if (await form.make({ phrases: [] })) await again();
   });
   by.addEventListener("change", () => show(store));
+  byId("save-counts").addEventListener("click", () => saveCounts({ store, by: by.value }).catch(toastError));
 
   async function again() {
     told.changed();
@@ -75,7 +77,7 @@ export function topicBoard(form, told) {
       return;
     }
     const counts = new Map(found.map((one) => [one.topic, one]));
-    for (const card of cards) card.showCounts(counts.get(card.getAttribute("aria-label")) ?? { total: 0, counts: [] });
+    for (const card of cards) card.showCounts(counts.get(card.getAttribute("aria-label")) ?? { documents: 0, total: 0, of: null, counts: [] });
   }
 
   return {
@@ -83,8 +85,8 @@ export function topicBoard(form, told) {
     /** Offer to count by the fields of a store. */
     fields(names) {
       const chosen = by.value;
-      by.replaceChildren(...["day", "document", ...names].map((name) => element("option", { value: name }, name)));
-      by.value = names.includes(chosen) ? chosen : "day";
+      by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name)));
+      by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
     },
   };
 }

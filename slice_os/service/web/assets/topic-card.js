@@ -5,12 +5,13 @@ import { counted, element, isolated, plural } from "./dom.js";
 import { allLabels } from "./labels.js";
 import { inWords, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
+import { perHundred } from "./time-chart.js";
 import { topicPath } from "./topic-form.js";
 
 /**
  * @param {any} topic
  * @param {{store: string, by: string}} view
- * @param {{search: (topic: any) => void, edit: (topic: any) => void, drop: (topic: any) => void,
+ * @param {{search: (topic: any, where?: any) => void, edit: (topic: any) => void, drop: (topic: any) => void,
  *   changed: (topic: any) => void}} told
  * @returns {HTMLElement}
  */
@@ -33,8 +34,12 @@ export function topicCard(topic, view, told) {
   } }, text);
 
   function showCounts(found) {
-    total.replaceChildren(element("b", {}, counted(found.total)), found.total === 1 ? " hit" : " hits");
-    chart.replaceChildren(countsChart(found.counts, view.by));
+    total.replaceChildren(element("b", {}, counted(found.documents)), found.of === null ? "" : ` of ${counted(found.of)}`);
+    const rate = found.of ? `, ${perHundred(found.documents, found.of)} per 100` : "";
+    chart.replaceChildren(
+      element("p", { class: "soft" }, `${plural(found.documents, "document")} with ${plural(found.total, "hit")}${rate}`),
+      countsChart(found.counts, view.by, (where) => told.search(topic, where)),
+    );
   }
 
   async function count() {
