@@ -5,6 +5,8 @@ Every message is one line that says what happened, where, and what to do about i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -61,3 +63,10 @@ def imported(module: str, purpose: str, extra: str) -> Any:
         return import_module(module)
     except ModuleNotFoundError:
         raise MissingExtraError(purpose, extra) from None
+
+
+def nearest_name(given: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown name: the known one that is nearest, or all of them."""
+    names = list(known)
+    close = get_close_matches(given, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"

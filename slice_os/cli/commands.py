@@ -25,6 +25,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "scan": ("find:scan", "Find every such span in files, without a store."),
     },
     "Decide": {
+        "match": ("match:match", "Find documents that combined topics describe."),
         "topics": ("topics:topics", "Check, compare and improve topic files."),
         "review": ("review:review", "Label hits of topics as right or wrong."),
         "report": ("hit_files:report", "Show hits in context on one HTML page."),

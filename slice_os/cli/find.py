@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,17 +15,15 @@ from slice_os.cli.options import (
     FORMATS_HELP,
     REPORT,
     EncoderChoice,
-    as_one,
     encoder_options,
-    exclusive_option,
     format_option,
     output_option,
     store_option,
     topics_option,
-    work_option,
 )
 from slice_os.cli.reading_options import reading_options
-from slice_os.cli.render import complaint, printable, show
+from slice_os.cli.render import complaint, printable
+from slice_os.cli.topic_runs import TopicRun, topic_run_options
 from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -126,42 +124,6 @@ def scan(
     return 1 if bad else 0
 
 
-@dataclass(frozen=True)
-class TopicRun:
-    """A run of topics over a store."""
-
-    exclusive: bool
-    only_new: bool
-    work: Path | None
-    counts: str | None
-    date_field: str
-
-
-topic_run_options = as_one(
-    "run",
-    TopicRun,
-    exclusive_option,
-    click.option(
-        "--new",
-        "only_new",
-        is_flag=True,
-        help="Topics: only hits that no earlier run with --new found in this store.",
-    ),
-    work_option,
-    click.option(
-        "--counts",
-        type=click.Choice(["topic", "document", "day"]),
-        help="Topics: show counts of hits and documents instead of hits.",
-    ),
-    click.option(
-        "--date-field",
-        default="date",
-        metavar="FIELD",
-        help="With --counts day: metadata field of the day.",
-    ),
-)
-
-
 @click.command()
 @phrases_option(required=False)
 @topics_option()
@@ -204,7 +166,7 @@ def mine(
             else:
                 hits = corpus.iter_mine(phrases, as_they_come)
         if run.counts:
-            _show_counts(hits, run.counts, run.date_field, as_json)
+            run.show_counts(hits, "hits", as_json)
         else:
             several = len(phrases) > 1
 
@@ -251,13 +213,11 @@ def _with_near_misses(
 def _mined_topics(
     corpus: Corpus, paths: tuple[str, ...], options: MineOptions, run: TopicRun
 ) -> Iterator[Hit]:
-    """The hits of topics; the new ones alone, if the run is for those."""
-    from slice_os.topics.changes import SeenHits
+    """The hits of topics with phrases; the new ones alone, if the run is for those."""
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
-    from slice_os.topics.work import Work
 
-    work = Work.of(corpus.store.folder, run.work)
+    work = run.work_of(corpus.store)
     hits = mine_topics(
         corpus,
         read_topics(paths),
@@ -268,16 +228,4 @@ def _mined_topics(
         verify=options.verify,
         labels=work.labels(),
     )
-    return SeenHits(work.seen).new(hits) if run.only_new else hits
-
-
-def _show_counts(hits: Iterable[Hit], by: str, date_field: str, as_json: bool | None) -> None:
-    """Print the numbers of hits and documents."""
-    from slice_os.topics.tallies import tally
-
-    for row in tally(hits, by, date_field):
-        where = {by: row.place} if row.place else {}
-        plain = {"topic": row.topic, **where, "hits": row.hits, "documents": row.documents}
-        place = f"  {printable(row.place)}" if row.place else ""
-        text = f"{row.hits:>8,} hits  {row.documents:>6,} documents  {row.topic}{place}"
-        show(plain, text, as_json)
+    return run.left(hits, work)

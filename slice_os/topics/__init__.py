@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slice_os.topics.files import read_topic, read_topics
+    from slice_os.topics.matching import Match, match_topics
     from slice_os.topics.run import TopicTagger, mine_topics, scan_topics
     from slice_os.topics.topic import Learned, Topic
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
     "files": ("read_topic", "read_topics"),
+    "matching": ("Match", "match_topics"),
     "run": ("TopicTagger", "mine_topics", "scan_topics"),
     "topic": ("Learned", "Topic"),
     "utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),
@@ -20,10 +22,12 @@ _HOMES = {
 
 __all__ = [
     "Learned",
+    "Match",
     "Topic",
     "TopicTagger",
     "UtteranceTagger",
     "UtteranceTopic",
+    "match_topics",
     "mine_topics",
     "read_topic",
     "read_topics",

@@ -43,7 +43,11 @@ class Rule:
 
 
 def assign(
-    hits: Iterable[Hit], rules: Sequence[Rule], cosines: SpanCosines, exclusive: bool = False
+    hits: Iterable[Hit],
+    rules: Sequence[Rule],
+    cosines: SpanCosines,
+    exclusive: bool = False,
+    below: Callable[[Hit], None] | None = None,
 ) -> Iterator[Hit]:
     """The hits of topics among the hits of their phrases.
 
@@ -56,6 +60,7 @@ def assign(
         rules: the topics.
         cosines: called for topics with counter-phrases.
         exclusive: words count for the nearest topic alone.
+        below: called with each hit that fails only for its probability.
 
     Yields:
         Hits with their topic and its probability, by passage, topic and position.
@@ -74,7 +79,7 @@ def assign(
             hit
             for rule, own in zip(rules, found, strict=True)
             if own
-            for hit in _judged(rule, _of_topic(rule, own, cosines))
+            for hit in _judged(rule, _of_topic(rule, own, cosines), below)
         ]
         left = _nearest_topic(chosen) if exclusive else chosen
         wide = [without_vectors(hit).widened(units[hit.topic or ""]) for hit in left]
@@ -137,13 +142,15 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
     return sorted(left, key=lambda hit: hit.start)
 
 
-def _judged(rule: Rule, hits: Iterable[Hit]) -> Iterator[Hit]:
+def _judged(rule: Rule, hits: Iterable[Hit], below: Callable[[Hit], None] | None) -> Iterator[Hit]:
     """The hits that have what the topic needs, verified, with the probability of the topic."""
     for hit in rule.refine.each(hits):
         if hit.probability is not None:
             hit = replace(hit, probability=rule.topic.learned.probability(hit.probability))
         if rule.needs.admits(hit):
             yield hit
+        elif below is not None:
+            below(without_vectors(hit))
 
 
 def _apart(hit: Hit, hits: Sequence[Hit]) -> bool:

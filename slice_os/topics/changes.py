@@ -8,16 +8,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit, overlap
 from slice_os.topics.labels import Label, folded
 from slice_os.topics.run import labels_of_store, mine_topics
+from slice_os.topics.tallies import Found
 from slice_os.topics.topic import Topic
 
 _FORMER = "\0"
+F = TypeVar("F", bound=Found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class SeenHits:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: no record of seen hits ({error})") from None
 
-    def new(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+    def new(self, hits: Iterable[F]) -> Iterator[F]:
         """The hits that no earlier run found; when all are taken, they count as seen.
 
         Raises an `InputError` if the file cannot be written.

@@ -20,6 +20,7 @@ from slice_os.text.documents import Document
 from slice_os.topics.assignment import Rule, SpanCosines, assign, countered
 from slice_os.topics.files import examine, topic_files
 from slice_os.topics.labels import folded
+from slice_os.topics.match_checks import impossible, run_conversations
 from slice_os.topics.run import TopicQuery, make_rules
 from slice_os.topics.topic import Requirement, Topic
 from slice_os.verifier.claims import Verifier
@@ -38,6 +39,7 @@ class Outcome:
         counter: a counter-phrase that its words are nearer to, and its cosine; None if it is out
             for another reason.
         needs: the least that a hit needs.
+        hits: of a combined topic, what it has of each topic.
     """
 
     topic: str
@@ -47,6 +49,7 @@ class Outcome:
     nearest: Hit | None
     counter: tuple[str, float] | None
     needs: Requirement
+    hits: str = ""
 
     @property
     def right(self) -> bool:
@@ -55,6 +58,8 @@ class Outcome:
 
     def why(self) -> str:
         """One line about the nearest phrase, and about what is missing."""
+        if self.hits:
+            return self.hits
         if self.nearest is None:
             return "there is no word in it"
         shown = f"cosine {self.nearest.cosine:.3f} with {self.nearest.phrase!r}; needs "
@@ -75,9 +80,14 @@ def run_examples(
     """Try every example of every topic.
 
     Each example is a text of its own, and each topic stands alone. Conditions on metadata do not
-    apply, since examples have none. The verifier is for topics that name none. Raises an
-    `InputError` as `mine_topics`.
+    apply, since examples have none. The examples of a combined topic are conversations, with names
+    of speakers before their lines. The verifier is for topics that name none. Raises an
+    `InputError` as `mine_topics`, or `match_topics`.
     """
+    for topic, text, wanted, matched, told in run_conversations(topics, encoder, verify, verifier):
+        yield Outcome(topic.name, text, wanted, matched, None, None, Requirement(), told)
+    if all(topic.combination for topic in topics):
+        return
     for rule in make_rules(topics, encoder, verify=verify, verifier=verifier):
         rule = replace(rule, topic=replace(rule.topic, where=()), unit=SPAN)
         examples = [(text, True) for text in rule.topic.must_match]
@@ -130,8 +140,10 @@ def lint(
     for path in topic_files(paths):
         topic, wrong = examine(path)
         problems += [Problem(path, told) for told in wrong]
-        if topic is not None and topic.phrases:
+        if topic is not None and (topic.phrases or topic.combination):
             topics[path] = topic
+    problems += [Problem(*found) for found in impossible(topics, corpus)]
+    topics = {path: topic for path, topic in topics.items() if topic.phrases}
     owners: dict[str, Path] = {}
     names: dict[str, Path] = {}
     for path, topic in topics.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,13 +43,15 @@ def mine_topics(
     unit: str = SPAN,
     verify: bool | None = None,
     labels: Sequence[Label] | None = None,
+    below: Callable[[Hit], None] | None = None,
 ) -> Iterator[Hit]:
     """Every hit of every topic in a store, in one pass, by document, passage, topic and position.
 
     Options are those of `Corpus.mine`, for topics that do not say them; conditions on metadata are
     added to their own. With ``exclusive``, words count for the nearest topic alone. A topic's own
     verifier reads its hits, or else that of the corpus. What the labels reject is no hit again;
-    without them, those in the folder of the store hold.
+    without them, those in the folder of the store hold. ``below`` is called with each hit that
+    fails only for its probability.
 
     Raises an `InputError` on no topic, two with one name, or one that needs a probability if the
     model has none.
@@ -60,7 +62,7 @@ def mine_topics(
     rules = make_rules(topics, encoder, unit=unit, verify=verify, verifier=verifier, labels=known)
     asked = TopicQuery.of(rules, encoder, parse_where(where))
     hits = mine(corpus.store, asked.query, threshold=asked.least, exhaustive=exhaustive)
-    yield from asked.assign(hits, exclusive)
+    yield from asked.assign(hits, exclusive, below)
 
 
 def labels_of_store(corpus: Corpus) -> list[Label]:
@@ -100,9 +102,14 @@ class TopicQuery:
         least = min(_least_cosine(rule, encoder) for rule in rules)
         return cls(rules, query, least, rows, vectors)
 
-    def assign(self, hits: Iterable[Hit], exclusive: bool = False) -> Iterator[Hit]:
+    def assign(
+        self,
+        hits: Iterable[Hit],
+        exclusive: bool = False,
+        below: Callable[[Hit], None] | None = None,
+    ) -> Iterator[Hit]:
         """The hits of topics among those of the query; see `slice_os.topics.assignment`."""
-        return assign(hits, self.rules, self.cosines, exclusive)
+        return assign(hits, self.rules, self.cosines, exclusive, below)
 
     def cosines(self, hit: Hit, phrases: Sequence[str]) -> FloatArray:
         """The cosines of the words of a hit with phrases, from the vectors that the hit carries."""
@@ -196,6 +203,7 @@ def make_rules(
     Unit and verifier are for topics that name none; see `Corpus.search`. What the labels reject is
     no hit. Raises an `InputError` as `mine_topics`.
     """
+    topics = [topic for topic in topics if topic.combination is None]
     check_topics(topics)
     check_unit(unit)
     places: dict[str, dict[str, list[Label]]] = defaultdict(dict)
@@ -223,7 +231,7 @@ def usual_requirement(encoder: SpanEncoder, refine: Refinement) -> Requirement:
 def check_topics(topics: Sequence[Topic]) -> None:
     """Refuse no topic, one without a phrase, or two with one name, by an InputError."""
     if not topics:
-        raise InputError("no topic to look for")
+        raise InputError("no topic with phrases to look for")
     names = [topic.name for topic in topics]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"two topics are called {twice!r}; give each a name of its own")

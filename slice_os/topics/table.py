@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import date
-from difflib import get_close_matches
 from typing import Any
 
 import orjson
 
-from slice_os.errors import InputError
+from slice_os.errors import InputError, nearest_name
 from slice_os.query.filter_values import parse_number
 from slice_os.query.filters import IN, Condition, parse_where
 from slice_os.query.options import UNITS
 from slice_os.text.documents import Scalar, check_text, field_text
+from slice_os.topics.combination import Combination, part_table, read_parts
 from slice_os.topics.topic import Learned, Topic
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -39,9 +39,22 @@ def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
     values.setdefault("name", name)
     if not _NAME.fullmatch(values["name"]):
         problems.append(f"name {values['name']!r}: give letters, digits, - and _ only")
-    if not values.get("phrases") and not any(text.startswith("phrases") for text in problems):
+    combined = {key: values.pop(key) for key in _COMBINED if key in values}
+    if combined:
+        values["combination"] = Combination(**combined)
+        problems += _of_phrases_alone(values)
+    elif not values.get("phrases") and not any(text.startswith("phrases") for text in problems):
         problems.append("phrases is empty; give at least one")
-    return Topic(phrases=values.pop("phrases", ()), **values), problems
+    return Topic(**values), problems
+
+
+def _of_phrases_alone(values: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the other keys of a combined topic."""
+    kept = {"name", "description", "where", "must_match", "must_not_match", "combination"}
+    for key in values.keys() - kept:
+        yield f"{key}: a combined topic has none; its topics have them"
+    if not values["combination"].parts:
+        yield "per: of what? give all, any or none"
 
 
 def topic_table(topic: Topic) -> dict[str, Any]:
@@ -49,7 +62,11 @@ def topic_table(topic: Topic) -> dict[str, Any]:
 
     Raises an `InputError` if its conditions are none that a table can have.
     """
-    table = _unusual(topic, Topic("", ()))
+    table = _unusual(topic, Topic(""))
+    if (combination := table.pop("combination", None)) is not None:
+        table |= _unusual(combination, Combination())
+        for key in table.keys() & {"all", "any", "none"}:
+            table[key] = [part_table(part) for part in table[key]]
     if topic.where:
         table["where"] = _where_table(topic.where)
     if topic.learned != Learned():
@@ -70,11 +87,13 @@ def topic_text(topic: Topic) -> str:
 
 def learned_table(learned: Learned) -> str:
     """The ``[learned]`` table as TOML."""
-    table = topic_table(Topic("", (), learned=learned)).get("learned", {})
+    table = topic_table(Topic("", learned=learned)).get("learned", {})
     return f"[learned]\n{_lines(table)}"
 
 
-def _unusual(record: Topic | Learned, usual: Topic | Learned) -> dict[str, Any]:
+def _unusual(
+    record: Topic | Learned | Combination, usual: Topic | Learned | Combination
+) -> dict[str, Any]:
     """The fields that differ from the usual ones; tuples are lists."""
     values = {each.name: getattr(record, each.name) for each in fields(record)}
     return {
@@ -117,9 +136,7 @@ def _checked(
     values = {}
     for name, value in table.items():
         if name not in keys:
-            close = get_close_matches(name, keys, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(keys)}"
-            problems.append(f"unknown key {prefix}{name}; {hint}")
+            problems.append(f"unknown key {prefix}{name}; {nearest_name(name, keys)}")
             continue
         try:
             values[name] = keys[name](value)
@@ -187,7 +204,7 @@ def _lines(table: Mapping[str, Any]) -> str:
 
 def _written(name: str, value: Any) -> str:
     if isinstance(value, list):
-        return "".join(["[\n", *(f"  {_string(item)},\n" for item in value), "]"])
+        return "".join(["[\n", *(f"  {_value(item)},\n" for item in value), "]"])
     return str(value) if name == "date" and _is_date(value) else _value(value)
 
 
@@ -229,7 +246,12 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "must_match": _texts,
     "must_not_match": _texts,
     "learned": _table,
+    "per": _text,
+    "all": read_parts,
+    "any": read_parts,
+    "none": read_parts,
 }
+_COMBINED = ("per", "all", "any", "none")
 _LEARNED_KEYS: dict[str, Callable[[Any], Any]] = {
     "threshold": _number(-1, 1),
     "phrases": _texts,

@@ -6,12 +6,32 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
-from slice_os.hits.hit import Hit
 from slice_os.query.filter_values import parse_date
-from slice_os.text.documents import Scalar, field_text
+from slice_os.text.documents import Metadata, Scalar, field_text
 
 PERIODS = ("day", "week")
+
+
+class Found(Protocol):
+    """A hit of a topic, or a match of a combined one."""
+
+    @property
+    def topic(self) -> str | None:
+        """Name of the topic."""
+
+    @property
+    def doc_id(self) -> str:
+        """The document, or the first of several."""
+
+    @property
+    def text(self) -> str:
+        """The words."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """Fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +49,11 @@ class Tally:
     documents: int
 
 
-def tally(hits: Iterable[Hit], by: str, date_field: str = "date") -> list[Tally]:
+def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tally]:
     """Count hits of topics.
 
     Args:
-        hits: of topics.
+        hits: of topics, or matches.
         by: ``topic``; or for each topic ``document``, ``day``, ``week``, or the name of a metadata
             field.
         date_field: metadata field of the day or week. Hits without a date in it, or without the
@@ -55,7 +75,7 @@ def tally(hits: Iterable[Hit], by: str, date_field: str = "date") -> list[Tally]
     return [Tally(*key, counts[key], len(documents[key])) for key in sorted(counts, key=order)]
 
 
-def _place(hit: Hit, by: str, date_field: str) -> str:
+def _place(hit: Found, by: str, date_field: str) -> str:
     if by == "topic":
         return ""
     if by == "document":

@@ -8,6 +8,7 @@ from math import exp, log
 from slice_os.hits.bands import reaches
 from slice_os.hits.hit import Hit
 from slice_os.query.query import Where
+from slice_os.topics.combination import Combination
 
 _EDGE = 1e-9
 
@@ -60,6 +61,8 @@ class Requirement:
 class Topic:
     """A meaning that texts may express, in phrases; `read_topic` reads it from a file.
 
+    A topic may also combine others, and has no phrases then.
+
     Attributes:
         name: letters, digits, ``-`` and ``_``.
         phrases: wordings of it.
@@ -77,10 +80,11 @@ class Topic:
         must_match: examples with a hit.
         must_not_match: examples without one.
         learned: from labels.
+        combination: of other topics; None if it has phrases.
     """
 
     name: str
-    phrases: tuple[str, ...]
+    phrases: tuple[str, ...] = ()
     description: str = ""
     counter_phrases: tuple[str, ...] = ()
     where: Where = ()
@@ -92,6 +96,7 @@ class Topic:
     must_match: tuple[str, ...] = ()
     must_not_match: tuple[str, ...] = ()
     learned: Learned = field(default_factory=Learned)
+    combination: Combination | None = None
 
     @property
     def all_phrases(self) -> tuple[str, ...]:

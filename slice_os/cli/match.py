@@ -1,0 +1,84 @@
+"""`slice-os match`: documents that combined topics describe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.options import (
+    EncoderChoice,
+    encoder_options,
+    output_option,
+    store_option,
+    topic_paths,
+    verifier_option,
+    where_option,
+)
+from slice_os.cli.render import printable, show, styled
+from slice_os.cli.topic_runs import TopicRun, topic_run_options
+
+if TYPE_CHECKING:
+    from slice_os.hits.hit import Hit
+    from slice_os.query.filters import Filter
+    from slice_os.topics.matching import Match
+
+
+@click.command()
+@topic_paths
+@store_option
+@where_option
+@verifier_option
+@topic_run_options
+@output_option
+@encoder_options
+def match(
+    paths: tuple[str, ...],
+    store: str,
+    where: Filter | None,
+    verifier: str | None,
+    run: TopicRun,
+    as_json: bool | None,
+    encoder: EncoderChoice,
+) -> None:
+    """Find the documents that combined topics describe.
+
+    A combined topic names others that a document must have or lack, in which order, and from
+    whom. All of them are mined in one pass. Each match has its evidence; for what it lacks, it
+    has what comes nearest.
+    """
+    from slice_os.topics.files import read_topics
+    from slice_os.topics.matching import match_topics
+
+    with encoder.corpus(store, verifier) as corpus:
+        work, topics = run.work_of(corpus.store), read_topics(paths)
+        options = {"where": where, "exclusive": run.exclusive, "labels": work.labels()}
+        matches = run.left(match_topics(corpus, topics, **options), work)
+        if run.counts:
+            run.show_counts(matches, "matches", as_json)
+            return
+        one = None
+        for one in matches:
+            show(one.to_dict(), _render(one), as_json)
+    if one is None:
+        click.echo("no matches", err=True)
+
+
+def _render(found: Match) -> str:
+    """The match on a line, and a line for each hit and each topic that it lacks."""
+    place = printable(found.place)
+    if list(found.doc_ids) != [found.place]:
+        place += f" ({', '.join(map(printable, found.doc_ids))})"
+    lines = [f"{styled(printable(found.topic), bold=True)}  {place}"]
+    lines += [f"  {printable(str(hit.topic))}: {_told(hit)}" for hit in found.evidence]
+    for lack in found.lacks:
+        near = f"nearest: {_told(lack.nearest)}" if lack.nearest else "nothing comes near"
+        lines.append(f"  no {printable(lack.topic)}; {near}")
+    return "\n".join([*lines, ""])
+
+
+def _told(hit: Hit) -> str:
+    speaker = hit.metadata.get("speaker")
+    said = f"{printable(str(speaker))}: " if speaker is not None else ""
+    likely = "" if hit.probability is None else f", probability {hit.probability:.2f}"
+    return f"{said}“{printable(hit.text)}” ({printable(hit.doc_id)}:{hit.start}-{hit.end}{likely})"

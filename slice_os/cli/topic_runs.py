@@ -1,0 +1,79 @@
+"""Options and output of runs of topics over a store: what is new, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.options import as_one, exclusive_option, work_option
+from slice_os.cli.render import printable, show
+
+if TYPE_CHECKING:
+    from slice_os.stores.protocol import Store
+    from slice_os.topics.changes import F
+    from slice_os.topics.tallies import Found
+    from slice_os.topics.work import Work
+
+
+@dataclass(frozen=True)
+class TopicRun:
+    """A run of topics over a store."""
+
+    exclusive: bool
+    only_new: bool
+    work: Path | None
+    counts: str | None
+    date_field: str
+
+    def work_of(self, store: Store) -> Work:
+        """The folder of topics, labels and seen hits."""
+        from slice_os.topics.work import Work
+
+        return Work.of(store.folder, self.work)
+
+    def left(self, found: Iterable[F], work: Work) -> Iterator[F]:
+        """What the run is for: all, or what no earlier run with ``--new`` found."""
+        from slice_os.topics.changes import SeenHits
+
+        return SeenHits(work.seen).new(found) if self.only_new else iter(found)
+
+    def show_counts(self, found: Iterable[Found], noun: str, as_json: bool | None) -> None:
+        """Print the numbers of what was found, and of the documents it is in."""
+        from slice_os.topics.tallies import tally
+
+        by = self.counts or "topic"
+        for row in tally(found, by, self.date_field):
+            where = {by: row.place} if row.place else {}
+            plain = {"topic": row.topic, **where, noun: row.hits, "documents": row.documents}
+            place = f"  {printable(row.place)}" if row.place else ""
+            text = f"{row.hits:>8,} {noun}  {row.documents:>6,} documents  {row.topic}{place}"
+            show(plain, text, as_json)
+
+
+topic_run_options = as_one(
+    "run",
+    TopicRun,
+    exclusive_option,
+    click.option(
+        "--new",
+        "only_new",
+        is_flag=True,
+        help="Topics: only what no earlier run with --new found in this store.",
+    ),
+    work_option,
+    click.option(
+        "--counts",
+        metavar="BY",
+        help="Topics: show counts by topic, document, day, week, or a metadata field.",
+    ),
+    click.option(
+        "--date-field",
+        default="date",
+        metavar="FIELD",
+        help="With --counts day or week: metadata field of the date.",
+    ),
+)

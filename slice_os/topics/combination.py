@@ -1,0 +1,211 @@
+"""Combined topics: which others a text must have or lack, where, in what order and from whom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slice_os.errors import InputError, nearest_name
+
+DOCUMENT, TURN = "document", "turn"
+SECONDS, TURNS, SENTENCES, WORDS = MEASURES = ("seconds", "turns", "sentences", "words")
+_ORDERS = ("after", "before", "near")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?) +(second|turn|sentence|word)s?")
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """So many seconds, turns, sentences or words."""
+
+    amount: float
+    measure: str
+
+    def __str__(self) -> str:
+        ending = self.measure[:-1] if self.amount == 1 else self.measure
+        return f"{self.amount:g} {ending}"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A topic in a combination, and which of its hits count.
+
+    Attributes:
+        topic: name of a topic with phrases.
+        speaker: who says it; empty for anybody.
+        asked: whether its sentence is a question; None for both.
+        first: how far from the beginning of the document its hits begin at most.
+        last: the same from the end.
+        after: name of a topic of which a hit ends before.
+        before: name of a topic of which a hit begins afterwards.
+        near: name of a topic of which a hit is on either side.
+        within: how far that hit is at most.
+        times: least number of hits that count.
+        documents: least number of documents that have one.
+    """
+
+    topic: str
+    speaker: str = ""
+    asked: bool | None = None
+    first: Length | None = None
+    last: Length | None = None
+    after: str = ""
+    before: str = ""
+    near: str = ""
+    within: Length | None = None
+    times: int = 1
+    documents: int = 1
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The topics that its hits are placed by."""
+        return tuple(name for name in (self.after, self.before, self.near) if name)
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """All lengths that it names."""
+        return tuple(one for one in (self.first, self.last, self.within) if one)
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """What a text must have and lack to match.
+
+    Attributes:
+        all: parts that it has, every one of them.
+        any: parts of which it has one; none if there is no such condition.
+        none: parts that it lacks.
+        per: what matches as a whole: ``document``, ``turn``, or a metadata field, for all documents
+            with the same value.
+    """
+
+    all: tuple[Part, ...] = ()
+    any: tuple[Part, ...] = ()
+    none: tuple[Part, ...] = ()
+    per: str = DOCUMENT
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part."""
+        return self.all + self.any + self.none
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The names of all topics that it asks for, once."""
+        names = (name for part in self.parts for name in (part.topic, *part.others))
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def only_lacks(self) -> bool:
+        """Whether a text without any hit matches."""
+        return not self.all and not self.any
+
+    def part_of(self, topic: str) -> Part:
+        """The part that says which hits of a topic count, to place others by."""
+        return next((part for part in self.all + self.any if part.topic == topic), Part(topic))
+
+    def impossible(self) -> Iterator[str]:
+        """Why no text can ever match, or some part is idle; one line for each reason."""
+        for part in self.none:
+            if part in self.all or (part == Part(part.topic) and part.topic in _names(self.all)):
+                yield f"none: {part.topic} is in all, too; no text can have and lack it"
+        for part in self.parts:
+            if part.documents > 1 and self.per in (DOCUMENT, TURN):
+                yield (
+                    f"documents = {part.documents} for {part.topic}: one {self.per} is never in "
+                    "several documents; give the field that they share as per"
+                )
+            if self.per == TURN and TURNS in (one.measure for one in part.lengths):
+                yield f"{part.topic}: within one turn, no distance is in turns; use sentences"
+        for name in dict.fromkeys(part.topic for part in self.parts):
+            if self._circular(name, ()):
+                yield f"{name} is placed by itself, through after, before or near; leave out one"
+
+    def _circular(self, name: str, seen: tuple[str, ...]) -> bool:
+        if name in seen:
+            return True
+        return any(self._circular(one, (*seen, name)) for one in self.part_of(name).others)
+
+
+def _names(parts: tuple[Part, ...]) -> list[str]:
+    return [part.topic for part in parts]
+
+
+def read_parts(value: Any) -> tuple[Part, ...]:
+    """The parts of ``all``, ``any`` or ``none``: names, or tables with a ``topic``.
+
+    Raises an `InputError` that names the key that cannot be used.
+    """
+    if not isinstance(value, list) or not value:
+        raise InputError('give a list of topics, as ["cancel", { topic = "offer", times = 2 }]')
+    return tuple(map(_part, value))
+
+
+def _part(value: Any) -> Part:
+    if isinstance(value, str):
+        return Part(_name(value))
+    if not isinstance(value, dict) or "topic" not in value:
+        raise InputError(f'{value!r}: give the name of a topic, or a table with topic = "NAME"')
+    read: dict[str, Any] = {}
+    for key, given in value.items():
+        if key not in _READERS:
+            raise InputError(f"unknown key {key}; {nearest_name(key, _READERS)}")
+        try:
+            read[key] = _READERS[key](given)
+        except InputError as error:
+            raise InputError(f"{key} of {value['topic']}: {error}") from None
+    part = Part(**read)
+    if part.within and not part.others:
+        raise InputError(f"within of {part.topic}: of what? add after, before or near")
+    if len(part.others) > 1:
+        raise InputError(f"{part.topic}: give one of {', '.join(_ORDERS)}")
+    return part
+
+
+def part_table(part: Part) -> str | dict[str, Any]:
+    """A part as a topic file has it."""
+    usual, table = Part(part.topic), {"topic": part.topic}
+    for key in _READERS:
+        value = getattr(part, key)
+        if value != getattr(usual, key):
+            table[key] = str(value) if isinstance(value, Length) else value
+    return part.topic if len(table) == 1 else table
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{value!r}: give a name between quotation marks")
+    return value
+
+
+def _asked(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{value!r}: give true for questions, false for all else")
+    return value
+
+
+def _least(value: Any) -> int:
+    if type(value) is not int or value < 1:
+        raise InputError(f"{value!r}: give a whole number from 1 on")
+    return value
+
+
+def _length(value: Any) -> Length:
+    found = _LENGTH.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise InputError(f'{value!r}: give "20 seconds", "3 turns", "2 sentences" or "10 words"')
+    return Length(float(found[1]), f"{found[2]}s")
+
+
+_READERS = {
+    "topic": _name,
+    "speaker": _name,
+    "asked": _asked,
+    "first": _length,
+    "last": _length,
+    **dict.fromkeys(_ORDERS, _name),
+    "within": _length,
+    "times": _least,
+    "documents": _least,
+}

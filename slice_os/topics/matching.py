@@ -1,0 +1,281 @@
+"""Matches of combined topics, among the hits of the topics that they name."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+from slice_os.corpus import Corpus
+from slice_os.errors import InputError, nearest_name
+from slice_os.hits.hit import Hit
+from slice_os.search.turns import Turn
+from slice_os.text.documents import Metadata, field_text
+from slice_os.topics.assignment import admits
+from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part
+from slice_os.topics.places import DocumentPlaces
+from slice_os.topics.run import mine_topics
+from slice_os.topics.topic import Topic
+
+Places: TypeAlias = Callable[[str], DocumentPlaces]
+
+
+class Documents(Protocol):
+    """Texts that are searched for matches, such as a `Corpus`."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Their ids."""
+
+    def text(self, doc_id: str) -> str:
+        """The text of a document."""
+
+    def turns(self, doc_id: str) -> list[Turn]:
+        """Its turns, by position."""
+
+    def metadata(self, doc_id: str) -> Metadata:
+        """Its metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A topic that a text was to lack, and does.
+
+    Attributes:
+        nearest: what comes nearest: the likeliest hit of the topic that does not count, because of
+            its place or its probability; None if nothing is near.
+    """
+
+    topic: str
+    nearest: Hit | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON types."""
+        return {"topic": self.topic, "nearest": self.nearest and self.nearest.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A text that a combined topic describes.
+
+    Attributes:
+        topic: the combined topic.
+        place: the document, or the value of the field, that matches.
+        doc_ids: the documents of the match, those with evidence first.
+        evidence: the hits by which it matches, by document and position.
+        lacks: what it was to lack.
+        metadata: of its first document.
+        turn: where the turn that matches begins; None if it is not a turn that matches.
+    """
+
+    topic: str
+    place: str
+    doc_ids: tuple[str, ...]
+    evidence: tuple[Hit, ...]
+    lacks: tuple[Lack, ...]
+    metadata: Metadata = field(default_factory=dict)
+    turn: int | None = None
+
+    @property
+    def doc_id(self) -> str:
+        """Its first document."""
+        return self.doc_ids[0]
+
+    @property
+    def text(self) -> str:
+        """The words of the evidence, one hit a line."""
+        return "\n".join(hit.text for hit in self.evidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The match as plain JSON types."""
+        return {
+            "topic": self.topic,
+            "place": self.place,
+            "doc_ids": list(self.doc_ids),
+            "turn": self.turn,
+            "evidence": [hit.to_dict() for hit in self.evidence],
+            "lacks": [lack.to_dict() for lack in self.lacks],
+            "metadata": dict(self.metadata),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What may match as a whole: some documents, or a turn of one."""
+
+    place: str
+    doc_ids: tuple[str, ...]
+    turn: int | None = None
+
+
+def match_topics(corpus: Corpus, topics: Sequence[Topic], **options: Any) -> Iterator[Match]:
+    """The texts of a store that combined topics describe, topic by topic, document by document.
+
+    All topics that they name are mined in one pass. Options are those of `mine_topics`. Raises an
+    `InputError` as that does, or if a topic that is named is not given.
+    """
+    plain = components(topics)
+    if not plain:
+        raise InputError("no combined topic; give one with all, any or none")
+    near: list[Hit] = []
+    hits = list(mine_topics(corpus, plain, below=near.append, **options))
+    yield from find_matches(hits, topics, corpus, near)
+
+
+def find_matches(
+    hits: Iterable[Hit], topics: Sequence[Topic], documents: Documents, near: Iterable[Hit] = ()
+) -> Iterator[Match]:
+    """The matches of combined topics, topic by topic, in the order of documents.
+
+    Args:
+        hits: of the topics that they name.
+        topics: combined ones; others are left out.
+        documents: that the hits are in. Texts and turns are read only where a part needs them.
+        near: hits that do not count, to tell what comes nearest to a topic that a text lacks.
+    """
+    found = _by_document(hits)
+    nearly = _by_document(near)
+    known: dict[str, DocumentPlaces] = {}
+
+    def places(doc_id: str) -> DocumentPlaces:
+        if doc_id not in known:
+            known[doc_id] = DocumentPlaces(documents.text(doc_id), documents.turns(doc_id))
+        return known[doc_id]
+
+    for topic in topics:
+        if topic.combination is not None:
+            for match in _matches(topic, topic.combination, found, documents, places):
+                around = [hit for doc_id in match.doc_ids for hit in nearly.get(doc_id, ())]
+                around += [hit for doc_id in match.doc_ids for hit in found.get(doc_id, ())]
+                lacks = tuple(Lack(one.topic, _likeliest(one.topic, around)) for one in match.lacks)
+                yield replace(match, lacks=lacks)
+
+
+def _by_document(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
+    found: dict[str, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        found[hit.doc_id].append(hit)
+    return found
+
+
+def _likeliest(topic: str, hits: Iterable[Hit]) -> Hit | None:
+    own = (hit for hit in hits if hit.topic == topic)
+    return max(own, key=lambda hit: (hit.probability or 0.0, hit.cosine), default=None)
+
+
+def _matches(
+    topic: Topic,
+    wanted: Combination,
+    found: Mapping[str, Sequence[Hit]],
+    documents: Documents,
+    places: Places,
+) -> Iterator[Match]:
+    names = set(wanted.topics)
+    lacks = tuple(map(Lack, dict.fromkeys(part.topic for part in wanted.none)))
+
+    def candidates() -> Iterator[str]:
+        for doc_id in documents if wanted.only_lacks else found:
+            named = any(hit.topic in names for hit in found.get(doc_id, ()))
+            if (wanted.only_lacks or named) and (
+                not topic.where or admits(topic.where, documents.metadata(doc_id))
+            ):
+                yield doc_id
+
+    for scope in _scopes(wanted.per, candidates(), documents, places):
+        own = [hit for doc_id in scope.doc_ids for hit in found.get(doc_id, ())]
+        if scope.turn is not None:
+            own = [hit for hit in own if places(hit.doc_id).turn_of(hit) == scope.turn]
+        evidence = evidence_of(wanted, own, places)
+        if evidence is not None:
+            with_hits = dict.fromkeys(hit.doc_id for hit in evidence)
+            doc_ids = tuple(dict.fromkeys((*with_hits, *scope.doc_ids)))
+            begins = None if scope.turn is None else places(doc_ids[0]).turns[scope.turn].start
+            metadata = documents.metadata(doc_ids[0])
+            yield Match(topic.name, scope.place, doc_ids, evidence, lacks, metadata, begins)
+
+
+def _scopes(
+    per: str,
+    doc_ids: Iterable[str],
+    documents: Documents,
+    places: Places,
+) -> Iterator[_Scope]:
+    """What may match as a whole."""
+    if per == DOCUMENT:
+        yield from (_Scope(doc_id, (doc_id,)) for doc_id in doc_ids)
+    elif per == TURN:
+        for doc_id in doc_ids:
+            yield from (_Scope(doc_id, (doc_id,), n) for n in range(len(places(doc_id).turns)))
+    else:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for doc_id in doc_ids:
+            value = documents.metadata(doc_id).get(per)
+            if value is not None:
+                groups[field_text(value)].append(doc_id)
+        yield from (_Scope(value, tuple(group)) for value, group in groups.items())
+
+
+def evidence_of(wanted: Combination, hits: Sequence[Hit], places: Places) -> tuple[Hit, ...] | None:
+    """The hits by which a text matches; None if it does not."""
+    counted: dict[Part, list[Hit]] = {}
+
+    def count(part: Part) -> list[Hit]:
+        """The hits of a part. Those that need no place are looked at first, which is cheaper."""
+        if part not in counted:
+            own = [hit for hit in hits if hit.topic == part.topic]
+            own = (
+                [hit for hit in own if places(hit.doc_id).admits(part, hit)]
+                if _placed(part)
+                else own
+            )
+            for name in part.others if own else ():
+                others = count(wanted.part_of(name))
+                own = [hit for hit in own if any(_beside(part, hit, one, places) for one in others)]
+            counted[part] = own
+        return counted[part]
+
+    def has(part: Part) -> bool:
+        own = count(part)
+        return len(own) >= part.times and len({hit.doc_id for hit in own}) >= part.documents
+
+    if not all(map(has, wanted.all)) or any(map(has, wanted.none)):
+        return None
+    some = [part for part in wanted.any if has(part)]
+    if wanted.any and not some:
+        return None
+    evidence = {id(hit): hit for part in (*wanted.all, *some) for hit in count(part)}
+    return tuple(sorted(evidence.values(), key=lambda hit: (hit.doc_id, hit.start, hit.end)))
+
+
+def _placed(part: Part) -> bool:
+    return bool(part.speaker or part.first or part.last) or part.asked is not None
+
+
+def _beside(part: Part, hit: Hit, other: Hit, places: Places) -> bool:
+    """Whether another hit is on the side of a hit, and as near, as its part wants."""
+    follows, precedes = other.end <= hit.start, hit.end <= other.start
+    beside = follows if part.after else precedes if part.before else hit is not other
+    if hit.doc_id != other.doc_id or not beside:
+        return False
+    if part.within is None:
+        return True
+    apart = places(hit.doc_id).distance(hit, other, part.within.measure)
+    return apart <= part.within.amount
+
+
+def components(topics: Sequence[Topic]) -> list[Topic]:
+    """The topics with phrases that combined ones name.
+
+    Raises an `InputError` if a combined topic names one that is not among them, or is combined.
+    """
+    by_name = {topic.name: topic for topic in topics}
+    plain = [topic.name for topic in topics if topic.combination is None]
+    wanted: dict[str, Topic] = {}
+    for topic in topics:
+        for name in topic.combination.topics if topic.combination else ():
+            if name not in plain:
+                why = "is combined itself" if name in by_name else "is not among these topics"
+                hint = nearest_name(name, plain) if plain else "there is no topic with phrases"
+                raise InputError(f"topic {topic.name!r}: {name!r} {why}; {hint}")
+            wanted[name] = by_name[name]
+    return list(wanted.values())

@@ -1,0 +1,98 @@
+"""Places in a document: which turn, sentence or word a hit is in, and when it is said."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+
+from slice_os.hits.hit import Hit
+from slice_os.search.turns import Turn
+from slice_os.text.sentences import sentence_ends
+from slice_os.text.words import find_words
+from slice_os.topics.combination import SECONDS, SENTENCES, TURNS, WORDS, Part
+
+
+class DocumentPlaces:
+    """The turns, sentences and words of a document, found when they are first asked for.
+
+    Args:
+        text: of the document.
+        turns: its turns, by position; none if it is no conversation.
+    """
+
+    def __init__(self, text: str, turns: Sequence[Turn]) -> None:
+        self._text = text
+        self.turns = turns
+
+    def admits(self, part: Part, hit: Hit) -> bool:
+        """Whether a hit is said by whom, and where in the document, a part wants it."""
+        if part.speaker and part.speaker.casefold() != str(hit.metadata.get("speaker")).casefold():
+            return False
+        if part.asked is not None and part.asked != is_question(hit):
+            return False
+        if part.first and not self._from_start(hit, part.first.measure) < part.first.amount:
+            return False
+        return not part.last or self._from_end(hit, part.last.measure) < part.last.amount
+
+    def distance(self, one: Hit, other: Hit, measure: str) -> float:
+        """How far two hits are from each other: 0 in one turn or sentence, or in adjacent words.
+
+        It is infinite where the document has no turns, or no times.
+        """
+        first, second = sorted((one, other), key=lambda hit: (hit.start, hit.end))
+        if measure == WORDS:
+            between = self._number(second.start, WORDS) - self._number(first.end - 1, WORDS) - 1
+            return max(0.0, between)
+        apart = self._from_start(second, measure) - self._from_start(first, measure)
+        return apart if apart >= 0 else float("inf")  # neither is known
+
+    def _from_start(self, hit: Hit, measure: str) -> float:
+        """How much of the document there is before a hit: seconds, or whole turns and so on."""
+        if measure == SECONDS:
+            return _time(hit.metadata.get("start_time"))
+        return self._number(hit.start, measure)
+
+    def _from_end(self, hit: Hit, measure: str) -> float:
+        if measure == SECONDS:
+            times = [turn.start_time for turn in self.turns if turn.start_time is not None]
+            return max(times, default=float("nan")) - self._from_start(hit, SECONDS)
+        return len(self._begins[measure]) - 1 - self._number(hit.end - 1, measure)
+
+    def turn_of(self, hit: Hit) -> int:
+        """The number of the turn of a hit, from 0; -1 if there is none."""
+        return bisect_right(self._begins[TURNS], hit.start) - 1
+
+    def _number(self, place: int, measure: str) -> float:
+        number = bisect_right(self._begins[measure], place) - 1
+        return number if number >= 0 else float("nan")
+
+    @cached_property
+    def _begins(self) -> _Begins:
+        return _Begins(self._text, self.turns)
+
+
+class _Begins(dict[str, list[int]]):
+    """Where turns, sentences and words begin, by measure."""
+
+    def __init__(self, text: str, turns: Sequence[Turn]) -> None:
+        self._text = text
+        super().__init__({TURNS: [turn.start for turn in turns]})
+
+    def __missing__(self, measure: str) -> list[int]:
+        if measure == SENTENCES:
+            found = sorted({0, *sentence_ends(self._text)[:-1], *self[TURNS]})
+        else:
+            found = find_words(self._text)[:, 0].tolist()
+        return self.setdefault(measure, found)
+
+
+def is_question(hit: Hit) -> bool:
+    """Whether the sentence of a hit ends with a question mark."""
+    own = hit.sentence or hit
+    text = hit.context.text[: max(0, own.end - hit.context.start)]
+    return text.rstrip(" \t\r\n\"'”’)").endswith(("?", "？"))
+
+
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) else float("nan")

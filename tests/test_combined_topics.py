@@ -1,0 +1,373 @@
+"""Combined topics: their files, what matches, on the command line too."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.cli import main
+from slice_os.hits.hit import Context, Hit
+from slice_os.search.turns import Turn
+from slice_os.text.documents import Extent, Metadata, Segment
+from slice_os.topics import Topic, match_topics, read_topics
+from slice_os.topics.checks import lint, run_examples
+from slice_os.topics.combination import Combination, Length, Part
+from slice_os.topics.files import parse_topic
+from slice_os.topics.matching import components, find_matches
+from slice_os.topics.table import topic_text
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
+CANCEL = Topic("cancel", ("I want to cancel my subscription", "please end my plan"), threshold=0.7)
+OFFER = Topic("offer", ("we can offer you a discount", "I can give you a better price"))
+LOST = Topic(
+    "lost",
+    combination=Combination(
+        all=(Part("cancel", speaker="customer"),),
+        none=(Part("offer", after="cancel", within=Length(3, "turns")),),
+    ),
+)
+
+
+def call(doc_id: str, *said: tuple[str, str, float], **metadata: Any) -> Document:
+    """A conversation of speakers, words and seconds."""
+    text, segments = "", []
+    for speaker, words, time in said:
+        segments.append(Segment(len(text), len(text) + len(words), speaker, time))
+        text += f"{words}\n"
+    return Document(doc_id, text, metadata, tuple(segments))
+
+
+@pytest.fixture(scope="module")
+def calls(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
+    with Corpus(tmp_path_factory.mktemp("calls") / "calls.slice", encoder) as corpus:
+        corpus.add(
+            [
+                call(
+                    "kept",
+                    ("agent", "Good morning.", 0),
+                    ("customer", "I want to cancel my subscription.", 8),
+                    ("agent", "We can offer you a discount if you stay.", 15),
+                    who="ann",
+                    date="2026-03-02",
+                ),
+                call(
+                    "lost",
+                    ("agent", "We can offer you a discount this week.", 0),
+                    ("customer", "Please end my plan.", 8),
+                    ("agent", "Fine, it is done.", 15),
+                    who="ann",
+                    date="2026-03-03",
+                ),
+                call(
+                    "other", ("customer", "My screen is broken.", 0), who="bob", date="2026-03-03"
+                ),
+            ]
+        )
+        yield corpus
+
+
+def test_what_a_document_has_and_lacks(calls: Corpus) -> None:
+    (match,) = match_topics(calls, [CANCEL, OFFER, LOST])
+    assert (match.topic, match.place, match.doc_ids) == ("lost", "lost", ("lost",))
+    assert [hit.text for hit in match.evidence] == ["Please end my plan"]
+    assert match.metadata["who"] == "ann"
+    (lack,) = match.lacks
+    assert lack.nearest is not None
+    assert lack.nearest.text.startswith("We can offer you a discount")
+
+
+def test_documents_without_any_hit(calls: Corpus) -> None:
+    silent = Topic("silent", combination=Combination(none=(Part("cancel"),)))
+    assert [match.doc_id for match in match_topics(calls, [CANCEL, silent])] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("per", "part", "places"),
+    [
+        ("who", Part("cancel", documents=2), ["ann"]),
+        ("who", Part("cancel", documents=3), []),
+        ("turn", Part("cancel"), ["kept", "lost"]),
+        ("document", Part("offer", first=Length(5, "seconds")), ["lost"]),
+        ("document", Part("offer", last=Length(1, "turns")), ["kept"]),
+        ("document", Part("cancel", asked=True), []),
+    ],
+)
+def test_what_matches_as_a_whole(calls: Corpus, per: str, part: Part, places: list[str]) -> None:
+    topic = Topic("t", combination=Combination(all=(part,), per=per))
+    matches = list(match_topics(calls, [CANCEL, OFFER, topic]))
+    assert [match.place for match in matches] == places
+    assert all((match.turn is not None) == (per == "turn") for match in matches)
+
+
+def test_conditions_on_metadata(calls: Corpus) -> None:
+    content = b'where = { who = "bob" }\nnone = ["cancel"]'
+    topic, problems = parse_topic(content, "t")
+    assert topic is not None
+    assert not problems
+    assert [match.doc_id for match in match_topics(calls, [CANCEL, topic])] == ["other"]
+
+
+FULL = """\
+description = "All keys."
+per = "customer"
+all = ["cancel", { topic = "offer", speaker = "agent", asked = true, times = 2, documents = 2 }]
+any = [{ topic = "a", first = "20 seconds" }, { topic = "b", last = "1 turn" }]
+none = [{ topic = "c", after = "cancel", within = "2 sentences" }, { topic = "d", near = "a" }]
+must_match = ["agent: hello\\ncustomer: bye"]
+"""
+
+
+def test_a_file_that_is_written_is_read_as_the_same_topic() -> None:
+    topic, problems = parse_topic(FULL.encode(), "full")
+    assert topic is not None
+    assert not problems
+    assert parse_topic(topic_text(topic).encode(), "other") == (topic, [])
+    assert topic.combination is not None
+    assert topic.combination.topics == ("cancel", "offer", "a", "b", "c", "d")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('all = "cancel"', "all: give a list of topics"),
+        ("all = []", "all: give a list of topics"),
+        ('all = [{ speaker = "x" }]', "give the name of a topic"),
+        ('all = [{ topic = "x", spaeker = "y" }]', "unknown key spaeker; did you mean speaker?"),
+        ('all = [{ topic = "x", first = "20 s" }]', "first of x: '20 s': give \"20 seconds\""),
+        ('all = [{ topic = "x", times = 0 }]', "give a whole number from 1 on"),
+        ('all = [{ topic = "x", asked = "yes" }]', "give true for questions"),
+        ('all = [{ topic = "x", within = "1 turn" }]', "within of x: of what?"),
+        ('all = [{ topic = "x", after = "a", near = "b" }]', "give one of after, before, near"),
+        ('all = ["x"]\nphrases = ["y"]', "phrases: a combined topic has none"),
+        ('all = ["x"]\nthreshold = 0.5', "threshold: a combined topic has none"),
+        ('per = "turn"', "per: of what?"),
+    ],
+)
+def test_errors_name_the_key(content: str, told: str) -> None:
+    _, problems = parse_topic(content.encode(), "t")
+    assert any(told in problem for problem in problems)
+
+
+def test_topics_that_are_not_given() -> None:
+    with pytest.raises(InputError, match="'offer' is not among these topics; there are cancel"):
+        components([CANCEL, LOST])
+    nested = Topic("nested", combination=Combination(all=(Part("lost"),)))
+    with pytest.raises(InputError, match="'lost' is combined itself"):
+        components([CANCEL, OFFER, LOST, nested])
+
+
+def test_lint_finds_what_can_never_hold(calls: Corpus, tmp_path: Path) -> None:
+    written = {
+        "cancel": topic_text(CANCEL),
+        "both": 'all = ["cancel"]\nnone = ["cancel"]',
+        "alone": 'all = [{ topic = "cancel", documents = 2 }]',
+        "turns": 'per = "turn"\nall = [{ topic = "cancel", first = "2 turns" }]',
+        "round": 'all = [{ topic = "cancel", after = "cancel" }]',
+        "gone": 'all = ["offer"]',
+        "nobody": 'per = "whom"\nall = [{ topic = "cancel", speaker = "robot" }]',
+    }
+    for name, text in written.items():
+        (tmp_path / f"{name}.toml").write_text(text)
+    told = {problem.path.stem: problem.told for problem in lint([tmp_path], calls.encoder)}
+    assert "in all, too" in told["both"]
+    assert "never in several documents" in told["alone"]
+    assert "no distance is in turns" in told["turns"]
+    assert "placed by itself" in told["round"]
+    assert "not among these topics" in told["gone"]
+    stored = [problem.told for problem in lint([tmp_path], calls.encoder, calls)]
+    assert any("has the field 'whom'" in one for one in stored)
+    assert any(
+        "'robot' says nothing in this store; there are customer, agent" in one for one in stored
+    )
+
+
+def test_examples_are_conversations(encoder: SpanEncoder) -> None:
+    lost = replace(
+        LOST,
+        must_match=("agent: hello\ncustomer: please end my plan\nagent: goodbye",),
+        must_not_match=(
+            "agent: hello\ncustomer: please end my plan\nagent: we can offer a discount",
+        ),
+    )
+    outcomes = [one for one in run_examples([CANCEL, OFFER, lost], encoder) if one.topic == "lost"]
+    assert all(outcome.right for outcome in outcomes)
+    assert next(one.why() for one in outcomes) == "hits: 1 of cancel, 0 of offer"
+
+
+def test_ten_examples_are_shipped() -> None:
+    combined = [topic for topic in read_topics([EXAMPLES]) if topic.combination]
+    assert len(combined) == 10
+    assert all(topic.must_not_match for topic in combined)
+
+
+def test_on_the_command_line(
+    calls: Corpus, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for topic in (CANCEL, OFFER, LOST):
+        (tmp_path / f"{topic.name}.toml").write_text(topic_text(topic))
+    store = str(calls.store.folder)
+
+    def run(*options: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["match", str(tmp_path), "--store", store, *options])
+        assert not ended.value.code
+        return capfd.readouterr().out
+
+    (row,) = map(orjson.loads, run().splitlines())
+    assert (row["topic"], row["doc_ids"]) == ("lost", ["lost"])
+    assert row["lacks"][0]["nearest"]["topic"] == "offer"
+    shown = run("--text")
+    assert "lost  lost\n  cancel: customer: “Please end my plan”" in shown
+    assert "no offer; nearest: agent: “We can offer you a discount" in shown
+    counted = orjson.loads(run("--counts", "who"))
+    assert counted == {"topic": "lost", "who": "ann", "matches": 1, "documents": 1}
+    state = ("--new", "--work", str(tmp_path / "work"))
+    assert run(*state)
+    assert not run(*state)
+
+
+class Calls:
+    """Conversations without words, of turns that begin every ten code points and seconds."""
+
+    def __init__(self, turns: dict[str, list[str]]) -> None:
+        self.speakers = turns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.speakers)
+
+    def text(self, doc_id: str) -> str:
+        return "aaa bbb. \n" * len(self.speakers[doc_id])
+
+    def turns(self, doc_id: str) -> list[Turn]:
+        speakers = enumerate(self.speakers[doc_id])
+        return [Turn(10 * n, 10 * n + 9, who, 10.0 * n) for n, who in speakers]
+
+    def metadata(self, doc_id: str) -> Metadata:
+        return {}
+
+    def hit(self, topic: str, doc_id: str, turn: int, at: int) -> Hit:
+        start = 10 * turn + 4 * at
+        metadata = {"speaker": self.speakers[doc_id][turn], "start_time": 10.0 * turn}
+        context = Context(10 * turn, 10 * turn + 9, "aaa bbb. ")
+        own = Extent(10 * turn, 10 * turn + 9)
+        place = (start, start + 3, "aaa", 0.9, None, 0.9, metadata, context, 0.9)
+        return Hit(topic, doc_id, *place, topic=topic, sentence=own, turn=own)
+
+
+speakers = st.sampled_from(["agent", "customer"])
+names = st.sampled_from(["a", "b", "c"])
+lengths = st.builds(
+    Length,
+    st.integers(0, 4).map(float),
+    st.sampled_from(["seconds", "turns", "sentences", "words"]),
+)
+
+
+@st.composite
+def parts(draw: st.DrawFn) -> Part:
+    topic = draw(names)
+    key = draw(st.sampled_from(["after", "before", "near", "", ""]))
+    others = [name for name in ("a", "b", "c") if name > topic]  # never in a circle
+    placed: dict[str, Any] = {}
+    if key and others:
+        placed = {key: draw(st.sampled_from(others)), "within": draw(st.none() | lengths)}
+    return Part(
+        topic,
+        speaker=draw(st.sampled_from(["", "", "agent"])),
+        first=draw(st.none() | lengths),
+        last=draw(st.none() | lengths),
+        times=draw(st.integers(1, 2)),
+        **placed,
+    )
+
+
+some = st.lists(parts(), max_size=2).map(tuple)
+rules = st.builds(Combination, all=some, any=some, none=some).filter(lambda rule: rule.parts)
+
+
+@settings(max_examples=150)
+@given(rule=rules, data=st.data())
+def test_rules_as_somebody_else_would_check_them(rule: Combination, data: st.DataObject) -> None:
+    drawn = st.lists(speakers, min_size=1, max_size=5)
+    calls = Calls({str(n): data.draw(drawn) for n in range(14)})
+    places = st.tuples(names, st.sampled_from(list(calls)), st.integers(0, 4), st.integers(0, 1))
+    said = {
+        (topic, doc_id, turn % len(calls.speakers[doc_id]), at)
+        for topic, doc_id, turn, at in data.draw(st.lists(places, max_size=60))
+    }
+    hits = [calls.hit(*one) for one in sorted(said)]
+    found = find_matches(hits, [Topic("t", combination=rule)], calls)
+    assert {match.doc_id for match in found} == {
+        doc_id for doc_id, turns in calls.speakers.items() if holds(rule, doc_id, turns, said)
+    }
+
+
+Said = tuple[str, str, int, int]
+
+
+def holds(rule: Combination, doc_id: str, turns: Sequence[str], said: set[Said]) -> bool:
+    """Whether a rule holds, by looking at every word of a conversation of two words a turn."""
+    spots = [(turn, at) for turn in range(len(turns)) for at in (0, 1)]
+
+    def seconds(spot: tuple[int, int]) -> float:
+        return spot[0] * 10
+
+    units: dict[str, Callable[[tuple[int, int]], float]] = {
+        "seconds": seconds,
+        "turns": lambda spot: spot[0],
+        "sentences": lambda spot: spot[0],
+        "words": lambda spot: spots.index(spot),
+    }
+
+    def counted(part: Part) -> set[tuple[int, int]]:
+        own = set()
+        for spot in spots:
+            if (part.topic, doc_id, *spot) not in said:
+                continue
+            if part.speaker and turns[spot[0]] != part.speaker:
+                continue
+            if part.first and not units[part.first.measure](spot) < part.first.amount:
+                continue
+            if part.last:
+                of = units[part.last.measure]
+                if not of(spots[-1]) - of(spot) < part.last.amount:
+                    continue
+            if all(beside(part, spot, name) for name in part.others):
+                own.add(spot)
+        return own
+
+    def beside(part: Part, spot: tuple[int, int], name: str) -> bool:
+        first = [one for one in (*rule.all, *rule.any) if one.topic == name]
+        for other in counted(first[0] if first else Part(name)):
+            if part.after and not other < spot:
+                continue
+            if part.before and not spot < other:
+                continue
+            if part.within is None:
+                return True
+            of = units[part.within.measure]
+            apart = abs(of(spot) - of(other))
+            if part.within.measure == "words":
+                apart = max(0, apart - 1)
+            if apart <= part.within.amount:
+                return True
+        return False
+
+    def has(part: Part) -> bool:
+        return len(counted(part)) >= part.times
+
+    if rule.only_lacks or any(
+        (name, doc_id, *spot) in said for name, spot in itertools.product(rule.topics, spots)
+    ):
+        one_of = not rule.any or any(map(has, rule.any))
+        return all(map(has, rule.all)) and one_of and not any(map(has, rule.none))
+    return False
