@@ -458,7 +458,7 @@ class TestHelp:
             # What measures coverage imports sqlite3 itself.
             env={name: value for name, value in ENVIRONMENT.items() if "COVERAGE" not in name},
         )
-        assert outcome.stdout.startswith("Usage: slice-os")
+        assert outcome.stdout.startswith(("Usage: slice-os", "  Find every"))
         assert outcome.stdout.endswith("[]\n")
 
     def test_is_shown_if_no_command_is_given(self, run: Run) -> None:

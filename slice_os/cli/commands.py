@@ -68,6 +68,9 @@ class TopCommands(CommandGroup):
         found = (one for one in plugins(PLUGINS) if one.name == cmd_name)
         return next((one.load(click.Command) for one in found), None)
 
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Nothing: the last line of the help says how commands are used."""
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Headings, commands and what they do, in three columns."""
         formatter.write_paragraph()
@@ -77,7 +80,7 @@ class TopCommands(CommandGroup):
         """The commands, and the options on one line."""
         self.format_commands(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("COMMAND --help explains a command; --version shows the version.")
+        formatter.write_text("slice-os COMMAND --help explains a command; --version shows the version.")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a reader that closes the pipe ends it without an error."""
