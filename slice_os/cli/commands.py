@@ -80,7 +80,8 @@ class TopCommands(CommandGroup):
         """The commands, and the options on one line."""
         self.format_commands(ctx, formatter)
         formatter.write_paragraph()
-        formatter.write_text("slice-os COMMAND --help explains a command; --version shows the version.")
+        told = "slice-os COMMAND --help explains a command; --version shows the version."
+        formatter.write_text(told)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a reader that closes the pipe ends it without an error."""
