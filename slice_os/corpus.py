@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -21,7 +22,8 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import as_documents
 from slice_os.ingest.sources import find_sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
-from slice_os.query.filters import DOCUMENT_ID, parse_where
+from slice_os.query.filter_values import parse_date
+from slice_os.query.filters import DATE, DOCUMENT_ID, parse_where, without_dates
 from slice_os.query.options import (
     DEFAULT_MINING,
     DEFAULT_SEARCH,
@@ -343,12 +345,26 @@ class Corpus:
         """The metadata fields that filters can name, each ``text`` or ``number``."""
         return self.store.fields()
 
-    def field_values(self, field: str, limit: int = 100) -> list[FieldValue]:
+    def field_values(self, field: str, limit: int | None = 100) -> list[FieldValue]:
         """The most frequent values of a metadata field, each with its number of documents.
 
-        Raises an `InputError` if no passage has such a field.
+        Without a limit, all of them. Raises an `InputError` if no passage has such a field.
         """
         return self.store.field_values(field, limit)
+
+    def days(self, field: str = DATE) -> dict[str, int]:
+        """The number of documents on each day that has one, in order; days are in UTC.
+
+        Raises an `InputError` that says what to do if no document has a date in that field.
+        """
+        found: Counter[str] = Counter()
+        values = self.field_values(field, None)
+        for value in values:
+            if (moment := parse_date(value.value)) is not None:
+                found[moment.date().isoformat()] += value.documents
+        if not found:
+            raise without_dates(field, [value.value for value in values], self._location)
+        return dict(sorted(found.items()))
 
     def __len__(self) -> int:
         return self.info().documents if self._exists() else 0

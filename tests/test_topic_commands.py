@@ -115,6 +115,67 @@ def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
     assert shown.out.split() == ["2", "hits", "2", "documents", "cancel"]
 
 
+class TestDates:
+    """From a table of turns to counts: the date of a call, the times of its turns."""
+
+    TURNS = (
+        "call,at,who,text\n"
+        "a,03/02/2026 9:14:00 AM,agent,Hello.\n"
+        "a,03/02/2026 9:18:43 AM,caller,I want to cancel my subscription.\n"
+        "b,03/06/2026 1:00:00 PM,caller,Please end my plan.\n"
+        "c,04/26/2026 1:00:00 PM,caller,Please end my plan.\n"
+    )
+    INGEST = ("--group-by", "call", "--speaker-field", "who", "--time-field", "at")
+    COUNT = ("mine", "--topics", "topics", "--store", "s", "--counts")
+
+    def ingested(self, run: Run, *options: str) -> Outcome:
+        Path("calls.csv").write_text(self.TURNS)
+        return run("ingest", "calls.csv", "--store", "s", *options)
+
+    def test_from_turns_to_counts(self, run: Run) -> None:
+        assert self.ingested(run, *self.INGEST, "--date-format", "mdy").status == 0
+        days = run(*self.COUNT, "day").rows()
+        assert [row["day"] for row in days] == ["2026-03-02", "2026-03-06", "2026-04-26"]
+        weeks = [(row["week"], row["hits"]) for row in run(*self.COUNT, "week").rows()]
+        assert weeks == [("2026-03-02", 2), ("2026-04-20", 1)]
+        search = ("search", "end my plan", "--store", "s")
+        rows = run(*search, "--filter", "date>=2026-03-06", "--filter", "date<2026-04").rows()
+        assert [(row["doc_id"], row["metadata"]["date"]) for row in rows] == [
+            ("b", "2026-03-06T13:00:00")
+        ]
+        shown = run("search", "cancel my subscription", "--store", "s", "-k", "1", "--text").out
+        assert "start_time=4:43" in " ".join(shown.split())
+        info = orjson.loads(run("store", "info", "--store", "s").out)
+        assert info["dates"] == {"first": "2026-03-02", "last": "2026-04-26"}
+        with Corpus("s") as corpus:
+            assert list(corpus.days()) == ["2026-03-02", "2026-03-06", "2026-04-26"]
+            hits = corpus.mine("I want to cancel my subscription", where={"date": "2026-03-02"})
+            assert [hit.metadata["start_time"] for hit in hits] == [283]
+
+    def test_what_could_be_two_dates_is_told(self, run: Run) -> None:
+        outcome = self.ingested(run, *self.INGEST)
+        assert outcome.status == 1
+        assert "calls.csv:2: time field 'at' is '03/02/2026 9:14:00 AM': the day" in outcome.err
+        assert "give --date-format dmy or mdy" in outcome.err
+
+    def test_a_store_without_dates_says_what_to_do(self, run: Run) -> None:
+        self.ingested(run)
+        assert orjson.loads(run("store", "info", "--store", "s").out)["dates"] is None
+        what = "documents get a date by --date-field or --time-field of ingest"
+        for command in (
+            (*self.COUNT, "day"),
+            ("search", "x", "--store", "s", "--filter", "date=2026"),
+        ):
+            outcome = run(*command)
+            assert (outcome.status, outcome.out) == (1, "")
+            assert what in outcome.err
+        assert "did you mean 'at'?" in run(*self.COUNT, "week", "--date-field", "att").err
+        told = run(*self.COUNT, "day", "--date-field", "at").err
+        assert "at has no dates, but '03/02/2026" in told
+        assert "ingest again with --date-field at" in told
+        assert run(*self.COUNT, "topic", "--date-field", "at").status == 2
+
+
 @pytest.mark.parametrize(
     "arguments",
     [[], ["-p", "x", "--topics", "topics"], ["--topics", "topics", "--threshold", "0.5"]],

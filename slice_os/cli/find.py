@@ -157,6 +157,7 @@ def mine(
         raise click.UsageError("--exclusive, --new, --work and --counts are for --topics")
     cut: Cut = {}
     with encoder.corpus(store, options.verifier) as corpus:
+        run.check(corpus)
         if topic_paths:
             hits = _mined_topics(corpus, topic_paths, options, run)
         else:

@@ -51,6 +51,7 @@ def match(
     from slice_os.topics.matching import match_topics
 
     with encoder.corpus(store, verifier) as corpus:
+        run.check(corpus)
         work, topics = run.work_of(corpus.store), read_topics(paths)
         options = {"where": where, "exclusive": run.exclusive, "labels": work.labels()}
         matches = run.left(match_topics(corpus, topics, **options), work)

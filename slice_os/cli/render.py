@@ -14,7 +14,7 @@ from unicodedata import category, east_asian_width
 import click
 import orjson
 
-from slice_os.tables.fields import paired
+from slice_os.tables.fields import paired, shown
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
@@ -43,7 +43,10 @@ def render(hit: Hit, number: int, with_phrase: bool = False) -> str:
         *([] if hit.band is None else [styled(hit.band, fg=_COLOURS[hit.band])]),
         *(styled(printable(reason), fg="yellow") for reason in hit.reasons),
         *(styled(printable(paired(match)), dim=True) for match in hit.matches),
-        *(styled(printable(f"{key}={value}"), dim=True) for key, value in hit.metadata.items()),
+        *(
+            styled(printable(f"{key}={shown(key, one)}"), dim=True)
+            for key, one in hit.metadata.items()
+        ),
     ]
     return "\n".join([*_filled(head, width), *_context(hit, width), ""])
 

@@ -19,10 +19,12 @@ from slice_os.cli.render import echo_json, printable, show, styled, wants_json
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from slice_os.corpus import Corpus
     from slice_os.stores.protocol import DocumentEntry, SourceEntry
 
 WIDTH_ROWS = 1_000
 LONGEST_CELL = 60
+NO_DATES = "none; documents get them by --date-field or --time-field of ingest"
 
 
 @click.group(cls=CommandGroup)
@@ -37,7 +39,7 @@ def info(store: str) -> None:
     from slice_os.corpus import Corpus
 
     with Corpus(store) as corpus:
-        found = asdict(corpus.info())
+        found = {**asdict(corpus.info()), "dates": _dates(corpus)}
     # Names of folders may be any bytes.
     found["location"] = os.fsencode(found["location"]).decode(errors="replace")
     if not sys.stdout.isatty():
@@ -45,9 +47,22 @@ def info(store: str) -> None:
         return
     encoder = found.pop("encoder")
     named = {f"encoder_{name.removeprefix('encoder_')}": encoder[name] for name in encoder}
+    dates = found["dates"]
+    found["dates"] = f"{dates['first']} to {dates['last']}" if dates else NO_DATES
     for name, value in {**found, **named}.items():
         shown = f"{value:,}" if isinstance(value, int) else printable(str(value))
         click.echo(f"{name.replace('_', ' '):<22} {shown}")
+
+
+def _dates(corpus: Corpus) -> dict[str, str] | None:
+    """The first day and the last, in UTC; None without dates."""
+    from slice_os.errors import InputError
+
+    try:
+        days = list(corpus.days())
+    except InputError:
+        return None
+    return {"first": days[0], "last": days[-1]}
 
 
 @store.command("list")

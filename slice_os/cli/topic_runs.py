@@ -13,6 +13,7 @@ from slice_os.cli.options import as_one, exclusive_option, work_option
 from slice_os.cli.render import printable, show
 
 if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
     from slice_os.stores.protocol import Store
     from slice_os.topics.changes import F
     from slice_os.topics.tallies import Found
@@ -27,7 +28,19 @@ class TopicRun:
     only_new: bool
     work: Path | None
     counts: str | None
-    date_field: str
+    date_field: str | None
+
+    def check(self, corpus: Corpus) -> None:
+        """Refuse counts by dates, or by a field, that the store does not have."""
+        from slice_os.query.filters import DATE
+        from slice_os.topics.tallies import PERIODS
+
+        if self.counts in PERIODS:
+            corpus.days(self.date_field or DATE)
+        elif self.date_field:
+            raise click.UsageError("--date-field: only with --counts day or week")
+        elif self.counts not in (None, "topic", "document"):
+            corpus.field_values(self.counts, 1)
 
     def work_of(self, store: Store) -> Work:
         """The folder of topics, labels and seen hits."""
@@ -43,10 +56,11 @@ class TopicRun:
 
     def show_counts(self, found: Iterable[Found], noun: str, as_json: bool | None) -> None:
         """Print the numbers of what was found, and of the documents it is in."""
+        from slice_os.query.filters import DATE
         from slice_os.topics.tallies import tally
 
         by = self.counts or "topic"
-        for row in tally(found, by, self.date_field):
+        for row in tally(found, by, self.date_field or DATE):
             where = {by: row.place} if row.place else {}
             plain = {"topic": row.topic, **where, noun: row.hits, "documents": row.documents}
             place = f"  {printable(row.place)}" if row.place else ""
@@ -72,8 +86,7 @@ topic_run_options = as_one(
     ),
     click.option(
         "--date-field",
-        default="date",
         metavar="FIELD",
-        help="With --counts day or week: metadata field of the date.",
+        help="With --counts day or week: metadata field of the date.  [default: date]",
     ),
 )

@@ -42,6 +42,9 @@ SYMBOLS: Mapping[Operator, str] = {
 IN = "in"
 # In place of a metadata field: the id of the document, exactly.
 DOCUMENT_ID = "_id"
+DATE = "date"
+"""The metadata field of a document's date."""
+_READ_AS_DATES = "ingest again with --date-field {} if these are dates"
 _OPERATORS = (*SYMBOLS, IN)
 _LISTED = 10
 _FOLD = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
@@ -166,11 +169,13 @@ def comparable(texts: Iterable[str]) -> bool:
 def unknown_field(condition: Condition, fields: Iterable[str], location: object) -> InputError:
     """The error for a field that a store does not have; it names those that it has."""
     there = sorted(fields)
+    dated = "; documents get a date by --date-field or --time-field of ingest"
     close = get_close_matches(condition.field, there, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     return InputError(
         f"{location}: no metadata field {condition.field!r}{hint}; there "
         f"{'are ' + _listing(there) if there else 'is no metadata'}"
+        f"{dated if condition.field == DATE else ''}"
     )
 
 
@@ -178,7 +183,14 @@ def without_order(condition: Condition, texts: Sequence[str], location: object) 
     """The error for an ordering of a field that has neither numbers nor dates."""
     return InputError(
         f"{location}: filter {condition}: {condition.field} has no numbers or dates to compare, "
-        f"but {_listing(texts)}; use = or !="
+        f"but {_listing(texts)}; use = or !=, or {_READ_AS_DATES.format(condition.field)}"
+    )
+
+
+def without_dates(field: str, texts: Sequence[str], location: object) -> InputError:
+    """The error for a field that should have dates and has none."""
+    return InputError(
+        f"{location}: {field} has no dates, but {_listing(texts)}; {_READ_AS_DATES.format(field)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
@@ -176,6 +176,7 @@ class Services:
         self.topics = TopicsFolder(self.work.topics)
         self.labels = LabelJournal(self.work.labels_file)
         self.counted = KnownHits()
+        self.documents_by: dict[Key, tuple[list[Hashable], dict[str, int]]] = {}
         self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 

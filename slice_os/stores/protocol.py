@@ -168,8 +168,8 @@ class Store(Protocol):
     def fields(self) -> dict[str, str]:
         """The metadata fields that filters can name, each ``text`` or ``number``."""
 
-    def field_values(self, field: str, limit: int) -> list[FieldValue]:
-        """The most frequent values of a metadata field.
+    def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
+        """The most frequent values of a metadata field; all of them without a limit.
 
         Raises an `InputError` if no passage has such a field.
         """

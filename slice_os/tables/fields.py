@@ -15,6 +15,7 @@ from slice_os.errors import InputError
 Kind: TypeAlias = Literal["text", "integer", "real", "flag", "texts"]
 """Type of a column's cells; ``texts`` is a list of texts in each."""
 
+_TIMES = ("start_time", "end_time")
 _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "real", bool: "flag"}
 
 
@@ -80,6 +81,15 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def paired(texts: Sequence[str]) -> str:
     """Two texts that belong together as one, for people."""
     return " ↔ ".join(texts)
+
+
+def shown(name: str, value: Any) -> str:
+    """The value of a field for people; times of turns as a clock has them: 4:43, or 1:02:03."""
+    if name not in _TIMES or isinstance(value, (str, bool)):
+        return str(value)
+    minutes, seconds = divmod(max(0, int(value)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def json_object(line: bytes, where: str) -> dict[str, Any]:

@@ -172,6 +172,7 @@ class QueryContract(StoreTests):
         values = [FieldValue("de", 2), FieldValue("en", 1), FieldValue("fr", 1)]
         assert store.field_values("lang", 10) == values
         assert store.field_values("lang", 1) == values[:1]
+        assert store.field_values("lang", None) == values
         with refused(InputError):
             store.field_values("unknown", 10)
 

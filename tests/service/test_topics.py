@@ -217,6 +217,15 @@ def test_weeks_are_counted_beside_all_documents_of_each(client: TestClient, etag
     assert lines == ["topic,week,hits,documents,of,per_100", "cancel,2026-06-01,2,2,3,66.667"]
 
 
+def test_a_field_that_no_document_has_is_refused(client: TestClient, etag: str) -> None:
+    for params in ({"date_field": "dya"}, {"by": "dya"}):
+        problem = client.get("/counts", params=params)
+        assert problem.status_code == 400
+        assert "no metadata field 'dya' (did you mean 'day'?)" in problem.text
+    (found,) = client.get("/counts").json()["topics"]
+    assert found["counts"] == [{"key": "-", "hits": 2, "documents": 2, "of": None}]
+
+
 def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_path: Path) -> None:
     shutil.copytree(settings.stores["calls"], tmp_path / "own")
     stores = {"own": str(tmp_path / "own")}

@@ -11,7 +11,7 @@ from typing import Any
 
 from slice_os.hits.hit import Hit, overlap
 from slice_os.hits.report.pages import Place
-from slice_os.tables.fields import paired
+from slice_os.tables.fields import paired, shown
 
 BINS = 50
 """Bins of the histograms, from 0 to 1; the thresholds that a reader of the report can choose."""
@@ -208,7 +208,7 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
     scores = {
         name: record[name] for name in ("probability", "cosine", "bm25") if record[name] is not None
     }
-    details = {name: str(value) for name, value in record["metadata"].items()}
+    details = {name: shown(name, value) for name, value in record["metadata"].items()}
     if record.get("count", 1) > 1:
         details["similar hits"] = str(record["count"])
     if record.get("reasons"):

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
+from slice_os.query.filters import DATE
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.known_hits import store_state
 from slice_os.service.resources.bodies import pooled
@@ -26,8 +27,6 @@ from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, place_of, tally
 
 router = APIRouter(tags=["topics"])
-
-_MOST_VALUES = 10_000
 
 By = Annotated[
     str, Query(min_length=1, description="day, week, document, or the name of a metadata field.")
@@ -132,13 +131,15 @@ def counts_file(
 def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
     """The number of all documents of a store on each day or in each week, or by field value.
 
-    Empty if no passage has the field.
+    Empty if it would be by dates, and the store has none.
+
+    Raises an `InputError` if no passage has another field.
     """
     field = date_field if by in PERIODS else by
-    if field not in corpus.fields():
+    if by == "document" or (field == DATE and field not in corpus.fields()):
         return {}
     found: Counter[str] = Counter()
-    for value in corpus.field_values(field, _MOST_VALUES):
+    for value in corpus.field_values(field, None):
         found[place_of(value.value, by)] += value.documents
     return found
 
@@ -149,7 +150,7 @@ def _counted(
     if not topics:
         return []
     corpus = services.stores.get(store)
-    everywhere = documents_by(corpus, by, date_field)
+    everywhere = _everywhere(services, corpus, by, date_field)
     of_all = corpus.info().documents
     return [
         {
@@ -170,6 +171,17 @@ def _counted(
         }
         for stored, found in zip(topics, _hits(services, corpus, topics), strict=True)
     ]
+
+
+def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
+    """As `documents_by`, from what is kept as long as the store has not changed."""
+    location, *state = store_state(corpus)
+    key = location, by, date_field
+    known, found = services.documents_by.get(key, ([], {}))
+    if known != state:
+        found = documents_by(corpus, by, date_field)
+        services.documents_by[key] = state, found
+    return found
 
 
 def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Hit, ...]]:

@@ -78,9 +78,10 @@ def field_kinds(connection: Database) -> dict[str, str]:
     return kinds
 
 
-def values_of(connection: Database, field: str, limit: int) -> list[FieldValue]:
+def values_of(connection: Database, field: str, limit: int | None) -> list[FieldValue]:
     """The most frequent values of a field; see `Store.field_values`."""
-    found = [FieldValue(*row) for row in connection.execute(_COUNTED, (field, limit))]
+    most = -1 if limit is None else limit
+    found = [FieldValue(*row) for row in connection.execute(_COUNTED, (field, most))]
     if not found and field not in (names := connection.column(_FIELDS)):
         raise unknown_field(Condition(field, "eq", ()), names, connection.folder)
     return found

@@ -210,7 +210,7 @@ class LocalStore:
         with self._reading() as connection:
             return fields.field_kinds(connection)
 
-    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+    def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
         """The most frequent values of a field; see `Store.field_values`."""
         with self._reading() as connection:
             return fields.values_of(connection, field, limit)

@@ -162,7 +162,7 @@ class OpenSearchStore:
         """The metadata fields and their kinds; see `Store.fields`."""
         return listing.field_kinds(self.handle)
 
-    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+    def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
         """The most frequent values of a field; see `Store.field_values`."""
         return listing.values_of(self.handle, field, limit)
 

@@ -132,7 +132,7 @@ class ToyStore:
         }
         return {name: "number" if numbers[name] else "text" for name in sorted(numbers)}
 
-    def field_values(self, field: str, limit: int) -> list[FieldValue]:
+    def field_values(self, field: str, limit: int | None) -> list[FieldValue]:
         if field not in self.fields():
             raise unknown_field(Condition(field, "eq", ()), self.fields(), self.location)
         pairs = {

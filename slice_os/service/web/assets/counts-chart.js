@@ -5,6 +5,7 @@ import { perHundred, timeChart } from "./time-chart.js";
 
 const PLACES = 8;
 const NOWHERE = "-";
+const NO_DATE = "No hit has a date. Documents get one by --date-field or --time-field of ingest.";
 const DAYS = { day: 1, week: 7 };
 
 /**
@@ -18,7 +19,7 @@ export function countsChart(counts, by, open) {
   const placed = counts.filter(({ key }) => key && key !== NOWHERE);
   const elsewhere = counts.filter(({ key }) => !key || key === NOWHERE)
     .reduce((sum, { documents }) => sum + documents, 0);
-  if (!placed.length) return element("p", { class: "soft" }, days && elsewhere ? "No hit has a date." : "No hits.");
+  if (!placed.length) return element("p", { class: "soft" }, days && elsewhere ? NO_DATE : "No hits.");
   const without = elsewhere
     ? element("p", { class: "soft" }, `${counted(elsewhere)} more without a ${days ? "date" : by}`)
     : null;

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from slice_os.query.filters import Condition, unknown_field
-from slice_os.stores.opensearch.search.clauses import NUMBERS
+from slice_os.stores.opensearch.search.clauses import NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import hits
 from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
-from slice_os.stores.opensearch.search.searches import ALL_SHARDS, Body
+from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Body
 from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.stores.protocol import DocumentEntry, FieldValue, SourceEntry
 
@@ -57,16 +57,8 @@ def list_documents(
 def list_sources(handle: IndexHandle) -> Iterator[SourceEntry]:
     """All sources that have documents, by name."""
     names = [{"name": {"terms": {"field": "source"}}}]
-    composite: dict[str, Any] = {"size": PAGE, "sources": names}
-    documents = {"term": {"kind": "document"}}
-    body = {"size": 0, "query": documents, "aggs": {"sources": {"composite": composite}}}
-    while True:
-        found = _aggregations(handle, body)["sources"]
-        for bucket in found["buckets"]:
-            yield SourceEntry(bucket["key"]["name"], bucket["doc_count"])
-        if "after_key" not in found:
-            return
-        composite["after"] = found["after_key"]
+    for bucket in _buckets(handle, {"term": {"kind": "document"}}, names):
+        yield SourceEntry(bucket["key"]["name"], bucket["doc_count"])
 
 
 def field_kinds(handle: IndexHandle) -> dict[str, str]:
@@ -75,7 +67,7 @@ def field_kinds(handle: IndexHandle) -> dict[str, str]:
     return {name: "number" if found[name]["type"] in NUMBERS else "text" for name in sorted(found)}
 
 
-def values_of(handle: IndexHandle, field: str, limit: int) -> list[FieldValue]:
+def values_of(handle: IndexHandle, field: str, limit: int | None) -> list[FieldValue]:
     """The most frequent values of a field; see `Store.field_values`.
 
     Passages choose the values, so that a value of a few long documents comes before one of many
@@ -86,10 +78,34 @@ def values_of(handle: IndexHandle, field: str, limit: int) -> list[FieldValue]:
     if field not in there:
         raise unknown_field(condition, there, handle.location)
     counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
-    body = values_body(condition, [], limit, aggs={"documents": counts})
-    buckets = _aggregations(handle, body)["values"]["buckets"]
+    if limit is None:
+        buckets = _all_buckets(handle, condition, counts)
+    else:
+        body = values_body(condition, [], limit, aggs={"documents": counts})
+        buckets = _aggregations(handle, body)["values"]["buckets"]
     values = [FieldValue(value_of(one), one["documents"]["value"]) for one in buckets]
     return sorted(values, key=lambda one: (-one.documents, one.value))
+
+
+def _all_buckets(handle: IndexHandle, condition: Condition, counts: Body) -> list[dict[str, Any]]:
+    """As `values_body` has them, of every value; dates as the milliseconds that they are."""
+    sources = [{"name": {"terms": {"field": path(condition)}}}]
+    found = _buckets(handle, PASSAGES, sources, aggs={"documents": counts})
+    return [bucket | {"key": bucket["key"]["name"]} for bucket in found]
+
+
+def _buckets(
+    handle: IndexHandle, query: Body, sources: Sequence[Body], **more: Body
+) -> Iterator[dict[str, Any]]:
+    """All buckets of a composite aggregation, page by page."""
+    composite: dict[str, Any] = {"size": PAGE, "sources": sources}
+    body = {"size": 0, "query": query, "aggs": {"found": {"composite": composite, **more}}}
+    while True:
+        found = _aggregations(handle, body)["found"]
+        yield from found["buckets"]
+        if "after_key" not in found:
+            return
+        composite["after"] = found["after_key"]
 
 
 def _mapped(handle: IndexHandle) -> dict[str, Any]:
