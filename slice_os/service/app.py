@@ -31,6 +31,7 @@ from slice_os.service.resources import (
     mining,
     overview,
     pages,
+    precision,
     search,
     stores,
     tag,
@@ -55,6 +56,7 @@ RESOURCES = (
     counts,
     topic_improvement,
     labels,
+    precision,
     tag,
 )
 WEB = Path(__file__).with_name("web")

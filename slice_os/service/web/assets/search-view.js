@@ -6,6 +6,7 @@ import { headline } from "./headline.js";
 import { hitList } from "./hit-list.js";
 import { labelBook } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
+import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
@@ -38,6 +39,10 @@ export function searchView(current, change, topics, topicsChanged) {
   const book = labelBook();
   const same = sameWords();
   const says = headline((time) => facets.allow("date", time), book.answerOf);
+  const precise = precisionSoFar(book.answerOf, (cut) => {
+    change({ least: cut });
+    drawAll();
+  });
   /** The store at a glance; null until it is known. */
   let glance = null;
   let complete = false;
@@ -117,6 +122,7 @@ export function searchView(current, change, topics, topicsChanged) {
   /** Say how many documents say it, as far as is known. */
   function sayHow() {
     const { where, least, measure } = current();
+    precise.show(found, measure);
     says.show(visible, { least: least ?? 0, measure, complete: complete || visible.length < found.length, within: Object.keys(where).length > 0, time: where.date });
   }
 
