@@ -67,6 +67,7 @@ def test_answers_are_kept_and_taken_back(open_page: OpenPage, page_server: Serve
     expect(page.locator(".hit").nth(1)).to_have_class(re.compile("chosen"))
     page.keyboard.press("n")
     expect(page.locator(".hit").nth(1)).to_have_attribute("data-answer", "no")
+    expect(page.locator("#precision")).to_contain_text("1 of 2 right: precision 50 % (9 % to 91 %)")
     labels = asked(page_server, "labels?topic=keep-answers")["labels"]
     assert isinstance(labels, list)
     assert [label["label"] for label in labels] == [True, False]

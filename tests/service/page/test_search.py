@@ -76,7 +76,7 @@ def test_documents_are_counted_from_the_cut_on_and_by_week(open_page: OpenPage) 
     expect(page.get_by_label("from", exact=True).first).to_have_value("2026-06-08")
     slide(page, 0)
     expect(page.locator(".hit .place", has_text="customer 4:43")).to_have_count(1)
-    page.locator("#voices").get_by_text("agent", exact=True).click()
+    page.get_by_role("radio", name="agent", exact=True).check()
     expect(page.locator("#total")).to_have_text("1")
 
 
