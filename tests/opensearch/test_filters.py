@@ -135,6 +135,12 @@ def test_both_stores_admit_the_same(stores: tuple[Corpus, Corpus], where: dict[s
     assert local == remote
 
 
+@pytest.mark.parametrize("field", ["moment", "day"])
+def test_both_stores_have_the_same_days(stores: tuple[Corpus, Corpus], field: str) -> None:
+    local, remote = stores
+    assert local.days(field) == remote.days(field)
+
+
 @pytest.mark.parametrize(
     ("where", "message"),
     [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from slice_os.query.filters import Condition, unknown_field
-from slice_os.stores.opensearch.search.clauses import NUMBERS, path
+from slice_os.stores.opensearch.search.clauses import DATE, NUMBERS, path
 from slice_os.stores.opensearch.search.lookup import hits
 from slice_os.stores.opensearch.search.metadata import mapped_fields, value_of, values_body
 from slice_os.stores.opensearch.search.searches import ALL_SHARDS, PASSAGES, Body
@@ -79,19 +80,29 @@ def values_of(handle: IndexHandle, field: str, limit: int | None) -> list[FieldV
         raise unknown_field(condition, there, handle.location)
     counts = {"cardinality": {"field": "doc_id", "precision_threshold": _EXACT}}
     if limit is None:
-        buckets = _all_buckets(handle, condition, counts)
+        buckets = _all_buckets(handle, condition, there[field]["type"], counts)
     else:
         body = values_body(condition, [], limit, aggs={"documents": counts})
-        buckets = _aggregations(handle, body)["values"]["buckets"]
+        buckets = iter(_aggregations(handle, body)["values"]["buckets"])
     values = [FieldValue(value_of(one), one["documents"]["value"]) for one in buckets]
     return sorted(values, key=lambda one: (-one.documents, one.value))
 
 
-def _all_buckets(handle: IndexHandle, condition: Condition, counts: Body) -> list[dict[str, Any]]:
-    """As `values_body` has them, of every value; dates as the milliseconds that they are."""
+def _all_buckets(
+    handle: IndexHandle, condition: Condition, kind: str, counts: Body
+) -> Iterator[dict[str, Any]]:
+    """As `values_body` has them, of every value."""
     sources = [{"name": {"terms": {"field": path(condition)}}}]
     found = _buckets(handle, PASSAGES, sources, aggs={"documents": counts})
-    return [bucket | {"key": bucket["key"]["name"]} for bucket in found]
+    for bucket in found:
+        key = bucket["key"]["name"]
+        # Only this aggregation has dates as milliseconds since 1970.
+        yield bucket | {"key": _iso(key) if kind == DATE else key}
+
+
+def _iso(milliseconds: int) -> str:
+    since = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)
+    return f"{since.isoformat(timespec='milliseconds')}Z"
 
 
 def _buckets(
