@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slice_os import Document
 from slice_os.errors import InputError
@@ -15,6 +18,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import frame_documents
 from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.reading import read_stream
+from slice_os.query.filter_values import parse_date
 
 CLEAR = [
     # given, format, read
@@ -182,3 +186,12 @@ class TestDocuments:
         letter = "Subject: Hi\nDate: Mon, 2 Mar 2026 09:14:05 -0500 (EST)\n\nPlease cancel."
         (document,) = read("eml", letter)
         assert document.metadata["date"] == "2026-03-02T09:14:05-05:00"
+
+
+@given(
+    st.from_regex(r"[0-9]{1,4}[-/. ,]?([0-9]{1,2}|[A-Z][a-z]{2})[-/. ,]?[0-9]{1,4}[T ]?.{0,16}"),
+    st.sampled_from([None, "dmy", "mdy", "%d.%m.%Y"]),
+)
+def test_what_is_read_is_a_moment(text: str, wanted: str | None) -> None:
+    with suppress(InputError):
+        assert parse_date(read_date(text, "field 'at'", wanted)) is not None

@@ -28,9 +28,10 @@ _MONTHS = [
 ]
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+")
 _COMPACT = re.compile(
-    r"((?:19|20)\d\d)(\d\d)(\d\d)(?:[t ]?(\d\d)(\d\d)(\d\d)?([.,]\d+)?(z|[+-]\d\d(?::?\d\d)?)?)?"
+    r"((?:19|20)\d\d)(\d\d)(\d\d)(?:[t ]?(\d\d)(\d\d)(\d\d)?([.,]\d+)?(z|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
 )
-_EPOCH = re.compile(r"(?:(\d{9,10})(\.\d+)?|(\d{10})(\d{3}))")
+_EPOCH = re.compile(r"(?:(\d{9,10})(\.\d+)?|(\d{10})(\d{3}))", re.ASCII)
 _TIMED = re.compile(
     r"""
     (?P<day>.+?) (?: (?: (?<=\d)t | ,?\s+(?:at\s+)? )
