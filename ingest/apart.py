@@ -25,6 +25,7 @@ from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers.reader import (
     BadRecord,
     PackedFile,
+    ReadNote,
     ReadOptions,
     bad_record,
     read_whole,
@@ -39,6 +40,8 @@ MEMORY, MEMORY_PER_BYTE = 2 << 30, 8
 _IDLE_SECONDS = 10
 _LENGTHS = struct.Struct("<QQ")
 _SERVE = "import sys; sys.path[:] = sys.argv[1:]; from slice_os.ingest.apart import serve; serve()"
+
+_RECORDS = {kind.__name__: kind for kind in (BadRecord, ReadNote)}
 
 _idle: list[subprocess.Popen[bytes]] = []
 os.register_at_fork(after_in_child=_idle.clear)
@@ -154,8 +157,8 @@ def _received(head: dict[str, Any], content: bytes) -> Document | BadRecord | Pa
     if kind == "packed":
         source, path, format_name = value
         return PackedFile(source, path, io.BytesIO(content), format_name)
-    if kind == "BadRecord":
-        return BadRecord(**value)
+    if kind in _RECORDS:
+        return _RECORDS[kind](**value)
     segments = tuple(Segment(**segment) for segment in value.pop("segments"))
     return Document(**value, segments=segments)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from slice_os.ingest.history import Known, SourceState, digest, gone_sources, recall, state_of
-from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
+from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile
 from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.reading import read, read_additions
 from slice_os.ingest.sources import PIPED, Source, Sources
@@ -74,7 +74,7 @@ Decision: TypeAlias = (
     SkipSource | BeginSource | Document | BadRecord | KeepDocument | FinishSource | PruneSource
 )
 """A document is to be encoded and stored; a bad record goes to the dead letters, unless it is a
-`SkippedFile`, which is only counted."""
+`SkippedFile` or a `ReadNote`, which are only counted."""
 
 
 @dataclass
@@ -129,7 +129,8 @@ class Decider:
         found = (read_additions if source.adds else read)(source, self.options)
         while records := list(islice(found, LOOKUP_DOCUMENTS)):
             for decision in self._about_records(records, known.names):
-                if isinstance(decision, BadRecord) and not isinstance(decision, SkippedFile):
+                told = isinstance(decision, (SkippedFile, ReadNote))
+                if isinstance(decision, BadRecord) and not told:
                     complete = False
                 yield decision
         stale: set[str] = set()

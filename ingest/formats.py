@@ -78,7 +78,7 @@ READERS = {
     "srt": _ours("subtitles:read_srt", ".srt", "SubRip, a document per file"),
     "pdf": _ours("office:read_pdf", ".pdf", "PDF, a document per file", b"%PDF-"),
     "zip": _ours("archives:read_zip", ".zip", "what its files hold", _PK),
-    "docx": _ours("office:read_docx", ".docx", "Word, a document per file", _PK),
+    "docx": _ours("word:read_docx", ".docx", "Word, a document per file", _PK),
     "pptx": _ours("office:read_pptx", ".pptx", "PowerPoint, likewise", _PK),
     "xlsx": _ours("office:read_xlsx", ".xlsx", "Excel, rows like CSV, or a document", _PK),
     "epub": _ours("markup:read_epub", ".epub", "a document per book", _PK),

@@ -28,7 +28,7 @@ from slice_os.ingest.decisions import (
 )
 from slice_os.ingest.history import check_prunable
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile
+from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.spans.passages import DocumentPart
@@ -119,6 +119,7 @@ class _Sink:
     _began: float = field(default_factory=time.monotonic)
     _counts: Counter[str] = field(default_factory=Counter)
     _skipped: Counter[str] = field(default_factory=Counter)
+    _notes: Counter[str] = field(default_factory=Counter)
     # Of the source that was begun: its size, and how much of it was read and was unchanged.
     _size: int = 0
     _bytes: int = 0
@@ -134,6 +135,7 @@ class _Sink:
             **counts,
             bad_records=self._letters.count,
             skipped=dict(sorted((self._sources.skipped + self._skipped).items())),
+            notes=dict(sorted(self._notes.items())),
             retries=self._writer.retries,
             seconds=time.monotonic() - self._began,
         )
@@ -161,7 +163,10 @@ class _Sink:
             case SkippedFile():
                 self._skipped[decision.kind] += 1
             case BadRecord():
-                self._letters.write(decision)
+                if isinstance(decision, ReadNote):
+                    self._notes.update(decision.counts)
+                else:
+                    self._letters.write(decision)
                 if self._complain is not None:
                     self._complain(decision)
             case FinishSource(source, signature, stale):

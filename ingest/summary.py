@@ -23,6 +23,7 @@ class IngestSummary:
         pieces: token vectors stored.
         bad_records: records that could not be used; all are in the dead letters.
         skipped: files that no reader knows, by extension.
+        notes: what is special in the files that were read, such as ``insertions``, with its count.
         retries: requests sent again because the server was busy.
         bytes: size of the finished sources, skipped ones included, and of the parts of others that
             were read.
@@ -39,6 +40,7 @@ class IngestSummary:
     pieces: int = 0
     bad_records: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
     retries: int = 0
     bytes: int = 0
     bytes_unchanged: int = 0
@@ -47,3 +49,4 @@ class IngestSummary:
 
 SummaryCallback: TypeAlias = Callable[[IngestSummary], None]
 BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
+"""Takes what could not be used, and each `ReadNote`."""

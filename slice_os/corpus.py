@@ -280,7 +280,7 @@ class Corpus:
             prune: delete the documents of files that are gone from the folders in ``paths``.
             checksum: tell by its content whether a file has changed, not by its size and time.
             progress: called after every source and document; None for a bar in a notebook.
-            complain: called for every unusable record.
+            complain: called for every unusable record, and every `ReadNote` of a file.
             enrich: returns a part of a document with more metadata, as `TopicTagger.tag` does.
 
         Raises an `InputError` if a path does not exist, or there is no such part.

@@ -18,7 +18,7 @@ OTHER = "The weather is fine today."
 
 
 def pdf(*pages: str) -> bytes:
-    """A file with a line of text a page; an empty one is as a scan is."""
+    """A file with a line of text a page; an empty one is an image, as a scan is."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -26,7 +26,8 @@ def pdf(*pages: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, text in enumerate(pages):
-        content = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else ""
+        image = "BI /W 1 /H 1 /CS /G /BPC 8 ID a EI"
+        content = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET" if text else image
         objects += [
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>",
@@ -49,6 +50,67 @@ def docx() -> bytes:
     document.add_heading("Ending", 1)
     document.add_paragraph(SAYING)
     document.add_table(1, 2).cell(0, 1).text = "42"
+    return saved(document.save)
+
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_BY = 'w:id="7" w:author="Ann" w:date="2026-01-01T00:00:00Z"'
+_INS, _DEL = f"<w:ins {_BY}>", f"<w:del {_BY}>"
+_NOTE = '<w:r><w:{}Reference w:id="1"/></w:r>'
+
+
+def _run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+_IN_BOX = f"<w:txbxContent><w:p>{_run('In a box')}</w:p></w:txbxContent>"
+_BOX = f"""<w:r><mc:AlternateContent
+  xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
+  xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"
+  xmlns:v="urn:schemas-microsoft-com:vml">
+<mc:Choice Requires="wps"><w:drawing><wps:txbx>{_IN_BOX}</wps:txbx></w:drawing></mc:Choice>
+<mc:Fallback><w:pict><v:textbox>{_IN_BOX}</v:textbox></w:pict></mc:Fallback>
+</mc:AlternateContent></w:r>"""
+_REVIEWED = f"""<w:p {_W}>{_run("Either party may ")}{_INS}{_run("not ")}</w:ins>
+{_DEL}<w:r><w:delText>cancel</w:delText></w:r></w:del>{_INS}{_run("end")}</w:ins>
+<w:commentRangeStart w:id="1"/>{_run(" it.")}<w:commentRangeEnd w:id="1"/>
+{_NOTE.format("comment")}{_NOTE.format("footnote")}{_BOX}{_NOTE.format("endnote")}</w:p>"""
+_CONTROL = f"<w:sdt {_W}><w:sdtContent><w:p>{_run('In a control')}</w:p></w:sdtContent></w:sdt>"
+_CELL = f"<w:tc><w:p>{_run('Gone')}</w:p></w:tc>"
+_ROW = f"<w:tr {_W}><w:trPr>{_DEL}</w:del></w:trPr>{_CELL}</w:tr>"
+
+
+def reviewed_docx() -> bytes:
+    """A Word file with tracked changes, a comment, notes, a text box, a header and a footer."""
+    pytest.importorskip("docx")
+    from docx import Document
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.opc.packuri import PackURI
+    from docx.opc.part import Part
+    from docx.oxml import parse_xml
+
+    document = Document()
+    document.sections[0].header.paragraphs[0].text = "On top"
+    document.sections[0].footer.paragraphs[0].text = "At the foot"
+    body = document.element.body
+    for xml in (_REVIEWED, _CONTROL):
+        body.insert(len(body) - 1, parse_xml(xml))
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Fee", "42"
+    table._tbl.append(parse_xml(_ROW))
+    parts = {
+        "footnotes": ("footnote", RELATIONSHIP_TYPE.FOOTNOTES, "Below the page"),
+        "endnotes": ("endnote", RELATIONSHIP_TYPE.ENDNOTES, "Behind the text"),
+        "comments": ("comment", RELATIONSHIP_TYPE.COMMENTS, "A comment"),
+    }
+    for name, (note, kind, text) in parts.items():
+        separator = f'<w:{note} w:type="separator" w:id="0"><w:p/></w:{note}>'
+        said = f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+        notes = f'{"" if name == "comments" else separator}<w:{note} w:id="1">{said}</w:{note}>'
+        content = f"application/vnd.openxmlformats-officedocument.wordprocessingml.{name}+xml"
+        xml = f"<w:{name} {_W}>{notes}</w:{name}>".encode()
+        part = Part(PackURI(f"/word/{name}.xml"), content, xml, document.part.package)
+        document.part.relate_to(part, kind)
     return saved(document.save)
 
 

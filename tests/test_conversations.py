@@ -53,8 +53,9 @@ class TestRows:
         assert said(second) == [("Agent", "Good day.", 2, None)]
         assert isinstance(first, Document)
         assert (first.id, first.metadata) == ("7", {"region": "EU"})
-        assert [one.line for one in bad if isinstance(one, BadRecord)] == [5, 6, 7]
-        assert "time field 'at' is 'soon'" in bad[2].reason
+        assert [one.line for one in bad if isinstance(one, BadRecord)] == [6, 7, None]
+        assert "time field 'at' is 'soon'" in bad[1].reason
+        assert bad[2].reason == "empty turns: 1"
 
     def test_order_of_the_file_by_default(self) -> None:
         *_, first, _ = read("csv", CALLS, **self.OPTIONS)

@@ -9,13 +9,15 @@ import tarfile
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slice_os import Corpus, SpanEncoder
+from slice_os.cli import main
 from slice_os.ingest import apart
 from slice_os.ingest.formats import format_of, reader_named
-from slice_os.ingest.readers import BadRecord, ReadOptions, SkippedFile, archives
+from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile, archives
 from slice_os.ingest.reading import read_stream
 from slice_os.text.documents import Document
 
@@ -26,6 +28,7 @@ from .many_formats import (
     docx,
     eml,
     pdf,
+    reviewed_docx,
     saved,
     tarred,
     write_many,
@@ -37,7 +40,7 @@ from .soak import fuzz
 Found = list[Document | BadRecord]
 
 
-def read(name: str, content: bytes, *, seekable: bool = True, **options: str) -> Found:
+def read(name: str, content: bytes, *, seekable: bool = True, **options: Any) -> Found:
     stream = io.BytesIO(content)
     if not seekable:
         stream.seekable = lambda: False  # type: ignore[method-assign]
@@ -183,6 +186,61 @@ def test_every_damaged_file_ends_as_documents_as_bad_records_or_as_skipped() -> 
     assert bad == []
     assert ends["documents"] > 30
     assert longest < fuzz.PATIENCE
+
+
+def test_a_word_file_is_read_as_its_last_author_sees_it() -> None:
+    content = reviewed_docx()
+    document, note = read("docx", content)
+    assert isinstance(document, Document)
+    lines = {
+        document.text[one.start : one.end]: one.fields.get("part") for one in document.segments
+    }
+    assert list(lines.items()) == [
+        ("Either party may not end it.", None),
+        ("Below the page", "footnote"),
+        ("In a box", "text box"),
+        ("Behind the text", "endnote"),
+        ("In a control", None),
+        ("Fee\t42", None),
+    ]
+    assert isinstance(note, ReadNote)
+    assert note.counts == {
+        "comments left out": 1,
+        "headers left out": 1,
+        "footers left out": 1,
+        "insertions": 2,
+        "deletions left out": 2,
+        "footnotes": 1,
+        "text boxes": 1,
+        "endnotes": 1,
+    }
+    whole, _ = read("docx", content, page_edges=True)
+    assert isinstance(whole, Document)
+    assert whole.text == f"On top\n{document.text}\nAt the foot"
+
+
+def test_pages_that_are_images_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    need_libraries()
+    (tmp_path / "half.pdf").write_bytes(pdf(SAYING, *[""] * 5))
+    (tmp_path / "whole.pdf").write_bytes(pdf(SAYING))
+    store = tmp_path / "store"
+    with pytest.raises(SystemExit) as ended:
+        main(["ingest", *map(str, tmp_path.glob("*.pdf")), "--store", str(store)])
+    assert not ended.value.code
+    told = capsys.readouterr().err
+    assert "half.pdf: 5 of 6 pages are images; recognise their text first\n" in told
+    assert "in these files: pages that are images: 5\n" in told
+    assert "whole.pdf" not in told
+
+
+def test_turns_without_words_are_counted(tmp_path: Path, encoder: SpanEncoder) -> None:
+    rows = "call,who,text\n7,A,Hi\n7,B,\n7,A,  \n8,A,\n"
+    (tmp_path / "turns.csv").write_text(rows)
+    with Corpus(tmp_path / "store", encoder) as corpus:
+        options = ReadOptions(group_by="call", speaker_field="who")
+        summary = corpus.ingest([tmp_path / "turns.csv"], options=options)
+        assert (summary.documents, summary.bad_records) == (1, 0)
+        assert summary.notes == {"empty turns": 3}
 
 
 class TestArchives:

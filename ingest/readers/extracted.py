@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -12,8 +12,10 @@ from slice_os.errors import ENCRYPTED, InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
     DocumentStream,
+    ReadNote,
     Turn,
     bad_record,
+    counted,
     join_turns,
     read_whole,
     shortened,
@@ -66,6 +68,18 @@ def extracted(
     except Exception as error:  # libraries raise what they like on a damaged file
         why = " ".join(str(error).split()) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")
+
+
+def with_note(
+    found: DocumentStream,
+    counts: Mapping[str, int],
+    words: Callable[[Mapping[str, int]], str] = counted,
+) -> DocumentStream:
+    """The records of a file, and behind a document what was counted while it was read."""
+    for one in found:
+        yield one
+        if isinstance(one, Document) and counts:
+            yield ReadNote(one.source, None, words(counts), "", dict(counts))
 
 
 def _encodable(text: str) -> str:

@@ -1,27 +1,19 @@
-"""Word, PowerPoint, Excel and PDF files; offsets count the extracted text.
+"""PowerPoint, Excel and PDF files; offsets count the extracted text.
 
 Old ``.doc``, ``.xls`` and ``.ppt`` files are of another format, which is refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from slice_os.ingest.readers.extracted import extracted, needs
+from slice_os.ingest.readers.extracted import extracted, needs, with_note
 from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
 from slice_os.ingest.readers.records import Record, documents_of
-from slice_os.ingest.readers.speakers import meeting_turns
-from slice_os.text.pdf import open_pdf, page_text
-
-
-def read_docx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
-    """Yield one document of a Word file's paragraphs and tables, with the heading above each.
-
-    A transcript of a meeting that Teams saved becomes a document of turns.
-    """
-    return extracted(source, stream, lambda content: meeting_turns(list(_docx(content))))
+from slice_os.text.pdf import has_image, open_pdf, page_text
 
 
 def read_pptx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
@@ -50,27 +42,23 @@ def read_xlsx(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentSt
 
 def read_pdf(source: str, stream: BinaryIO, options: ReadOptions) -> DocumentStream:
     """Yield one document of a file's pages, with the number of each."""
-    return extracted(source, stream, _pages)
+    images: Counter[str] = Counter()
+    total = 0
 
+    def pages(content: BinaryIO) -> Iterator[Turn]:
+        nonlocal total
+        with open_pdf(content.read()) as document:
+            for total, page in enumerate(document, 1):
+                text, _ = page_text(page)
+                if not text.strip() and has_image(page):
+                    images["pages that are images"] += 1
+                yield Turn(text, fields={"page": total})
+                page.close()
 
-def _docx(content: BinaryIO) -> Iterator[Turn]:
-    document = needs("docx").Document(content)
-    heading = ""
-    for block in document.iter_inner_content():
-        if hasattr(block, "rows"):
-            # A cell may claim to span a million columns, which the library's cells repeat.
-            for row in block._element.iterfind("{*}tr"):
-                cells = ("".join(text.text or "" for text in cell.iter("{*}t")) for cell in row)
-                yield Turn("\t".join(filter(None, cells)), fields=_heading(heading))
-            continue
-        style = (block.style.name or "") if block.style is not None else ""
-        if style.startswith(("Heading", "Title")) and block.text.strip():
-            heading = " ".join(block.text.split())
-        yield Turn(block.text, fields=_heading(heading))
+    def words(counts: Mapping[str, int]) -> str:
+        return f"{sum(counts.values())} of {total} pages are images; recognise their text first"
 
-
-def _heading(heading: str) -> dict[str, str]:
-    return {"heading": heading} if heading else {}
+    return with_note(extracted(source, stream, pages), images, words)
 
 
 def _pptx(content: BinaryIO) -> Iterator[Turn]:
@@ -107,7 +95,7 @@ def _sheet(sheet: Any, options: ReadOptions, found: list[Record], before: int) -
             cells = {"sheet": sheet.title} | {
                 name: _cell(cell)
                 for name, cell in zip(columns, row, strict=False)
-                if name and cell is not None
+                if name and (cell is not None or name == options.text_field)
             }
             found.append(Record(before + number, cells, "\t".join(map(str, row))))
 
@@ -119,10 +107,3 @@ def _line(row: tuple[Any, ...], sheet: str) -> Turn:
 
 def _cell(value: Any) -> Any:
     return value.isoformat() if isinstance(value, (datetime, date, time)) else value
-
-
-def _pages(content: BinaryIO) -> Iterator[Turn]:
-    with open_pdf(content.read()) as document:
-        for number, page in enumerate(document, 1):
-            yield Turn(page_text(page)[0], fields={"page": number})
-            page.close()

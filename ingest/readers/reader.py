@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import IO, TypeAlias
@@ -40,6 +40,7 @@ class ReadOptions:
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.
         language: of the texts, an ISO 639 code, by which they are cut into sentences.
+        page_edges: of Word files, whether headers and footers are read.
     """
 
     id_field: str = "id"
@@ -54,6 +55,7 @@ class ReadOptions:
     encoding: str | None = None
     delimiter: str | None = None
     language: str = ENGLISH
+    page_edges: bool = False
 
     def __post_init__(self) -> None:
         check_language(self.language)
@@ -91,6 +93,13 @@ class SkippedFile(BadRecord):
     """A file with nothing to read, of a kind such as ``.png in docs.zip``."""
 
     kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote(BadRecord):
+    """What people need to know of a file that was read: counts of what is special in it."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,11 @@ def skipped(name: str, reason: str, what: str, archive: str = "") -> SkippedFile
     """
     within = f" in {PurePosixPath(archive).name}" if archive else ""
     return SkippedFile(name, None, reason, "", f"{what}{within}")
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts in words, such as ``insertions: 2, comments left out: 1``."""
+    return ", ".join(f"{kind}: {count:,}" for kind, count in counts.items())
 
 
 def extension_of(path: str) -> str:

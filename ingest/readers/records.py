@@ -16,9 +16,11 @@ from slice_os.ingest.readers.dates import read_date
 from slice_os.ingest.readers.reader import (
     BadRecord,
     DocumentStream,
+    ReadNote,
     ReadOptions,
     Turn,
     bad_record,
+    counted,
     is_blank,
     join_turns,
 )
@@ -162,13 +164,19 @@ def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> Do
             "CREATE TABLE turns "
             "(number INTEGER PRIMARY KEY, call TEXT, place, turn BLOB, fields BLOB)"
         )
+        empty = 0
         for record in records:
             try:
                 row = _turn_row(record, options)
             except InputError as error:
                 yield _bad(source, record, error)
             else:
-                waiting.execute("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", row)
+                empty += row is None
+                if row is not None:
+                    waiting.execute("INSERT OR REPLACE INTO turns VALUES (?, ?, ?, ?, ?)", row)
+        if empty:
+            counts = {"empty turns": empty}
+            yield ReadNote(source, None, counted(counts), "", counts)
         ordered = waiting.execute(
             "SELECT turns.call, turn, fields FROM turns JOIN "
             "(SELECT call, min(number) AS first FROM turns GROUP BY call) AS calls "
@@ -181,16 +189,18 @@ def _grouped(source: str, records: Iterable[Record], options: ReadOptions) -> Do
                 yield bad_record(source, None, str(error), call)
 
 
-def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, bytes, bytes]:
-    """A row that keeps a turn until its call is complete."""
+def _turn_row(record: Record, options: ReadOptions) -> tuple[int, str, Any, bytes, bytes] | None:
+    """A row that keeps a turn until its call is complete; None if nothing was said."""
     fields = _fields(record)
     shared = str(options.group_by)
     call = _record_id(fields, shared)
     if call is None:
         raise _lacking(fields, shared, "missing or empty")
-    text = fields.get(options.text_field)
-    if not isinstance(text, str) or is_blank(text):
-        raise _lacking(fields, options.text_field, "missing, empty or no text")
+    text = fields.get(options.text_field, 0)
+    if text is None or (isinstance(text, str) and is_blank(text)):
+        return None
+    if not isinstance(text, str):
+        raise _lacking(fields, options.text_field, "missing or no text")
     speaker = fields.get(options.speaker_field or "")
     time = fields.get(options.time_field or "")
     used = {options.id_field, options.text_field, options.group_by, options.speaker_field}

@@ -66,7 +66,7 @@ def read_csv(
         except InputError as error:
             yield bad_record(source, header.line, str(error), _raw(header))
             return
-        yield from documents_of(source, _records(rows, columns, encoding), options)
+        yield from documents_of(source, _records(rows, columns, encoding, options), options)
 
 
 read_tsv = partial(read_csv, delimiter="\t")
@@ -166,8 +166,11 @@ def _delimiter(lines: _Lines, options: ReadOptions, chosen: str | None) -> str:
     return max(DELIMITERS, key=fit)
 
 
-def _records(rows: Iterator[_Row], columns: list[str], encoding: str) -> Iterator[Record]:
-    """The cells by column; an empty cell means null and is left out."""
+def _records(
+    rows: Iterator[_Row], columns: list[str], encoding: str, options: ReadOptions
+) -> Iterator[Record]:
+    """The cells by column; an empty cell means null and is left out, unless it is the text."""
+    text = options.text_field
     for row in rows:
         fields: dict[str, str] | InputError
         try:
@@ -175,7 +178,7 @@ def _records(rows: Iterator[_Row], columns: list[str], encoding: str) -> Iterato
             if len(cells) != len(columns):
                 raise InputError(f"{len(cells)} cells, but the header has {len(columns)}")
             named = zip(columns, cells, strict=True)
-            fields = note(encoding) | {column: cell for column, cell in named if cell}
+            fields = note(encoding) | {name: cell for name, cell in named if cell or name == text}
         except InputError as error:
             fields = error
         yield Record(row.line, fields, _raw(row))

@@ -90,7 +90,7 @@ def scan(
     A record that cannot be used is reported on standard error; reading continues, and the exit
     status is 1.
     """
-    from slice_os.ingest.readers import BadRecord, SkippedFile
+    from slice_os.ingest.readers import BadRecord, ReadNote, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
@@ -107,7 +107,7 @@ def scan(
                 if isinstance(record, SkippedFile):
                     sources.skipped[record.kind] += 1
                 elif isinstance(record, BadRecord):
-                    bad += 1
+                    bad += not isinstance(record, ReadNote)
                     click.echo(complaint(record), err=True)
                 else:
                     files[record.id] = record.source

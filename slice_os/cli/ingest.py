@@ -101,6 +101,7 @@ def ingest(
     `slice-os index reindex`.
     """
     from slice_os.corpus import Corpus
+    from slice_os.ingest.readers.reader import counted
     from slice_os.ingest.sources import skipped_line
 
     index = _index_options(store, index_choices, force_merge)
@@ -131,6 +132,8 @@ def ingest(
         click.echo("merging …", err=True)
         merge_segments(connect(store))
     show(summary, summary_line(summary))
+    if summary.notes:
+        click.echo(f"slice-os: in these files: {counted(summary.notes)}", err=True)
     if summary.skipped:
         click.echo(f"slice-os: {printable(skipped_line(summary.skipped))}", err=True)
     if summary.bad_records:

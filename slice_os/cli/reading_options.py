@@ -80,4 +80,7 @@ reading_options = as_one(
         metavar="CODE",
         help="Language of the texts, such as de, whose rules split sentences.",
     ),
+    click.option(
+        "--page-edges", is_flag=True, help="Word: read headers and footers of pages, too."
+    ),
 )

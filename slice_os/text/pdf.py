@@ -62,3 +62,9 @@ def page_text(page: Any) -> tuple[str, list[int]]:
         indices += [index] * len(text)
     text_page.close()
     return "".join(texts), indices
+
+
+def has_image(page: Any) -> bool:
+    """Whether a page shows a picture, as a scan does."""
+    raw = imported("pypdfium2.raw", "this format", "documents")
+    return any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
