@@ -175,7 +175,10 @@ def test_offsets_lead_there_and_back(text: str, places: set[int]) -> None:
     assert (np.diff(read.inner(np.arange(len(text) + 1))) >= 0).all()
 
 
-@given(hard_texts(60))
+PIECES = st.sampled_from(["#", "7", "9" * 5_000, "a", "-\n", "\n", "\f", " ", "> "])
+
+
+@given(hard_texts(60) | st.lists(PIECES).map("".join))
 def test_any_text_is_read(text: str) -> None:
     read = unwrapped(Document("d", text))
     kept = reading_of(text, read.cuts, []).text

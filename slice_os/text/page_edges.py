@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 _EDGE_LINES = 3
 _NEAR_PAGES = (-2, -1, 1, 2)
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")
 
 _Edge: TypeAlias = list[tuple[int, str]]
 """Lines of an edge of a page, the outermost first: number and text."""
@@ -47,7 +47,7 @@ def _repeated(edges: dict[int, _Edge]) -> list[int]:
 
 def _same(line: str, other: str, step: int) -> bool:
     """Whether two lines differ at most in one number, by as many as there are pages between."""
-    if _NUMBER.sub("#", line) != _NUMBER.sub("#", other):
+    if _NUMBER.split(line) != _NUMBER.split(other):
         return False
     pairs = zip(_NUMBER.findall(line), _NUMBER.findall(other), strict=True)
     changes = [int(second) - int(first) for first, second in pairs if first != second]

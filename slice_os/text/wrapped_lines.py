@@ -43,6 +43,7 @@ _GAP = re.compile(r"\S\s{3,}(?=\S)")
 _QUOTED = re.compile(r"\s*(?:>[ \t]?)+")
 _BROKEN = re.compile(r"[^\W_][-‐\xad]$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LONGEST_WORD = 50
 _LAST_WORD = re.compile(r"([^\W\d_]+)$")
 _NARROW = re.compile(r"[ijltfrI.,;:'’|!() ]")
 _WIDE = re.compile(r"[A-HJ-ZmwMW@%—]")
@@ -116,7 +117,7 @@ class _Lines:
 
     def is_one_word(self, first: str, second: str) -> bool:
         """Whether the hyphen between two lines is none of the word, as that of "long-term" is."""
-        ends, begins = _LAST_WORD.search(first[:-1]), _WORD.match(second)
+        ends, begins = _LAST_WORD.search(first[-_LONGEST_WORD:-1]), _WORD.match(second)
         if first.endswith("\xad"):
             return True
         if ends is None or begins is None or not begins[0].islower():
@@ -251,5 +252,5 @@ def _in_capitals(body: str) -> bool:
 
 
 def _is_open(body: str) -> bool:
-    word = _LAST_WORD.search(body)
+    word = _LAST_WORD.search(body[-_LONGEST_WORD:])
     return word is not None and border_scores().last.get(word[0].casefold(), 0.0) <= _OPEN
