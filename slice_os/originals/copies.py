@@ -86,10 +86,7 @@ def _copied(doc_id: str, marks: Sequence[Mark], path: Path, original: Original) 
         raise InputError(f"{path}: the hits are in {original.path.name}; end its name like that")
     if path.resolve() == original.path:
         raise InputError(f"{path}: is the original, which stays as it is; choose another name")
-    document = original.read()
-    for mark in marks:
-        if document.text[mark.extent.start : mark.extent.end] != mark.text:
-            raise InputError(f"{original.path}: reads differently now; ingest it again")
+    document = original.read((one.extent.start, one.extent.end, one.text) for one in marks)
     with replacing(path) as part:
         marked = WRITERS[original.format](original, document, marks, part)
     lost = len(marks) - marked

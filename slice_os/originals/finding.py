@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -55,14 +55,18 @@ class Original:
             raise InputError(f"{self.path}: changed since it was read; ingest it again")
         return raw
 
-    def read(self) -> Document:
+    def read(self, quotes: Iterable[tuple[int, int, str]] = ()) -> Document:
         """Its text and segments, read once more.
 
-        Raises an `InputError` if that cannot be done, as `content` does.
+        Quotes are offsets of the text with the words that are there.
+
+        Raises an `InputError` as `content` does, or if it reads differently than it did.
         """
         read = reader_named(self.format).load()
         found = next(iter(read(str(self.path), io.BytesIO(self.content()), ReadOptions())))
-        if not isinstance(found, Document):
+        if not isinstance(found, Document) or any(
+            found.text[start:end] != words for start, end, words in quotes
+        ):
             raise InputError(f"{self.path}: reads differently now; ingest it again")
         return found
 

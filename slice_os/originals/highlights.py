@@ -12,6 +12,7 @@ from slice_os.originals.finding import Original
 from slice_os.originals.marks import AUTHOR, Mark
 from slice_os.originals.pdf_pages import Box, boxes_on_page, opened
 from slice_os.text.documents import Document
+from slice_os.text.pdf import page_text
 
 
 def write_highlights(
@@ -34,9 +35,10 @@ def write_highlights(
             if not here:
                 continue
             page = file[int(segment.fields["page"]) - 1]
-            extents = [mark.extent for _, mark in here]
-            placed_here = boxes_on_page(page, segment, document.text, extents)
-            for (number, mark), boxes in zip(here, placed_here, strict=True):
+            _, indices = page_text(page)
+            extents = (mark.extent for _, mark in here)
+            all_boxes = boxes_on_page(page, indices, segment.start, extents)
+            for (number, mark), boxes in zip(here, all_boxes, strict=True):
                 if boxes:
                     _highlight(raw, page, boxes, mark)
                     placed.add(number)

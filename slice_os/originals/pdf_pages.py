@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
@@ -63,62 +63,93 @@ def opened(original: Original) -> Iterator[Any]:
 def view_page(
     document: Any,
     number: int,
-    segments: Sequence[Segment],
     text: str,
     spans: Sequence[Extent],
     width: int,
+    segments: Callable[[], Iterable[Segment]],
 ) -> PageView:
     """Draw a page of an opened PDF, so many pixels wide; very long pages become narrower.
 
     Args:
         document: see `opened`.
         number: of the page, from 1.
-        segments: extents of the pages with text, as they were read.
         text: of the whole document.
         spans: code points of it.
         width: in pixels.
+        segments: extents of the pages with text; called if the page alone does not tell its own.
 
     Raises an `InputError` if there is no such page, it has another text now, or takes too long
     to draw.
     """
     if not 1 <= number <= len(document):
         raise InputError(f"no page {number}; there are {len(document)}")
-    extent = next((one for one in segments if one.fields["page"] == number), None)
     page = document[number - 1]
     try:
-        placed = boxes_on_page(page, extent, text, spans) if extent else [[] for _ in spans]
+        own, indices = page_text(page)
+        extent = _extent(number, own, text, segments) if own.strip() else None
+        placed = boxes_on_page(page, indices, extent.start if extent else len(text), spans)
         wide, high = page.get_size()
         scale = min(width / wide, (_MOST_PIXELS / (wide * high)) ** 0.5)
         size = max(1, round(wide * scale)), max(1, round(high * scale))
         boxes = tuple(tuple(_in_pixels(page, size, box) for box in own) for own in placed)
-        own = Extent(extent.start, extent.end) if extent else None
-        return PageView(number, own, *size, _drawn(page, *size), boxes)
+        return PageView(number, extent, *size, _drawn(page, *size), boxes)
     finally:
         page.close()
 
 
+def _extent(number: int, own: str, text: str, segments: Callable[[], Iterable[Segment]]) -> Extent:
+    """Where in a document the text of a page is; reading all pages tells of those that are alike.
+
+    Raises an `InputError` if it is not there.
+    """
+    start = text.find(own)
+    if start >= 0 and text.find(own, start + 1) >= 0:
+        start = next((one.start for one in segments() if one.fields["page"] == number), -1)
+    if start < 0 or not text.startswith(own, start):
+        raise InputError(f"page {number} reads differently now; ingest it again")
+    return Extent(start, start + len(own))
+
+
 def boxes_on_page(
-    page: Any, extent: Segment, text: str, spans: Sequence[Extent]
+    page: Any, indices: Sequence[int], start: int, spans: Iterable[Extent]
 ) -> list[list[Box]]:
     """The boxes around the words of each span, as far as it is on a page, in units of the page.
 
-    Raises an `InputError` if the page has another text than that of the document.
+    Args:
+        page: of PDFium.
+        indices: of its code points; see `page_text`.
+        start: where its text begins in the document.
+        spans: code points of the document.
     """
     raw = imported("pypdfium2.raw", "this format", "documents")
-    own, indices = page_text(page)
-    if own != text[extent.start : extent.end]:
-        raise InputError(f"page {extent.fields['page']} reads differently now; ingest it again")
     words = page.get_textpage()
     found: list[list[Box]] = []
     for span in spans:
-        within = indices[max(0, span.start - extent.start) : max(0, span.end - extent.start)]
+        within = indices[max(0, span.start - start) : max(0, span.end - start)]
         count = 0
         if within:
             count = raw.FPDFText_CountRects(words, within[0], within[-1] - within[0] + 1)
-        rectangles = [words.get_rect(number) for number in range(count)]
-        found.append([(left, top, right, bottom) for left, bottom, right, top in rectangles])
+        rectangles = (words.get_rect(number) for number in range(count))
+        found.append(_lines((left, top, right, bottom) for left, bottom, right, top in rectangles))
     words.close()
     return found
+
+
+def _lines(boxes: Iterable[Box]) -> list[Box]:
+    """Boxes side by side as one: justified text has a box for each word."""
+    lines: list[Box] = []
+    for left, top, right, bottom in boxes:
+        if lines:
+            before = lines[-1]
+            height = min(top - bottom, before[1] - before[3])
+            overlap = min(top, before[1]) - max(bottom, before[3])
+            gap = max(left, before[0]) - min(right, before[2])
+            if overlap > height / 2 and gap < 2 * height:
+                least = min(left, before[0]), max(top, before[1])
+                lines[-1] = (*least, max(right, before[2]), min(bottom, before[3]))
+                continue
+        lines.append((left, top, right, bottom))
+    return lines
 
 
 def _in_pixels(page: Any, size: tuple[int, int], box: Box) -> Box:

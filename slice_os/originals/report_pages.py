@@ -10,7 +10,7 @@ from slice_os.errors import SliceError
 from slice_os.hits.report.pages import DrawPages, Page, Pages, Place
 from slice_os.originals.finding import PDF, FindOriginal, NoPagesError, Original
 from slice_os.originals.pdf_pages import opened, view_page
-from slice_os.text.documents import Extent
+from slice_os.text.documents import Extent, Segment
 
 MOST_PAGES = 50
 """Pages that a report shows."""
@@ -49,7 +49,11 @@ def page_drawer(find: FindOriginal) -> DrawPages:
 
 def _drawn(original: Original, places: Sequence[Place]) -> Generator[Page, None, None]:
     """The pages of a document that have some of the places."""
-    document = original.read()
+    document = original.read((one.start, one.end, one.text) for one in places)
+
+    def segments() -> tuple[Segment, ...]:
+        return document.segments
+
     with opened(original) as file:
         for segment in document.segments:
             here = [one for one in places if one.start < segment.end and segment.start < one.end]
@@ -57,7 +61,7 @@ def _drawn(original: Original, places: Sequence[Place]) -> Generator[Page, None,
                 continue
             spans = [Extent(one.start, one.end) for one in here]
             number = int(segment.fields["page"])
-            view = view_page(file, number, document.segments, document.text, spans, _WIDTH)
+            view = view_page(file, number, document.text, spans, _WIDTH, segments)
             image = f"data:image/webp;base64,{base64.b64encode(view.picture).decode()}"
             name = f"{places[0].doc_id}, page {number}"
             marks = tuple(zip(here, view.boxes, strict=True))

@@ -216,7 +216,7 @@ def _excerpt(record: Mapping[str, Any]) -> Excerpt:
     if record.get("matches"):
         details["matches"] = ", ".join(map(paired, record["matches"]))
     return Excerpt(
-        place=Place(record["doc_id"], record["start"], record["end"]),
+        place=Place(record["doc_id"], record["start"], record["end"], record["text"]),
         phrase=record["phrase"],
         before=("…" if left else "") + text[left : max(start, 0)],
         text=record["text"],

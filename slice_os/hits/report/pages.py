@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Code points ``start:end`` of a document."""
+    """Code points ``start:end`` of a document, and the words there."""
 
     doc_id: str
     start: int
     end: int
+    text: str
 
     def __str__(self) -> str:
         return f"{self.doc_id}:{self.start}-{self.end}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -87,8 +87,8 @@ def page(services: Shared, doc_id: str, body: PageRequest) -> dict[str, Any]:
         if original.format != PDF:
             raise InputError(f"{doc_id}: only PDF files have pages")
         with opened(original) as file:
-            segments = _segments(original)
-            view = view_page(file, body.page, segments, text, spans, body.width)
+            extents = partial(_extents, original)
+            view = view_page(file, body.page, text, spans, body.width, extents)
             pages = len(file)
     except InputError as error:
         raise Problem(404, "no_page", str(error)) from None
@@ -104,6 +104,6 @@ def page(services: Shared, doc_id: str, body: PageRequest) -> dict[str, Any]:
 
 
 @lru_cache(64)
-def _segments(original: Original) -> tuple[Segment, ...]:
+def _extents(original: Original) -> tuple[Segment, ...]:
     """Where its pages begin: reading all of them takes seconds for hundreds."""
     return original.read().segments
