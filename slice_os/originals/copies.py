@@ -89,6 +89,5 @@ def _copied(doc_id: str, marks: Sequence[Mark], path: Path, original: Original) 
     document = original.read((one.extent.start, one.extent.end, one.text) for one in marks)
     with replacing(path) as part:
         marked = WRITERS[original.format](original, document, marks, part)
-    lost = len(marks) - marked
-    why = f"{lost} of {len(marks)} hits are in footnotes or the like, without a mark"
-    return MarkedCopy(doc_id, path, len(marks), marked, why if lost else "")
+    why = "" if marked == len(marks) else "the others are in footnotes, headers or the like"
+    return MarkedCopy(doc_id, path, len(marks), marked, why)
