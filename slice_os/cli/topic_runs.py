@@ -60,7 +60,10 @@ class TopicRun:
         from slice_os.topics.tallies import tally
 
         by = self.counts or "topic"
-        for row in tally(found, by, self.date_field or DATE):
+        rows = tally(found, by, self.date_field or DATE)
+        if not rows:
+            click.echo(f"no {noun}", err=True)
+        for row in rows:
             where = {by: row.place} if row.place else {}
             plain = {"topic": row.topic, **where, noun: row.hits, "documents": row.documents}
             place = f"  {printable(row.place)}" if row.place else ""
