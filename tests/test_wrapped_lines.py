@@ -46,6 +46,11 @@ def test_wrapped_prose_is_one_line(width: int, prefix: str) -> None:
     assert re.sub(r" +", " ", read) == re.sub(r" +", " ", expected)
 
 
+def test_a_line_that_ends_with_the_goes_on() -> None:
+    text = "This agreement belongs to the\nBuyer of the goods."
+    assert reading(text) == text.replace("\n", " ")
+
+
 def test_capitals_go_on() -> None:
     clause = (
         "NEITHER PARTY SHALL BE LIABLE TO THE OTHER FOR ANY\nINDIRECT, SPECIAL, OR OTHER DAMAGES"

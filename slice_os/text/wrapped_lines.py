@@ -1,8 +1,9 @@
 """Lines that are broken where they are full, in the midst of a sentence, are joined to read them.
 
 A line goes on in the next one if the first word of that had no more room, if the lines around are
-full, too, and begin in lower case as often as those of prose do. So the lines of poems, lists,
-tables, headings and conversations stay apart. A word that is broken by a hyphen is one word.
+full, too, and begin in lower case as often as those of prose do; or if the line ends with a word
+that needs another, such as "the". So the lines of poems, lists, tables, headings and conversations
+stay apart. A word that is broken by a hyphen is one word.
 """
 
 from __future__ import annotations
@@ -164,7 +165,8 @@ class _Lines:
         hyphens = _flags(_hyphenated(one.body, other.body) for one, other in pairs)
         hyphens &= lower & maybe
         over = crosses & ~ends & lower & long & maybe
-        return over | hyphens | full & (prose | shouted | opens) & ~(crosses & ends)
+        opens &= maybe & long
+        return over | opens | hyphens | full & (prose | shouted) & ~(crosses & ends)
 
     def _full(self) -> BoolArray:
         """The ``(n - 1,)`` lines that had no room for the first word of the next one."""
