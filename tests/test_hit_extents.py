@@ -24,6 +24,8 @@ from slice_os.spans.choice import (
     select_spans,
 )
 from slice_os.text.clause_borders import LEAST, MARKED, border_scores, full_stops
+from slice_os.text.clause_words import meaning_of
+from slice_os.text.clauses import Sentence
 from slice_os.text.documents import Extent, Segment, edges_within, own_extent
 from slice_os.text.passage_layout import LAYOUT, layout_of, turn_edges
 from slice_os.text.words import find_words
@@ -124,7 +126,9 @@ def test_a_claim_is_about_the_words_of_its_hit(encoder: SpanEncoder) -> None:
     assert len({hit.context.start for hit in hits}) > 1
     for hit in hits:
         claim = claim_of(hit)
-        assert claim.text[claim.start : claim.end] == hit.text
+        span, start = hit.span or hit, hit.context.start
+        words = hit.context.text[span.start - start : span.end - start]
+        assert claim.text[claim.start : claim.end] == words
 
 
 @pytest.mark.parametrize(
@@ -138,16 +142,70 @@ def test_a_claim_is_about_the_words_of_its_hit(encoder: SpanEncoder) -> None:
 def test_hits_are_as_wide_as_requested(calls: Corpus, unit: str, wide: str) -> None:
     (hit,) = (h for h in calls.search("it is slow", unit=unit) if h.doc_id == "letter")
     assert wide in hit.text
-    assert hit.span is not None
+    span = hit.span or hit
     text = calls.store.document_text("letter")
     assert text is not None
-    assert "slow" in text[hit.span.start : hit.span.end]
-    assert hit.to_dict()["span"] == {"start": hit.span.start, "end": hit.span.end}
-    narrow = next(h for h in calls.search("it is slow") if h.doc_id == "letter")
-    assert narrow.widened(unit) == hit
-    assert text[narrow.clause.start : narrow.clause.end] == "because it is slow"
-    assert (narrow.start, narrow.end, narrow.cosine) == (hit.span.start, hit.span.end, hit.cosine)
-    assert narrow.to_dict()["span"] is None
+    assert "slow" in text[span.start : span.end]
+    if hit.span is not None:
+        assert hit.to_dict()["span"] == {"start": span.start, "end": span.end}
+    whole = next(h for h in calls.search("it is slow") if h.doc_id == "letter")
+    assert whole.widened(unit) == hit
+    assert whole.text == "because it is slow"
+    own = whole.span or whole
+    assert (own.start, own.end, whole.cosine) == (span.start, span.end, hit.cosine)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text"),
+    [
+        (
+            "neither party may assign this agreement without consent",
+            "Assignment. [Neither this Agreement nor any right hereunder may be transferred by "
+            "either Party, in whole or in part, without the prior written consent of the other], "
+            "and any such transfer shall be void.",
+        ),
+        (
+            "neither party is liable for indirect damages",
+            "[Except for fees, in no event shall either party be liable for special, incidental or "
+            "indirect damages, lost profits or business interruption], or (2) for loss of data.",
+        ),
+        (
+            "no waiver is valid unless in writing",
+            "[No waiver of any term shall be effective unless in writing signed by both Parties], "
+            "and the Parties may not agree otherwise.",
+        ),
+        ("I want to book a flight", "hello, [i need to book a flight to delhi], thanks a lot"),
+        ("I don't want insurance", "ok but [i do not want any insurance for my car], thanks"),
+        ("confidential information", "It will keep the [confidential information] in its safe."),
+    ],
+)
+def test_hits_are_whole_clauses(encoder: SpanEncoder, phrase: str, text: str) -> None:
+    plain = text.replace("[", "").replace("]", "")
+    start = text.index("[")
+    (hit, *_) = scan([Document("1", plain)], phrase, encoder=encoder, threshold=0.4, order="score")
+    assert plain[start : text.index("]") - 1] == hit.text
+    span = hit.span or hit
+    assert hit.start <= span.start < span.end <= hit.end
+
+
+ANY_WORDS = "and or if unless that which shall is i please party may not the of (a) 5.1 Fees so to"
+
+
+@given(
+    words=st.lists(st.sampled_from(ANY_WORDS.split()), min_size=1, max_size=20),
+    gaps=st.lists(st.sampled_from([" ", ", ", "; ", " (", ") ", ". "]), min_size=21, max_size=21),
+    place=st.tuples(st.integers(0, 19), st.integers(0, 19)),
+    phrase=st.sampled_from(["if it is not so", "we pay", "fees"]),
+)
+def test_a_clause_is_around_its_words(
+    words: list[str], gaps: list[str], place: tuple[int, int], phrase: str
+) -> None:
+    count = len(words)
+    sentence = Sentence(words, gaps[: count + 1], [0.0] * (count + 1), [0] * count)
+    first, last = sorted(at % count for at in place)
+    begin, end = sentence.clause(first, last + 1, meaning_of(phrase))
+    assert 0 <= begin <= first
+    assert last < end <= count
 
 
 def test_a_turn_is_a_hit_once(calls: Corpus) -> None:

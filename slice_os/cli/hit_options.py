@@ -81,7 +81,7 @@ _FLAGS: dict[str, Callable[[Command], Command]] = {
         "--unit",
         type=click.Choice(UNITS),
         default=SPAN,
-        help="Extent of a hit: the span, or the clause, sentence or turn around it.",
+        help="Extent of a hit: the words that say the phrase, or their clause, sentence or turn.",
     ),
     "collapse": click.option(
         "--collapse", is_flag=True, help="Merge hits with the same words, and count them."

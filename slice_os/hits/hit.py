@@ -18,6 +18,7 @@ from slice_os.tables.fields import Column, columns_of, decoded, paired, type_hin
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import Table, collected
+from slice_os.text.clause_words import is_clause, meaning_of
 from slice_os.text.documents import Extent, Metadata
 
 if TYPE_CHECKING:
@@ -40,17 +41,17 @@ class Context(Extent):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A span that paraphrases an origin phrase.
+    """A span that paraphrases an origin phrase, made whole.
 
     Attributes:
-        start: first code point of the span in the document's text.
+        start: first code point of the hit in the document's text.
         end: one past the last.
-        text: the span itself, ``document_text[start:end]``.
+        text: the hit itself, ``document_text[start:end]``.
         cosine: similarity of span and phrase, -1 to 1, exact over the stored vectors.
         bm25: BM25 of the passage for the phrase's terms, 0 if none occurs; None if there
             is no corpus to count terms in.
         score: cosine and BM25, fused; searches rank by it.
-        metadata: the document's fields, and the speaker, times, page or heading of these words.
+        metadata: the document's fields, and the speaker, times, page or heading of the span.
         context: the passage around the span.
         probability: how likely the span says the phrase, by the verifier if the hit was verified,
             otherwise by the model's calibration; None if the model has none.
@@ -60,7 +61,8 @@ class Hit:
         clause: the clause around the span; several, if it crosses their borders.
         sentence: the sentence around the span; several, if it crosses their borders.
         turn: the turn of the conversation around the span; None in other texts.
-        span: the span, if ``start``, ``end`` and ``text`` are those of a wider unit.
+        span: the words that were compared, which cosine and probability are about; None if the hit
+            is not wider than they are.
         count: number of hits that it stands for, if near-identical ones are collapsed.
     """
 
@@ -119,15 +121,21 @@ class Hit:
         return orjson.dumps(self.to_dict(), option=orjson.OPT_APPEND_NEWLINE)
 
     def widened(self, unit: str) -> Hit:
-        """The hit as wide as a unit of `UNITS` around its span, as far as its passage goes."""
+        """The hit as wide as a unit of `UNITS` around its span, as far as its passage goes.
+
+        A span is its clause if the phrase is one, or if it has a verb itself.
+        """
+        own, context = self.span or Extent(self.start, self.end), self.context
+        wide = {CLAUSE: self.clause, SENTENCE: self.sentence, TURN: self.turn or self.sentence}
         if unit == SPAN:
-            return self
-        own, context = Extent(self.start, self.end), self.context
-        within = {CLAUSE: self.clause, SENTENCE: self.sentence, TURN: self.turn or self.sentence}
-        wide = within[unit] or own
-        start, end = max(wide.start, context.start), min(wide.end, context.end)
+            words = context.text[own.start - context.start : own.end - context.start]
+            whole = meaning_of(self.phrase).verb or is_clause(words)
+            wide[SPAN] = self.clause if whole else None
+        around = wide[unit] or own
+        start, end = max(around.start, context.start), min(around.end, context.end)
         text = context.text[start - context.start : end - context.start]
-        return replace(self, start=start, end=end, text=text, span=own)
+        span = None if (start, end) == (own.start, own.end) else own
+        return replace(self, start=start, end=end, text=text, span=span)
 
     def _repr_html_(self) -> str:
         facts = [f"cosine {self.cosine:.2f}"]

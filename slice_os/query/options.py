@@ -105,8 +105,9 @@ class HitOptions:
             where ``probability`` orders the first 50 hits by score, and for the others the order
             of the documents.
         unit: how wide hits are: ``span``, or the ``clause``, ``sentence`` or ``turn`` around the
-            best span, as far as its passage goes; in a text without turns, the sentence. Of
-            several spans of a phrase in one unit, the best is the hit.
+            best span, as far as its passage goes; in a text without turns, the sentence. With
+            ``span``, a hit is the clause, too, if the phrase or the span has a verb. Of several
+            spans of a phrase in one unit, the best is the hit.
         collapse: return hits in the same words as one, with their count.
 
     Raises an `InputError` on a value that an option cannot have.

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from slice_os.arrays import IntArray
 from slice_os.hits.hit import Context, Hit, UnreadHit, overlap
 from slice_os.query.query import Query, nearer_counter
 from slice_os.spans.choice import Borders
@@ -16,13 +15,12 @@ from slice_os.spans.cosines import ScoredSpan
 from slice_os.spans.passage_scorer import PassageScorer, span_offsets
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.clause_borders import border_scores, full_stops
+from slice_os.text.clause_words import meaning_of
+from slice_os.text.clauses import Sentence
 from slice_os.text.documents import Extent, own_extent
 from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
 from slice_os.text.reading import Reading
 from slice_os.text.words import find_words
-
-# Punctuation, and words such as "but" and "because".
-CLAUSE_BORDER = 2.5
 
 
 class HitBuilder:
@@ -91,7 +89,7 @@ class HitBuilder:
             metadata=self._layout.own_metadata(passage.metadata, start, end),
             context=self._context,
             probability=self._probability(row, span),
-            clause=self._clause(span),
+            clause=self._clause(row, span),
             sentence=own_extent(self._layout.sentences, start, end),
             turn=own_extent(self._layout.turns, start, end),
         )
@@ -132,18 +130,24 @@ class HitBuilder:
         near = self._query.phrases.vectors @ vector
         return nearer_counter(near, self._query.counters @ vector) is not None
 
-    def _clause(self, span: ScoredSpan) -> Extent:
-        edges, words = self._clause_edges, self._passage.encoded.words
-        first = edges[np.searchsorted(edges, span.word, side="right") - 1]
-        end = edges[np.searchsorted(edges, span.word + span.words)]
-        return Extent(int(words[first, 0]), int(words[end - 1, 1]))
-
-    @cached_property
-    def _clause_edges(self) -> IntArray:
-        """The words before which a clause begins, and the number of all words."""
-        is_border = self._borders.scores >= CLAUSE_BORDER
-        is_border[1:-1] |= np.diff(self._borders.sentence) != 0
-        return np.flatnonzero(is_border)
+    def _clause(self, row: int, span: ScoredSpan) -> Extent:
+        borders, places = self._borders, self._passage.encoded.words[:, :2]
+        last = span.word + span.words - 1
+        first = int(np.searchsorted(borders.sentence, borders.sentence[span.word]))
+        stop = int(np.searchsorted(borders.sentence, borders.sentence[last], side="right"))
+        text, start = self._context.text, self._context.start
+        starts, ends = (places[first:stop] - start).T.tolist()
+        # A bracket may open before the first word.
+        before = [max(0, starts[0] - 2), *ends]
+        sentence = Sentence(
+            [text[one:other] for one, other in zip(starts, ends, strict=True)],
+            [text[one:other] for one, other in zip(before, [*starts, ends[-1]], strict=True)],
+            borders.scores[first : stop + 1].tolist(),
+            borders.sentence[first:stop].tolist(),
+        )
+        meaning = meaning_of(self._query.phrases.texts[row])
+        begin, end = sentence.clause(span.word - first, last + 1 - first, meaning)
+        return Extent(start + starts[begin], start + ends[end - 1])
 
     def _probability(self, row: int, span: ScoredSpan) -> float | None:
         if self._query.calibration is None:
