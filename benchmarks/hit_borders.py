@@ -1,4 +1,4 @@
-"""Check the edges of hits: turns crossed, and words that belong to the next clause.
+"""Check the edges of hits: whole clauses, turns crossed, and words of the next clause.
 
     python benchmarks/hit_borders.py DATA --out benchmarks/results/hit_borders.json
     python benchmarks/hit_borders.py DATA --tune      # other dialogues and contracts, over settings
@@ -7,8 +7,10 @@ Natural phrases are searched for in MultiDoGO's dialogues (20 phrases, ten hits 
 contracts (10 phrases). A hit ends badly if its last word is a preposition, article, conjunction,
 auxiliary or possessive and its clause goes on after it; it begins badly if its first word closes
 the clause before it, such as an object pronoun or the particle of a verb. Where there is
-punctuation, or the border of a sentence or turn, a clause ends. Every hit is listed, for a reader
-to judge; the judgement stands beside the counts as ``hit_borders_read.json``.
+punctuation, or the border of a sentence or turn, a clause ends. A hit lacks a verb, or a denial, if
+phrase and sentence have one and it has none; it is open if a bracket in it is. Every hit is listed,
+for a reader to judge. What a reader said of others, some of them spans and some the clauses around
+the same spans, mixed, stands beside the counts as ``hit_borders_read.json``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import gzip
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 from statistics import fmean
@@ -27,9 +30,11 @@ from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hit
 from slice_os.spans import choice as span_choice
 from slice_os.text.clause_borders import PUNCTUATION
+from slice_os.text.clause_words import is_clause, meaning_of
 from slice_os.text.documents import Document, Segment
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
+from slice_os.verifier.wording.moods import denials
 
 PREPOSITIONS = (
     "about above across after against along among around as at before behind below beneath beside "
@@ -147,12 +152,16 @@ def spoken(name: str, turns: Iterable[tuple[str, str]]) -> Document:
 def judged(hit: Hit) -> dict[str, Any]:
     """The rule's verdict on a hit, with the text that a reader needs to judge it."""
     text, start, end = hit.context.text, hit.start - hit.context.start, hit.end - hit.context.start
+    phrase = hit.phrase.lower()
     words = find_words(text)
     before = text[words[words[:, 1] <= start][-1, 1] if (words[:, 1] <= start).any() else 0 : start]
     after = text[end : words[words[:, 0] >= end][0, 0] if (words[:, 0] >= end).any() else None]
     spoken = hit.text.split()
     sentence = hit.sentence
     assert sentence is not None
+    begin = max(0, sentence.start - hit.context.start)
+    around = text[begin : sentence.end - hit.context.start]
+    told, asked = is_clause(around), meaning_of(hit.phrase).verb
     goes_on = hit.end < sentence.end and not PUNCTUATION.search(after)
     went_on = hit.start > sentence.start and not PUNCTUATION.search(before)
     return {
@@ -162,6 +171,11 @@ def judged(hit: Hit) -> dict[str, Any]:
         "context": f"{text[max(0, start - 40) : start]}[[{hit.text}]]{text[end : end + 40]}",
         "ends_badly": goes_on and _plain(spoken[-1]) in OPENERS,
         "begins_badly": went_on and _plain(spoken[0]) in CLOSERS,
+        "lacks_verb": told and asked and not is_clause(hit.text),
+        "lacks_denial": any(denials(phrase))
+        and any(denials(around.lower()))
+        and not any(denials(hit.text.lower())),
+        "open": hit.text.count("(") > hit.text.count(")"),
         # Every turn is on a line of its own.
         "crosses_turn": hit.turn is not None and "\n" in hit.text,
         "crosses_sentence": any(start < edge < end for edge in sentence_ends(text)),
@@ -175,8 +189,9 @@ def _plain(word: str) -> str:
 def share(judgements: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Counts over hits."""
     found = list(judgements)
-    names = ("ends_badly", "begins_badly", "crosses_turn", "crosses_sentence")
-    either = sum(one["ends_badly"] or one["begins_badly"] for one in found)
+    faults = ("ends_badly", "begins_badly", "lacks_verb", "lacks_denial", "open")
+    names = (*faults, "crosses_turn", "crosses_sentence")
+    either = sum(any(one[name] for name in faults) for one in found)
     return {
         "hits": len(found),
         **{name: sum(one[name] for one in found) for name in names},
@@ -186,9 +201,19 @@ def share(judgements: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def hits_of(corpus: Corpus, phrases: Iterable[str]) -> list[dict[str, Any]]:
-    """Ten hits for each phrase, judged."""
-    return [judged(hit) for phrase in phrases for hit in corpus.search(phrase, top_k=10)]
+def hits_of(corpus: Corpus, phrases: Iterable[str], spans: bool = True) -> list[dict[str, Any]]:
+    """Ten hits for each phrase, judged, or the spans that they were made of."""
+    found = (hit for phrase in phrases for hit in corpus.search(phrase, top_k=10))
+    return [judged(span_of(hit) if spans else hit) for hit in found]
+
+
+def span_of(hit: Hit) -> Hit:
+    """The hit as wide as its span."""
+    if hit.span is None:
+        return hit
+    start, end = hit.span.start, hit.span.end
+    text = hit.context.text[start - hit.context.start : end - hit.context.start]
+    return replace(hit, start=start, end=end, text=text, span=None)
 
 
 def main() -> None:
@@ -228,15 +253,18 @@ def main() -> None:
 
 
 def measured(corpus: Corpus, phrases: Iterable[str]) -> dict[str, Any]:
-    """Counts with borders and by cosine alone, and every hit with borders."""
-    listed = hits_of(corpus, phrases)
+    """Counts by cosine alone, at borders, and in whole clauses; and every hit."""
+    listed = hits_of(corpus, phrases, spans=False)
+    borders = share(hits_of(corpus, phrases))
     weights = span_choice.BORDER_WEIGHT, span_choice.SENTENCE_MARGIN
     span_choice.BORDER_WEIGHT, span_choice.SENTENCE_MARGIN = 0.0, 0.0
     alone = share(hits_of(corpus, phrases))
     span_choice.BORDER_WEIGHT, span_choice.SENTENCE_MARGIN = weights
     print("by cosine alone", alone)
-    print("at borders     ", share(listed))
-    return {"by cosine alone": alone, "at borders": share(listed), "hits": listed}
+    print("at borders     ", borders)
+    print("whole clauses  ", share(listed))
+    counts = {"by cosine alone": alone, "at borders": borders, "whole clauses": share(listed)}
+    return {**counts, "hits": listed}
 
 
 def compared(corpus: Corpus, phrases: Iterable[str]) -> list[dict[str, Any]]:

@@ -1,10 +1,10 @@
-"""Measure what snapping hits to clauses adds to a search, as a ratio within one run.
+"""Measure what whole clauses add to a search, as ratios within one run.
 
     python benchmarks/hit_latency.py STORE [STORE ...] --out benchmarks/results/hit_latency.json
 
-A store is a folder or the address of an index. Each phrase is searched for with and without, one
-after the other, in turn. Without it, a local store places spans by cosine alone; an index answers
-without the token vectors of the page's passages, and nothing is placed. No verifier reads the hits.
+A store is a folder or the address of an index. Each phrase is searched for by cosine alone, at
+borders, and in whole clauses, in turn. By cosine alone, an index answers without the token vectors
+of the page's passages, and nothing is placed. No verifier reads the hits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,7 +30,14 @@ PHRASES = (*DIALOGUE_PHRASES, *CONTRACT_PHRASES)
 
 
 @contextmanager
-def as_before() -> Iterator[None]:
+def at_borders() -> Iterator[None]:
+    """Spans at borders, not made whole."""
+    with patch.object(HitBuilder, "_clause", lambda *_: None):
+        yield
+
+
+@contextmanager
+def by_cosine() -> Iterator[None]:
     """Spans by cosine alone; no token vectors from an index."""
 
     def nothing(*_: Any) -> Any:
@@ -38,6 +45,7 @@ def as_before() -> Iterator[None]:
         return ()
 
     with (
+        at_borders(),
         patch.object(HitBuilder, "_borders", None),
         patch.object(searches, "with_content", lambda body: body),
         patch.object(ServerFlows, "_load", nothing),
@@ -72,22 +80,30 @@ def main() -> None:
 
 
 def compared(corpus: Corpus, location: str, top_k: int, rounds: int) -> dict[str, Any]:
-    """Median times of a page, and the median of the ratios of searches side by side."""
-    before, after = [], []
+    """Median times of a page, and medians of the ratios of searches side by side."""
+    ways: dict[str, Callable[[], AbstractContextManager[None]]]
+    ways = {"cosine": by_cosine, "borders": at_borders, "clauses": nullcontext}
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for phrase in PHRASES * rounds:
-        with as_before():
-            before.append(seconds(lambda: corpus.search(phrase, top_k=top_k, verify=False)))  # noqa: B023
-        after.append(seconds(lambda: corpus.search(phrase, top_k=top_k, verify=False)))  # noqa: B023
+        for name, way in ways.items():
+            with way():
+                took = seconds(lambda: corpus.search(phrase, top_k=top_k, verify=False))  # noqa: B023
+            times[name].append(took)
+
+    def ratio(former: str) -> float:
+        pairs = zip(times[former], times["clauses"], strict=True)
+        return round(median(after / before for before, after in pairs), 3)
+
     info = corpus.info()
     return {
         "store": "index" if "://" in location else "local",
         "passages": info.passages,
         "token_vectors": info.pieces,
         "top_k": top_k,
-        "searches": len(after),
-        "before_ms": round(1000 * median(before), 1),
-        "after_ms": round(1000 * median(after), 1),
-        "ratio": round(median(b / a for a, b in zip(before, after, strict=True)), 3),
+        "searches": len(times["clauses"]),
+        **{f"{name}_ms": round(1000 * median(found), 1) for name, found in times.items()},
+        "clauses_to_cosine": ratio("cosine"),
+        "clauses_to_borders": ratio("borders"),
     }
 
 

@@ -42,9 +42,9 @@ def places(hits: Sequence[Hit]) -> list[tuple[str, str, int, int]]:
 def margin(
     hit: Hit, encoder: SpanEncoder, phrases: Sequence[str], counters: Sequence[str]
 ) -> float:
-    """How much nearer the words of a hit are to the phrases than to the counter-phrases."""
-    start = hit.context.start
-    words = encoder.encode_spans(hit.context.text, [(hit.start - start, hit.end - start)])
+    """How much nearer the span of a hit is to the phrases than to the counter-phrases."""
+    start, span = hit.context.start, hit.span or hit
+    words = encoder.encode_spans(hit.context.text, [(span.start - start, span.end - start)])
     near, far = (encoder.encode_phrases(texts) @ words[0] for texts in (phrases, counters))
     return float(near.max() - far.max())
 

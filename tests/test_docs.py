@@ -201,7 +201,7 @@ def test_the_tutorial_runs(folder: Path) -> None:
     for program in fences(tutorial, "python"):
         assert run([sys.executable, "-c", program], folder)
     lines = (folder / "hits.jsonl").read_text("utf-8")
-    assert len(hits(lines, folder)) == 51
+    assert len(hits(lines, folder)) == 49
 
 
 @pytest.mark.slow

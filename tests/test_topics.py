@@ -251,11 +251,11 @@ class TestMining:
         wide = replace(BILL, unit=unit)
         (hit, *_) = (hit for hit in mine_topics(calls, [wide]) if hit.doc_id == "3")
         assert hit.text == calls.text("3")[hit.start : hit.end] == text
-        assert hit.span is not None
-        assert hit.start <= hit.span.start < hit.span.end <= hit.end
+        span = hit.span or hit
+        assert hit.start <= span.start < span.end <= hit.end
         (by_run, *_) = mine_topics(calls, [BILL], unit=unit)
         assert by_run.text == text
-        assert Label.of(hit, True).text == text[: hit.span.end][hit.span.start :]
+        assert Label.of(hit, True).text == text[: span.end][span.start :]
 
     def test_a_stream_has_the_hits_of_a_store(self, calls: Corpus, encoder: SpanEncoder) -> None:
         documents = [Document(doc_id, calls.text(doc_id)) for doc_id in calls]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from slice_os.hits.hit import Context, Hit, UnreadHit, overlap
+from slice_os.query.options import SPAN
 from slice_os.query.query import Query, nearer_counter
 from slice_os.spans.choice import Borders
 from slice_os.spans.cosines import ScoredSpan
@@ -21,6 +23,8 @@ from slice_os.text.documents import Extent, own_extent
 from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
 from slice_os.text.reading import Reading
 from slice_os.text.words import find_words
+
+_CLOSING = re.compile(r"[\"”’']?\)")
 
 
 class HitBuilder:
@@ -44,8 +48,8 @@ class HitBuilder:
     ) -> list[Hit]:
         """The hits of one phrase, by position; they never overlap.
 
-        A span that is nearer to a counter-phrase is no hit. Of several spans in one clause,
-        sentence or turn, if hits are as wide as these, the best is one.
+        A span that is nearer to a counter-phrase is no hit, nor is another one in its clause. Of
+        several spans in one clause, sentence or turn, if hits are that wide, the best is one.
 
         Args:
             row: of the phrase in the query.
@@ -61,16 +65,17 @@ class HitBuilder:
         if limit is None:
             spans = sorted(spans, key=lambda span: -span.cosine)
         chosen: list[Hit] = []
-        countered = 0
+        countered: list[Hit] = []
         for span in spans:
+            own = span.cosine if score is None else score - cosine_weight * span.behind
+            whole = self._hit(row, span, bm25, own).widened(SPAN)
             if self._countered(span):
-                countered += 1
-            else:
-                own = span.cosine if score is None else score - cosine_weight * span.behind
-                hit = self._hit(row, span, bm25, own).widened(self._query.unit)
+                countered.append(whole)
+            elif not any(overlap(whole, other) for other in countered):
+                hit = whole.widened(self._query.unit)
                 if not any(overlap(hit, other) for other in chosen):
                     chosen.append(hit)
-            if countered + len(chosen) == limit:
+            if len(countered) + len(chosen) == limit:
                 break
         return sorted(chosen, key=lambda hit: hit.start)
 
@@ -147,7 +152,11 @@ class HitBuilder:
         )
         meaning = meaning_of(self._query.phrases.texts[row])
         begin, end = sentence.clause(span.word - first, last + 1 - first, meaning)
-        return Extent(start + starts[begin], start + ends[end - 1])
+        opens, closes = starts[begin], ends[end - 1]
+        clause, bracket = text[opens:closes], _CLOSING.match(text, closes)
+        if bracket and clause.count("(") > clause.count(")"):
+            closes = bracket.end()
+        return Extent(start + opens, start + closes)
 
     def _probability(self, row: int, span: ScoredSpan) -> float | None:
         if self._query.calibration is None:

@@ -27,6 +27,8 @@ OPEN = PREPOSITIONS | _DETERMINERS | COORDINATORS | RELATIVES | WORDS["condition
 OPEN |= {"that", "respective", "also", "even", "being"}
 """After these, something has to follow."""
 _NO_VERB = OPEN | {"please"}
+_OBJECTS = _DETERMINERS | {"me", "us", "it", "him", "them"}
+_INTERRUPTING = COORDINATORS | SUBORDINATORS | RELATIVES | {"that"}
 _CONTRACTED = re.compile(r"(?:i|we|you|they|he|she|it|that|there|who|what)'(?:m|re|s|ll|ve|d)")
 
 
@@ -61,7 +63,7 @@ def verbs(names: Sequence[str]) -> list[bool]:
     """Which words are finite verbs, as far as they tell."""
     return [
         name in _VERBS
-        or bool(_CONTRACTED.fullmatch(name))
+        or ("'" in name and bool(_CONTRACTED.fullmatch(name)))
         or (at > 0 and names[at - 1] in NOMINATIVES and name.isalpha() and name not in _NO_VERB)
         for at, name in enumerate(names)
     ]
@@ -71,7 +73,7 @@ def takes_object(names: Sequence[str]) -> bool:
     """Whether the first of two words is a verb, as its object begins behind it."""
     if len(names) < 2 or names[0] in OPEN or names[0].endswith(("ing", "ly")):
         return False
-    return names[0].isalpha() and names[1] in _DETERMINERS | {"me", "us", "it", "him", "them"}
+    return names[0].isalpha() and names[1] in _OBJECTS
 
 
 def _commands(names: Sequence[str]) -> bool:
@@ -89,7 +91,7 @@ def denies(names: Sequence[str]) -> bool:
 
 def interrupts(name: str) -> bool:
     """Whether a subject ends before a word, if its verb did not come."""
-    return name == "that" or name in COORDINATORS | SUBORDINATORS | RELATIVES
+    return name in _INTERRUPTING
 
 
 def _is_clause(names: Sequence[str]) -> bool:

@@ -31,6 +31,9 @@ from slice_os.text.clause_words import (
 _LEADING = PREPOSITIONS | SUBORDINATORS | {"notwithstanding", "subject"}
 # Before these, a clause is whole after a comma.
 _ADDED = WORDS["additions"] | RELATIVES | SUBORDINATORS
+_JOINING = PREPOSITIONS | COORDINATORS
+_REFERRING = OPEN | WORDS["references"]
+_NO_QUESTION = OPEN | QUESTIONS | NOMINATIVES
 _BE = {"be", "been", "being"}
 _STRONG = re.compile(r"[;:!?。！？•|]|\n\s*\n")
 _STOP = re.compile(r"[)\]\"'”’]*[.?!][)\]\"'”’]*\s")
@@ -137,35 +140,43 @@ class Sentence:
         found = [at in (0, size) for at in range(size + 1)]
         for at in range(1, size):
             strong = bool(_STRONG.search(gaps[at])) and names[at - 1] not in OPEN
-            stopped = _STOP.match(gaps[at]) and self._words[at][:1].isupper()
-            stopped = stopped and len(names[at - 1]) >= _NO_ABBREVIATION
-            found[at] = strong or bool(stopped) or self._numbers[at] != self._numbers[at - 1]
+            found[at] = strong or self._stopped(at) or self._numbers[at] != self._numbers[at - 1]
         for at in range(size - 1):
             if self._bracketed_number(at):
                 found[at] = found[at + 1] = True
                 if at and names[at - 1] in COORDINATORS:
                     found[at - 1] = True
-            elif _ITEM.fullmatch(names[at]) and gaps[at + 1].startswith((".", ")")):
+            elif gaps[at + 1].startswith((".", ")")) and _ITEM.fullmatch(names[at]):
                 found[at + 1] |= found[at] or "." in gaps[at]
             elif (
-                _SECTION.fullmatch(names[at])
+                "." in names[at]
+                and _SECTION.fullmatch(names[at])
                 and self._words[at + 1][:1].isupper()
-                and not (at and names[at - 1] in OPEN | WORDS["references"])
+                and not (at and names[at - 1] in _REFERRING)
             ):
                 found[at] = found[at + 1] = True
         return found
 
+    def _stopped(self, at: int) -> bool:
+        """Whether a full stop, missed so far, stands before a capital or the number of an item."""
+        if not _STOP.match(self._gaps[at]):
+            return False
+        number = self._gaps[at + 1].startswith(".") or at + 1 == len(self._names)
+        if number and _ITEM.fullmatch(self._names[at]):
+            return True
+        return self._words[at][:1].isupper() and len(self._names[at - 1]) >= _NO_ABBREVIATION
+
     def _bracketed_number(self, at: int) -> bool:
         """Whether a word is the number of an item, as "(a)", but not part of a reference."""
         names, gaps = self._names, self._gaps
-        if not (_ITEM.fullmatch(names[at]) and gaps[at + 1].startswith(")")):
+        if not (gaps[at + 1].startswith(")") and _ITEM.fullmatch(names[at])):
             return False
         if not re.search(r"(?:^|\s)\($", gaps[at]) or self._comma[at + 1]:
             return False
         before = names[at - 1] if at else ""
         if names[at].isdigit() and at and not _STRONG.search(gaps[at]) and not self._comma[at]:
             return before in COORDINATORS
-        if names[at + 1] in COORDINATORS | PREPOSITIONS:
+        if names[at + 1] in _JOINING:
             return False
         return before in COORDINATORS or before not in OPEN
 
@@ -193,7 +204,7 @@ class Sentence:
             starts[at + 1] |= begins and names[at] in COORDINATORS
             ends[at] |= stops and said and names[at - 1] not in OPEN
             if begins:
-                said, near, part = "please" in names[at : at + 2], False, at
+                said, near, part = self._requests(at), False, at
         return starts, ends
 
     def _border(self, at: int, said: bool, near: bool, part: int) -> tuple[bool, bool]:
@@ -205,7 +216,8 @@ class Sentence:
         if name in SUBORDINATORS and (name != "provided" or comma):
             begins = self._clause_follows(at + 1)
             if name == "so":
-                begins = begins and self._names[at + 1] in NOMINATIVES | {"please"}
+                follows = self._names[at + 1 : at + 2]
+                begins = begins and (follows == ["please"] or not NOMINATIVES.isdisjoint(follows))
                 return begins, begins or comma
             return begins, comma or name in WORDS["conditions"]
         if comma:
@@ -223,16 +235,22 @@ class Sentence:
         return (
             self._verb[at]
             and names[at + 1 : at + 2] in (["i"], ["you"], ["we"])
-            and names[at - 1] not in OPEN | QUESTIONS | NOMINATIVES
+            and names[at - 1] not in _NO_QUESTION
             and names[part] not in _LEADING
         )
+
+    def _requests(self, at: int) -> bool:
+        """Whether a request begins, as "please" or "send me"."""
+        names = self._names
+        asked = names[at + 1 : at + 2] in (["my"], ["me"], ["our"], ["us"])
+        return "please" in names[at : at + 2] or (asked and takes_object(names[at : at + 2]))
 
     def _clause_follows(self, at: int) -> bool:
         """Whether a word is the first of a subject and its verb, or of a question or request."""
         names, verb = self._names, self._verb
-        if at >= len(names) - 1 or names[at] in PREPOSITIONS | COORDINATORS:
+        if at >= len(names) - 1 or names[at] in _JOINING:
             return False
-        if names[at] == "please":
+        if self._requests(at):
             return not self._strong[at + 1]
         if names[at] in QUESTIONS:
             return verb[at + 1]
