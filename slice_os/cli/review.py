@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,9 @@ from slice_os.cli.options import (
 from slice_os.cli.render import printable, render, styled
 
 if TYPE_CHECKING:
+    from slice_os.hits.hit import Hit
     from slice_os.query.filters import Condition
+    from slice_os.topics.journal import LabelJournal
 
 KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
 
@@ -53,7 +56,6 @@ def review(
     """
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.labels import Label
     from slice_os.topics.near_misses import near_misses, to_review
     from slice_os.topics.run import usual_requirement
     from slice_os.topics.work import Work
@@ -66,7 +68,15 @@ def review(
         needs = {topic.name: topic.requirement(usual) for topic in found}
         hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True, labels=labels)
         waiting = to_review(hits, labels, needs)
-    click.echo(f"{len(waiting)} to review, {len(labels)} labels so far. {KEYS}", err=True)
+    click.echo(f"{len(labels)} labels so far", err=True)
+    ask_about(waiting, journal)
+
+
+def ask_about(waiting: Sequence[Hit], journal: LabelJournal) -> None:
+    """Show hits one by one, and add the answers to a journal."""
+    from slice_os.topics.labels import Label
+
+    click.echo(f"{len(waiting)} to review. {KEYS}", err=True)
     answers: list[Label | None] = []  # for each hit shown
     while len(answers) < len(waiting):
         hit = waiting[len(answers)]

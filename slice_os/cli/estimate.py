@@ -1,0 +1,101 @@
+"""`slice-os estimate`: how much a topic finds, and how much it misses."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from slice_os.cli.options import (
+    COUNT,
+    EncoderChoice,
+    encoder_options,
+    output_option,
+    store_option,
+    work_option,
+)
+from slice_os.cli.render import printable, show, wants_json
+
+if TYPE_CHECKING:
+    from slice_os.topics.recall import CutEstimate, TopicEstimate
+
+DEFAULT_SIZE = 140
+
+
+@click.command()
+@click.argument("topic", type=click.Path(exists=True, dir_okay=False))
+@store_option
+@work_option
+@click.option("--size", type=COUNT, default=DEFAULT_SIZE, help="Passages to label, about.")
+@click.option("--seed", type=int, default=0, help="Of the sample.")
+@output_option
+@encoder_options
+def estimate(
+    topic: str,
+    store: str,
+    work: Path | None,
+    size: int,
+    seed: int,
+    as_json: bool | None,
+    encoder: EncoderChoice,
+) -> int:
+    """Estimate how much of a topic is found and missed, from a sample that you label.
+
+    The sample is of all passages, also of those below the cut. A terminal asks about each of
+    them, as `slice-os review` does; the answers are kept, and the next run continues. A pipe gets
+    those without a label. Then it shows recall, precision and the share of right passages among
+    those that are not found, each with its 95 % interval, for the topic's own cut and for others.
+    """
+    from slice_os.cli.review import ask_about
+    from slice_os.topics.files import read_topic
+    from slice_os.topics.journal import LabelJournal
+    from slice_os.topics.sampling import sample
+    from slice_os.topics.work import Work
+
+    read = read_topic(topic)
+    with encoder.corpus(store) as corpus:
+        journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
+        drawn = sample(corpus, read, size, seed)
+    waiting = drawn.waiting([answer.label for answer in journal.read()])
+    if waiting and not wants_json(as_json):
+        ask_about(waiting, journal)
+        waiting = drawn.waiting([answer.label for answer in journal.read()])
+    if waiting:
+        click.echo(
+            f"{len(waiting)} of {sum(map(len, drawn.hits))} passages of the sample have no label; "
+            f"answer in a terminal, or add labels to {printable(str(journal.path))}",
+            err=True,
+        )
+        for hit in waiting if wants_json(as_json) else ():
+            click.echo(hit.to_json(), nl=False)
+        return 1
+    found = drawn.estimate([answer.label for answer in journal.read()])
+    show(asdict(found) | {"labels_to_halve": found.labels_to_halve}, _told(found), as_json)
+    return 0
+
+
+def _told(found: TopicEstimate) -> str:
+    """The estimate in lines: the cut's own figures, then those of other cuts."""
+    said = found.richness
+    lines = [
+        f"after {found.labels} labels, from {found.passages:,} passages",
+        f"  recall     {found.cut.recall}",
+        f"  precision  {found.cut.precision}",
+        f"  elusion    {_fine(found.cut.elusion)}  right among those that are not found",
+        f"  richness   {_fine(said)}  right among all: about {said.value * found.passages:,.0f}",
+        f"  {found.labels_to_halve:,} more labels would make these intervals about half as wide",
+        "",
+        "   cut   found  precision            recall",
+    ]
+    return "\n".join([*lines, *(_row(one) for one in found.curve if one.least >= 0)])
+
+
+def _row(one: CutEstimate) -> str:
+    return f"{one.least:6.2f} {one.found:7,}  {one.precision!s:<19}  {one.recall}"
+
+
+def _fine(interval: object) -> str:
+    value, low, high = (getattr(interval, name) for name in ("value", "low", "high"))
+    return f"{value:.4f} ({low:.4f} to {high:.4f})"

@@ -1,0 +1,167 @@
+"""A stratified sample of all passages of a store, for people to say which of them say a topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+
+from slice_os.arrays import FloatArray, IntArray
+from slice_os.corpus import Corpus
+from slice_os.errors import InputError
+from slice_os.hits.bands import PROBABLE_FROM, UNSURE_FROM
+from slice_os.hits.hit import Hit, without_vectors
+from slice_os.search.hit_builder import HitBuilder
+from slice_os.search.run import all_hits
+from slice_os.stores.candidates import ScoredCandidates
+from slice_os.topics.labels import Label, LabelKey
+from slice_os.topics.recall import Stratum, TopicEstimate, allocated, estimate
+from slice_os.topics.run import TopicQuery, make_rules
+from slice_os.topics.topic import Topic
+
+# Below all that a verifier has read, the passages nearest by cosine, as shares of the rest.
+_NEAREST = (0.01, 0.05, 0.2)
+_STEP = 0.08
+# Share of right passages that is expected at least, so that low strata are sampled, too.
+_RARE = 0.002
+# What no verifier has read is scored by cosine less this, below all that one has.
+_UNREAD = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Passages to label, and the strata that they are from.
+
+    Attributes:
+        topic: name.
+        cut: score from which passages have a hit.
+        strata: by falling score, without labels.
+        hits: of each stratum, the best span of each passage that is sampled.
+    """
+
+    topic: str
+    cut: float
+    strata: tuple[Stratum, ...]
+    hits: tuple[tuple[Hit, ...], ...]
+
+    def waiting(self, labels: Iterable[Label], seed: int = 0) -> list[Hit]:
+        """The hits without a label, in random order, so that nothing tells what is expected."""
+        known = {label.key for label in labels}
+        left = [hit for some in self.hits for hit in some if _key(hit) not in known]
+        return Random(f"{seed}/order").sample(left, len(left))  # noqa: S311
+
+    def estimate(self, labels: Iterable[Label]) -> TopicEstimate:
+        """What the labels tell; `InputError` if none is of this sample."""
+        right = {label.key: label.right for label in labels}
+        counted = []
+        for stratum, hits in zip(self.strata, self.hits, strict=True):
+            answers = Counter(right[key] for key in map(_key, hits) if key in right)
+            known = answers.total()
+            counted.append(Stratum(stratum.least, stratum.passages, known, answers[True]))
+        if not any(one.labelled for one in counted):
+            raise InputError(f"no passage of the sample for {self.topic!r} has a label yet")
+        return estimate(counted, self.cut)
+
+
+def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
+    """About so many passages of a store, more of where right and wrong ones are mixed.
+
+    A passage is scored by its best hit: by its probability, or by cosine if the topic has a
+    threshold. What no verifier has read comes below that, by cosine. The same store, topic, size
+    and seed give the same sample. Raises an `InputError` as `mine_topics`.
+    """
+    (rule,) = make_rules([topic], corpus.encoder, verifier=corpus.refinement().verifier)
+    asked = TopicQuery.of([rule], corpus.encoder, topic.where)
+    by_probability = bool(rule.needs.probability)
+    cut = rule.needs.probability or rule.needs.cosine
+    parts: list[FloatArray] = []
+    best: dict[int, Hit] = {}
+    for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
+        begin = sum(map(len, parts))
+        cosines = candidates.cosines.max(axis=0, initial=-1.0)
+        for number, hit in _judged(candidates, asked):
+            former = best.get(begin + number)
+            if former is None or _score(hit, by_probability) > _score(former, by_probability):
+                best[begin + number] = hit
+        scores = cosines - _UNREAD if by_probability else cosines.copy()
+        for number in range(len(scores)) if by_probability else ():
+            if begin + number in best:
+                scores[number] = _score(best[begin + number], True)
+        parts.append(scores)
+    scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
+    if not len(scores):
+        raise InputError(f"topic {topic.name!r}: no passage to sample; see its where")
+    edges = _edges(scores, cut, by_probability)
+    strata = np.searchsorted(-edges, -scores, side="left")
+    chosen = _chosen(strata, scores, len(edges), size, f"{seed}/{topic.name}")
+    best |= _nearest(corpus, asked, {n for some in chosen for n in some if n not in best})
+    counts = np.bincount(strata, minlength=len(edges)).tolist()
+    return Sample(
+        topic.name,
+        cut,
+        tuple(map(Stratum, edges.tolist(), counts)),
+        tuple(tuple(replace(best[n], topic=topic.name) for n in some) for some in chosen),
+    )
+
+
+def _judged(candidates: ScoredCandidates, asked: TopicQuery) -> Iterator[tuple[int, Hit]]:
+    """The hits of the topic in some passages, those that fail its cut too, with their passage."""
+    near = candidates.at_least(asked.least)
+    numbers = {key: number for number, key in enumerate(candidates.keys)}
+    loaded = near.load(near.keys)
+    at = {(one.doc_id, one.encoded.start): numbers[key] for key, one in loaded.items()}
+    below: list[Hit] = []
+    hits = list(asked.assign(all_hits(near, asked.query, asked.least), below=below.append))
+    yield from ((at[hit.doc_id, hit.context.start], hit) for hit in (*hits, *below))
+
+
+def _nearest(corpus: Corpus, asked: TopicQuery, wanted: set[int]) -> dict[int, Hit]:
+    """The nearest span of some passages, by their number in the store."""
+    found = {}
+    begin = 0
+    for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
+        own = [n for n in range(len(candidates.keys)) if begin + n in wanted]
+        loaded = candidates.load([candidates.keys[n] for n in own])
+        for n in own:
+            row = int(candidates.cosines[:, n].argmax())
+            (hit,) = HitBuilder(loaded[candidates.keys[n]], asked.query).hits(row, limit=1)
+            found[begin + n] = without_vectors(hit)
+        begin += len(candidates.keys)
+    return found
+
+
+def _edges(scores: FloatArray, cut: float, by_probability: bool) -> FloatArray:
+    """The least score of each stratum, falling; one is the cut, and none is empty."""
+    if by_probability:
+        edges = {PROBABLE_FROM, UNSURE_FROM, UNSURE_FROM / 3, 0.9, 0.4, cut, 0.0}
+    else:
+        edges = {cut + _STEP * step for step in range(-2, 3)}
+    rest = np.sort(scores[scores < min(edges)])[::-1]
+    edges |= {float(rest[int(len(rest) * share)]) for share in _NEAREST if len(rest)}
+    falling = np.array(sorted({*edges, float(scores.min())}, reverse=True), dtype=scores.dtype)
+    counts = np.bincount(np.searchsorted(-falling, -scores, side="left"), minlength=len(falling))
+    kept: FloatArray = falling[(counts[: len(falling)] > 0) | (falling == scores.dtype.type(cut))]
+    return kept
+
+
+def _chosen(
+    strata: IntArray, scores: FloatArray, count: int, size: int, seed: str
+) -> list[list[int]]:
+    """The numbers of the passages of each stratum that are sampled."""
+    random = Random(seed)  # noqa: S311
+    members = [np.flatnonzero(strata == n).tolist() for n in range(count)]
+    means = [float(scores[own].mean()) if own else 0.0 for own in members]
+    guesses = [min(0.95, max(_RARE, mean)) for mean in means]
+    wanted = allocated(list(map(len, members)), guesses, size)
+    return [sorted(random.sample(own, n)) for own, n in zip(members, wanted, strict=True)]
+
+
+def _score(hit: Hit, by_probability: bool) -> float:
+    return (hit.probability or 0.0) if by_probability else hit.cosine
+
+
+def _key(hit: Hit) -> LabelKey:
+    return Label.of(hit, right=True).key
