@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from slice_os.text.words import find_words
-
 
 def _word_lists() -> dict[str, frozenset[str]]:
     lines = (files(__package__) / "clause_words.txt").read_text("utf-8").splitlines()
@@ -29,6 +27,8 @@ OPEN |= {"that", "respective", "also", "even", "being"}
 _NO_VERB = OPEN | {"please"}
 _OBJECTS = _DETERMINERS | {"me", "us", "it", "him", "them"}
 _INTERRUPTING = COORDINATORS | SUBORDINATORS | RELATIVES | {"that"}
+# Nearly those of `slice_os.text.words`, without numpy, which a client does not have.
+_WORD = re.compile(r"[^\W_]+(?:['’\-/&][^\W_]+)*")
 _CONTRACTED = re.compile(r"(?:i|we|you|they|he|she|it|that|there|who|what)'(?:m|re|s|ll|ve|d)")
 
 
@@ -99,7 +99,7 @@ def _is_clause(names: Sequence[str]) -> bool:
 
 
 def _names(text: str) -> list[str]:
-    return [plain(text[start:end]) for start, end in find_words(text).tolist()]
+    return [plain(word) for word in _WORD.findall(text)]
 
 
 def plain(word: str) -> str:
