@@ -112,13 +112,13 @@ def test_everything_can_be_reached_and_seen_by_keyboard(open_page: OpenPage) -> 
     expect(page.locator(".hit").first).to_be_visible()
     page.locator("body").focus()
     reached = []
-    for _ in range(40):
+    for _ in range(70):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
                 """() => {
                   const one = document.activeElement;
-                  const shown = one.matches("input[name=measure]") ? one.nextElementSibling : one;
+                  const shown = one.matches(".switch input") ? one.nextElementSibling : one;
                   const name = one === document.body ? "" : one.id || one.textContent.trim();
                   return [name, getComputedStyle(shown).outlineStyle];
                 }"""

@@ -12,6 +12,12 @@ export function headline(choose, answerOf) {
   let store = null;
   const sentence = byId("headline");
   const place = byId("weeks");
+  // A chosen bar is made again, and keeps the focus.
+  let focused = -1;
+  const bars = () => [...place.querySelectorAll("button")];
+  place.addEventListener("click", (event) => {
+    focused = bars().indexOf(event.target);
+  });
 
   function drawSentence(sure, { least, measure, complete, within }) {
     const noun = store?.speakers.length ? "dialogue" : "document";
@@ -33,6 +39,8 @@ export function headline(choose, answerOf) {
     for (const hit of sure) found.get(weekOf(hit.metadata.date))?.add(hit.doc_id);
     const rows = weeks.map(({ week, documents }) => ({ from: week, number: found.get(week)?.size ?? 0, of: documents }));
     place.replaceChildren(timeChart(rows, 7, choose, time));
+    bars()[focused]?.focus({ preventScroll: true });
+    focused = -1;
   }
 
   return {
