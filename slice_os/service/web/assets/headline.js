@@ -19,14 +19,27 @@ export function headline(choose, answerOf) {
     focused = bars().indexOf(event.target);
   });
 
+  /** Of each document the likeliest hit counts with its probability, as far as nobody knows better. */
+  function likely(sure) {
+    /** @type {Map<string, number>} */
+    const shares = new Map();
+    for (const hit of sure) {
+      const share = answerOf(hit) ? 1 : hit.probability ?? 1;
+      shares.set(hit.doc_id, Math.max(shares.get(hit.doc_id) ?? 0, share));
+    }
+    return [...shares.values()];
+  }
+
   function drawSentence(sure, { least, measure, complete, within }) {
     const noun = store?.speakers.length ? "dialogue" : "document";
-    const number = new Set(sure.map((hit) => hit.doc_id)).size;
-    const some = number ? `${complete ? "About" : "At least"} ${counted(number)}` : "None";
-    const of = store && !within ? `of ${plural(store.documents, noun)}` : plural(number, noun).replace(/^\S+ /, "");
+    const shares = likely(sure);
+    const number = Math.round(shares.reduce((sum, share) => sum + share, 0));
+    const some = number ? `${complete ? "About" : "At least"} ${counted(number)}` : shares.length ? "Hardly any" : "None";
+    const of = store && !within ? `of ${plural(store.documents, noun)}` : number === 1 ? noun : `${noun}s`;
+    const sum = sure.some((hit) => hit.probability !== null) ? "The sum of the probabilities of " : "";
     sentence.replaceChildren(
       element("b", {}, `${some} ${of}`), number > 1 ? "say this" : "says this",
-      element("span", { class: "soft" }, `Those with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}.`),
+      element("span", { class: "soft" }, `${sum}${plural(shares.length, noun)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}.`),
     );
   }
 
