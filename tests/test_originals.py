@@ -146,6 +146,35 @@ def test_a_copy_of_a_word_file_has_comments_at_the_words(run: Run, files: Path) 
     assert texts[0] == texts[1]
 
 
+def test_what_word_files_hold_beside_paragraphs(run: Run, tmp_path: Path) -> None:
+    space = docx.oxml.ns.nsdecls("w")
+    file = docx.Document()
+    file.sections[0].header.paragraphs[0].text = SAYING
+    inserted = file.add_paragraph("I want to ")
+    inserted._p.append(
+        docx.oxml.parse_xml(
+            f'<w:ins {space} w:id="9" w:author="A"><w:r><w:t>cancel my </w:t></w:r></w:ins>'
+        )
+    )
+    inserted.add_run("subscription.")
+    boxed = file.add_paragraph("A box: ")
+    boxed._p.append(
+        docx.oxml.parse_xml(
+            f"<w:r {space}><w:pict><w:txbxContent><w:p><w:r><w:t>{SAYING}</w:t></w:r></w:p>"
+            "</w:txbxContent></w:pict></w:r>"
+        )
+    )
+    file.save(tmp_path / "more.docx")
+    command = "scan", "more.docx", "-p", PHRASE, "--threshold", 0.8, "-o", "marked.docx"
+    done = run(*command, "--page-edges")
+    assert "2 of 3 hits marked; the others are in footnotes, headers or the like" in done.stderr
+    words = [words for words, _ in commented(Path("marked.docx"))]
+    assert words == [PHRASE, SAYING]  # a comment cannot begin in a text box
+    assert run("ingest", "more.docx", "--page-edges").exit_code == 0
+    again = mine(run, "again.docx", "--filter", "_id=more.docx")
+    assert "2 of 3 hits marked" in again.stderr
+
+
 def test_hits_in_several_files_need_a_folder(run: Run, tmp_path: Path) -> None:
     one = mine(run, "marked.pdf")
     assert one.exit_code == 1

@@ -116,7 +116,7 @@ def scan(
     hits = scan_documents(documents(), phrases, options, encoder=encoder.load())
 
     def find(doc_id: str) -> Original:
-        return original_at(doc_id, files[doc_id])
+        return original_at(doc_id, files[doc_id], reading.page_edges)
 
     give(hits, output, as_json, several=len(phrases) > 1, find=find)
     if sources.skipped:

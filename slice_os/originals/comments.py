@@ -21,6 +21,8 @@ _UNREAD = {
     f"{_WORD}moveFrom",
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
 }
+# Their words are in other parts of the file, which have no comments.
+_ASIDE = ("header", "footer", "footnote", "endnote")
 _PRESERVE = "{http://www.w3.org/XML/1998/namespace}space"
 _CONTEXT = 200
 
@@ -37,7 +39,11 @@ def write_comments(
     body = file.element.body
     characters = list(_characters(body))
     squeezed = "".join(character for character, _, _ in characters)
-    places = [_place(mark, document.text, squeezed) for mark in marks]
+    aside = [one for one in document.segments if one.fields.get("part") in _ASIDE]
+    places = [
+        None if any(map(mark.overlaps, aside)) else _place(mark, document.text, squeezed)
+        for mark in marks
+    ]
     edges = {edge for place in places if place for edge in (place.start, place.end)}
     # The last one first: what is before it stays where it was.
     for edge in sorted(edges & set(range(1, len(characters))), reverse=True):

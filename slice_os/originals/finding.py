@@ -33,11 +33,13 @@ class Original:
         path: without links.
         sha256: of its content when it was read; empty if that was just now.
         format: `PDF` or `DOCX`.
+        page_edges: see `ReadOptions`.
     """
 
     path: Path
     sha256: str
     format: str
+    page_edges: bool = False
 
     def content(self) -> bytes:
         """The bytes of the file, which are those that were read.
@@ -63,7 +65,8 @@ class Original:
         Raises an `InputError` as `content` does, or if it reads differently than it did.
         """
         read = reader_named(self.format).load()
-        found = next(iter(read(str(self.path), io.BytesIO(self.content()), ReadOptions())))
+        options = ReadOptions(page_edges=self.page_edges)
+        found = next(iter(read(str(self.path), io.BytesIO(self.content()), options)))
         if not isinstance(found, Document) or any(
             found.text[start:end] != words for start, end, words in quotes
         ):
@@ -92,14 +95,14 @@ def find_original(store: Store, doc_id: str) -> Original:
             f"{doc_id}: the store has the name {source}, not the path of its file; ingest it "
             "without --source"
         )
-    original = original_at(doc_id, source)
-    sha256 = SourceState.parse(store.source_signatures([source]).get(source, "")).sha256
-    if not sha256:
+    known = SourceState.parse(store.source_signatures([source]).get(source, ""))
+    original = original_at(doc_id, source, "'page_edges': True" in known.read_as)
+    if not known.sha256:
         raise InputError(f"{doc_id}: no checksum of its file is recorded; ingest it again")
-    return replace(original, sha256=sha256)
+    return replace(original, sha256=known.sha256)
 
 
-def original_at(doc_id: str, source: str) -> Original:
+def original_at(doc_id: str, source: str, page_edges: bool = False) -> Original:
     """The original of a document that came from a path.
 
     Raises a `NoPagesError` if that is neither a PDF nor a Word file by itself.
@@ -108,4 +111,4 @@ def original_at(doc_id: str, source: str) -> Original:
     known = format_of(path)
     if known not in (PDF, DOCX):
         raise NoPagesError(f"{doc_id}: {path.name} is no PDF or Word file; only those get marks")
-    return Original(path, "", known)
+    return Original(path, "", known, page_edges)

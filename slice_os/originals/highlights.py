@@ -27,11 +27,7 @@ def write_highlights(
     placed = set()
     with opened(original) as file:
         for segment in document.segments:
-            here = [
-                (number, mark)
-                for number, mark in enumerate(marks)
-                if mark.extent.start < segment.end and segment.start < mark.extent.end
-            ]
+            here = [one for one in enumerate(marks) if one[1].overlaps(segment)]
             if not here:
                 continue
             page = file[int(segment.fields["page"]) - 1]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from slice_os.hits.hit import Hit
-from slice_os.text.documents import Extent
+from slice_os.text.documents import Extent, Segment
 
 AUTHOR = "SLICE-OS"
 
@@ -38,6 +38,10 @@ class Mark:
     text: str
     note: str
     colour: tuple[int, int, int]
+
+    def overlaps(self, segment: Segment) -> bool:
+        """Whether it has a character of a segment."""
+        return self.extent.start < segment.end and segment.start < self.extent.end
 
 
 def marks_of(hits: Iterable[Hit]) -> Iterator[Mark]:
