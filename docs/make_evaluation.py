@@ -115,7 +115,7 @@ HEADLINES = (
         "calibration-paraphrases",
         "ECE",
         "ece",
-        {"probability": "shipped"},
+        {"probability": "shown"},
     ),
 )
 

@@ -22,7 +22,7 @@ from slice_os.cli.options import (
     topics_option,
 )
 from slice_os.cli.reading_options import reading_options
-from slice_os.cli.render import complaint, printable
+from slice_os.cli.render import complaint, printable, wants_json
 from slice_os.cli.topic_runs import TopicRun, topic_run_options
 from slice_os.query.options import Cut, HitOptions, MineOptions, SearchOptions
 
@@ -62,6 +62,9 @@ def search(
 
     with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
+        if hits and not hits.said:
+            # A pipe has nothing but hits.
+            click.echo("Nobody says this. Nearest:", err=output is not None or wants_json(as_json))
         find = partial(find_original, corpus.store)
         give(hits, output, as_json, options.offset + 1, several=bool(more), find=find)
 

@@ -45,7 +45,7 @@ class StoreRecord(TypedDict):
     pieces: int
     encoder: str
     min_probability: float | None
-    threshold: float | None
+    threshold: float
     fields: Mapping[str, str]
 
 

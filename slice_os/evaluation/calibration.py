@@ -77,11 +77,20 @@ TOP_K = 10
 
 
 class Labelled(NamedTuple):
-    """``(n,)`` hits: cosine, words of phrase and span, and 1 if the span is right, else 0."""
+    """``(n,)`` hits.
+
+    Attributes:
+        cosines: of phrase and span.
+        phrase_words: words of the phrase.
+        span_words: words of the span.
+        shown: the probability that people see, NaN for none.
+        right: 1 if the span is right, else 0.
+    """
 
     cosines: Numbers
     phrase_words: Numbers
     span_words: Numbers
+    shown: Numbers
     right: Numbers
 
 
@@ -113,7 +122,9 @@ def run(
             raise InputError("no query has a hit; give documents with words and queries")
         kinds: dict[str, Numbers] = {"cosine": np.clip(hits.cosines, 0, 1)}
         if spans.calibration is not None:
-            kinds["shipped"] = spans.calibration.probabilities(*hits[:3])
+            kinds["by the cosine"] = spans.calibration.probabilities(*hits[:3])
+        if not np.isnan(hits.shown).any():
+            kinds["shown"] = hits.shown
         if trained:
             fitted = fit_to(trained, encoder, progress)
             kinds["fitted"] = fitted.probabilities(*hits[:3])
@@ -134,7 +145,8 @@ def run(
             f"Of the first {TOP_K} hits of each query over all documents, by cosine; a hit is "
             "right if half of its span, or of a gold span, is inside the other.",
             f"ece: expected calibration error over {BINS} bins of equal width; cosine: "
-            "the cosine, used as a probability.",
+            "the cosine, used as a probability; by the cosine: as the model's calibration says; "
+            "shown: the probability of the hit, which a verifier has read if it knows the model.",
         ),
         main=("ece", "brier"),
         figures=(Figure("line", "Reliability", "probability", "share right", tuple(series), True),),
@@ -144,7 +156,7 @@ def run(
 def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Labelled:
     """Search all documents of a set for each of its queries, and label the first hits."""
     tasks = ranking_tasks(data, CORPUS)
-    rows: list[tuple[float, float, float, float]] = []
+    rows: list[tuple[float, ...]] = []
     spans = span_encoder(encoder)
     with tempfile.TemporaryDirectory() as folder, Corpus(Path(folder) / "store", spans) as corpus:
         label = f"{encoder.name}: documents of {data.name}"
@@ -154,14 +166,15 @@ def label_hits(data: SpanSet, encoder: TextEncoder, progress: Progress) -> Label
             for hit in corpus.search(task.query, top_k=TOP_K, fusion="cosine"):
                 words = len(find_words(hit.phrase)), len(find_words(hit.text))
                 found = DocumentSpan(hit.doc_id, hit.start, hit.end)
-                rows.append((hit.cosine, *words, halves_overlap(found, task.gold)))
-    return Labelled(*np.array(rows, dtype=np.float64).reshape(-1, 4).T)
+                shown = np.nan if hit.probability is None else hit.probability
+                rows.append((hit.cosine, *words, shown, halves_overlap(found, task.gold)))
+    return Labelled(*np.array(rows, dtype=np.float64).reshape(-1, 5).T)
 
 
 def fit_to(sets: Sequence[SpanSet], encoder: TextEncoder, progress: Progress) -> Calibration:
     """Fit a calibration to the labelled hits of some sets."""
     hits = np.hstack([label_hits(one, encoder, progress) for one in sets])
-    cosines, phrase_words, span_words, right = hits
+    cosines, phrase_words, span_words, _, right = hits
     return fit_calibration(
         span_encoder(encoder).card.encoder_id,
         cosines,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import orjson
 
 from slice_os.errors import InputError
-from slice_os.hits.bands import Band, band_of
+from slice_os.hits.bands import Band, anybody_says, band_of
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
 from slice_os.tables.fields import Column, columns_of, decoded, paired, type_hints
@@ -241,6 +241,11 @@ class Hits(Sequence[Hit]):
     threshold: float | None = None
     exhaustive: bool = False
     min_probability: float | None = None
+
+    @property
+    def said(self) -> bool:
+        """Whether anybody says the phrase; otherwise the hits, if any, are what comes nearest."""
+        return anybody_says(hit.band for hit in self.items)
 
     def rethreshold(
         self, threshold: float | None = None, *, min_probability: float | None = None

@@ -47,12 +47,14 @@ class SearchAnswer(HitsAnswer):
     """Hits of a search, the best first.
 
     Attributes:
+        said: whether anybody says the phrase; if not, the hits are what comes nearest.
         threshold: least cosine that they were selected with; null for any.
         min_probability: least probability; null for any.
         exhaustive: whether every passage was scored.
         milliseconds: that the search took.
     """
 
+    said: bool
     threshold: float | None
     min_probability: float | None
     exhaustive: bool
@@ -68,6 +70,7 @@ def search(services: Shared, body: SearchRequest) -> dict[str, Any]:
     hits = corpus.search(body.phrases, stoppable(body.options(SearchOptions), corpus.encoder))
     return {
         "hits": [hit.to_dict() for hit in hits],
+        "said": hits.said,
         "threshold": hits.threshold,
         "min_probability": hits.min_probability,
         "exhaustive": hits.exhaustive,

@@ -31,7 +31,7 @@ class StoreEntry(BaseModel):
         encoder: name of the model that made them.
         min_probability: least probability of a hit in `/mine` and of topics, unless a request or
             a topic says otherwise; null if hits have none.
-        threshold: least cosine of a hit, instead.
+        threshold: least cosine that the model suggests; it is the cut if hits have no probability.
         fields: metadata fields that filters can name, and their kinds.
     """
 
@@ -42,7 +42,7 @@ class StoreEntry(BaseModel):
     pieces: int
     encoder: str
     min_probability: float | None
-    threshold: float | None
+    threshold: float
     fields: dict[str, Literal["text", "number"]]
 
 
@@ -105,6 +105,6 @@ def _entry(name: str, corpus: Corpus) -> dict[str, Any]:
         "pieces": info.pieces,
         "encoder": info.encoder.name,
         "min_probability": cut.get("min_probability"),
-        "threshold": cut.get("threshold"),
+        "threshold": info.encoder.threshold,
         "fields": corpus.fields(),
     }

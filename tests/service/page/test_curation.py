@@ -31,7 +31,7 @@ def chosen(page: Page) -> str:
 
 
 def test_keys_go_through_hits_and_open_them(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(CANCEL, least="0.4"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4"))
     expect(page.locator(".hit").first).to_be_visible()
     names = page.locator(".hit .place .link").all_text_contents()
     page.keyboard.press("j")
@@ -59,7 +59,7 @@ def test_keys_go_through_hits_and_open_them(open_page: OpenPage) -> None:
 
 def test_answers_are_kept_and_taken_back(open_page: OpenPage, page_server: Server) -> None:
     make_topic(page_server, "keep-answers")
-    page = open_page(search_fragment(CANCEL, least="0.4", topic="keep-answers"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4", topic="keep-answers"))
     expect(page.locator(".hit").first).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("y")
@@ -71,7 +71,7 @@ def test_answers_are_kept_and_taken_back(open_page: OpenPage, page_server: Serve
     labels = asked(page_server, "labels?topic=keep-answers")["labels"]
     assert isinstance(labels, list)
     assert [label["label"] for label in labels] == [True, False]
-    again = open_page(search_fragment(CANCEL, least="0.4", topic="keep-answers"))
+    again = open_page(search_fragment(CANCEL, measure="cosine", least="0.4", topic="keep-answers"))
     expect(again.locator(".hit").nth(1)).to_have_attribute("data-answer", "no")
     page.keyboard.press("u")
     expect(page.locator(".hit").nth(1)).to_have_attribute("data-answer", "")
@@ -94,7 +94,7 @@ def test_buttons_answer_and_the_same_answer_again_takes_it_back(
 
 
 def test_an_answer_without_a_topic_makes_one(open_page: OpenPage, page_server: Server) -> None:
-    page = open_page(search_fragment(CANCEL, least="0.4"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4"))
     expect(page.locator(".hit").first).to_be_visible()
     page.keyboard.press("j")
     page.keyboard.press("y")
@@ -207,7 +207,7 @@ def test_near_misses_are_offered_as_phrases(open_page: OpenPage, page_server: Se
 
 def test_answers_teach_a_topic(open_page: OpenPage, page_server: Server) -> None:
     make_topic(page_server, "taught")
-    page = open_page(search_fragment(CANCEL, least="0.3", topic="taught"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.3", topic="taught"))
     expect(page.locator(".hit").first).to_be_visible()
     page.keyboard.press("j")
     for key in "yyyn":
@@ -218,7 +218,8 @@ def test_answers_teach_a_topic(open_page: OpenPage, page_server: Server) -> None
     card = page.get_by_role("article", name="taught", exact=True)
     expect(card).to_contain_text("3 accepted, 1 rejected")
     card.get_by_role("button", name="Learn").click()
-    expect(page.locator(".toast")).to_contain_text("taught learned from 4 answers")
+    expect(card.get_by_role("heading", name="Learned from 4 answers")).to_be_visible()
+    expect(card.locator(".outcome")).to_contain_text("3 hits before")
     learned = asked(page_server, "topics/taught")["learned"]
     assert isinstance(learned, dict)
     assert learned["labels"] == 4

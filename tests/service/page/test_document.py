@@ -22,7 +22,7 @@ def open_document(page: Page, name: str) -> None:
 
 
 def test_a_document_opens_at_the_hit_with_the_others_marked(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(RENEW, least="0.6"))
+    page = open_page(search_fragment(RENEW, measure="cosine", least="0.6"))
     open_document(page, LONG)
     expect(page.locator("#reader-title")).to_have_text(LONG)
     expect(page.locator("#reader-fields")).to_have_text("domain contracts")
@@ -48,7 +48,7 @@ def test_a_conversation_is_a_transcript(open_page: OpenPage) -> None:
 
 
 def test_the_map_shows_every_hit_and_leads_to_it(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(RENEW, least="0.6"))
+    page = open_page(search_fragment(RENEW, measure="cosine", least="0.6"))
     open_document(page, LONG)
     lines = page.locator("#minimap .line")
     expect(lines).to_have_count(6)
@@ -69,7 +69,7 @@ def test_the_map_shows_every_hit_and_leads_to_it(open_page: OpenPage) -> None:
 
 
 def test_the_threshold_dims_marks_without_a_query(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(RENEW, least="0.5"))
+    page = open_page(search_fragment(RENEW, measure="cosine", least="0.5"))
     open_document(page, LONG)
     page.locator("#least").fill("0.99")
     expect(page.locator("#reader mark.under")).not_to_have_count(0)
@@ -77,14 +77,18 @@ def test_the_threshold_dims_marks_without_a_query(open_page: OpenPage) -> None:
 
 
 def test_offsets_are_code_points(open_page: OpenPage) -> None:
-    page = open_page(search_fragment("I want to cancel my subscription", least="0.6"))
+    page = open_page(
+        search_fragment("I want to cancel my subscription", measure="cosine", least="0.6")
+    )
     open_document(page, "ann 1.txt")
     expect(page.locator("#reader mark.now")).to_contain_text("I want to cancel my subscription")
     assert page.locator("#reader-text").text_content() == TEXTS["calls/ann 1.txt"]
 
 
 def test_an_open_document_follows_the_chosen_hit(open_page: OpenPage) -> None:
-    page = open_page(search_fragment("I want to cancel my subscription", least="0.5"))
+    page = open_page(
+        search_fragment("I want to cancel my subscription", measure="cosine", least="0.5")
+    )
     open_document(page, "ann 1.txt")
     page.keyboard.press("j")
     chosen = page.locator(".hit.chosen .place .link")
@@ -128,7 +132,7 @@ def test_the_original_page_stands_beside_the_text(
     with Corpus(tmp_path / "calls", encoder) as corpus:
         corpus.ingest([file])
     with served(str(tmp_path / "calls")) as server:
-        wanted = search_fragment("I want to cancel my subscription", least="0.6")
+        wanted = search_fragment("I want to cancel my subscription", measure="cosine", least="0.6")
         page = open_page(wanted, address=server.address)
         open_document(page, "a.pdf")
         expect(page.locator("#mark-number")).to_contain_text("of 3")

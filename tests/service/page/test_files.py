@@ -23,7 +23,7 @@ def saved(page: Page, button: str, folder: Path) -> Path:
 
 
 def test_csv_has_the_hits_that_are_shown(open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(search_fragment(CANCEL, least="0.6"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.6"))
     expect(page.locator(".hit").first).to_be_visible()
     path = saved(page, "CSV", tmp_path)
     assert path.name == "hits.csv"
@@ -36,7 +36,7 @@ def test_csv_has_the_hits_that_are_shown(open_page: OpenPage, tmp_path: Path) ->
 
 def test_xlsx_comes_from_the_service(open_page: OpenPage, tmp_path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl")
-    page = open_page(search_fragment(CANCEL, least="0.6"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.6"))
     expect(page.locator(".hit").first).to_be_visible()
     path = saved(page, "XLSX", tmp_path)
     sheet = openpyxl.load_workbook(path).active

@@ -12,7 +12,9 @@ from tests.service.page.conftest import OpenPage, search_fragment
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 
 CANCEL = "I want to cancel my subscription"
-SEARCH = search_fragment(CANCEL, "stop my plan", least="0.35", **{"not": "I cancel nothing"})
+SEARCH = search_fragment(
+    CANCEL, "stop my plan", measure="cosine", least="0.35", **{"not": "I cancel nothing"}
+)
 
 
 def findings(page: Page) -> list[str]:

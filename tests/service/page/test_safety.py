@@ -20,7 +20,7 @@ def failing(status: int, message: str, **headers: str) -> Any:
 
 
 def test_markup_in_documents_phrases_metadata_and_names_is_text(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(CANCEL, MARKUP, least="0.3"))
+    page = open_page(search_fragment(CANCEL, MARKUP, measure="cosine", least="0.3"))
     hit = page.locator(".hit", has_text=f"{MARKUP}.txt").first
     expect(hit.locator(".place .link")).to_have_text(f"{MARKUP}.txt")
     expect(hit.locator(".place")).to_contain_text(f"domain {MARKUP}")
@@ -33,7 +33,7 @@ def test_markup_in_documents_phrases_metadata_and_names_is_text(open_page: OpenP
 
 
 def test_values_that_turn_the_direction_of_text_are_isolated(open_page: OpenPage) -> None:
-    page = open_page(search_fragment(CANCEL, least="0.3"))
+    page = open_page(search_fragment(CANCEL, measure="cosine", least="0.3"))
     field = page.locator(".hit bdi.field", has_text=OVERRIDE).first
     expect(field).to_be_attached()
     assert field.evaluate("bdi => getComputedStyle(bdi).unicodeBidi") == "isolate"

@@ -18,12 +18,12 @@ export const BLANK = {
   counters: [],
   most: "200",
   unit: "span",
-  verify: false,
+  verify: true,
   collapse: true,
   where: {},
-  measure: "cosine",
+  measure: "probability",
   least: null,
-  order: "rank",
+  order: "probability",
   topic: "",
   open: null,
 };
@@ -38,7 +38,7 @@ export function toFragment(view) {
   for (const phrase of view.phrases) fields.append("phrase", phrase);
   for (const phrase of view.counters) fields.append("not", phrase);
   for (const name of PLAIN) if (view[name] !== BLANK[name]) fields.set(name, view[name]);
-  if (view.verify) fields.set("verify", "yes");
+  if (!view.verify) fields.set("verify", "no");
   if (!view.collapse) fields.set("collapse", "no");
   if (view.least !== null) fields.set("least", String(view.least));
   if (Object.keys(view.where).length) fields.set("where", JSON.stringify(view.where));
@@ -61,8 +61,8 @@ export function fromFragment(fragment) {
   view.phrases = fields.getAll("phrase");
   view.counters = fields.getAll("not");
   for (const name of PLAIN) view[name] = fields.get(name) ?? BLANK[name];
-  if (view.measure !== "probability") view.measure = "cosine";
-  view.verify = fields.has("verify");
+  if (view.measure !== "cosine") view.measure = "probability";
+  view.verify = fields.get("verify") !== "no";
   view.collapse = fields.get("collapse") !== "no";
   const least = Number.parseFloat(fields.get("least") ?? "");
   view.least = Number.isFinite(least) ? least : null;

@@ -1,11 +1,13 @@
 /** The page: what is shown, and the address that says so. */
 
 import { fromFragment, toFragment } from "./address.js";
+import { TOPIC } from "./asked.js";
 import { keyDialog } from "./dialogs.js";
-import { byId, element } from "./dom.js";
+import { byId, element, isolated } from "./dom.js";
 import { shortcuts } from "./keyboard.js";
 import { sentence, showError, showNotice, toast } from "./notices.js";
 import { narrow } from "./reader-pane.js";
+import { cutOf } from "./scores.js";
 import { searchView } from "./search-view.js";
 import { ask, whenKeyNeeded } from "./service.js";
 import { themeButton } from "./theme-button.js";
@@ -66,16 +68,15 @@ async function listTopics() {
 }
 
 function searchTopic(topic, where = {}) {
-  const cut = topic.learned?.threshold ?? topic.threshold;
   change({
     page: "search",
-    phrases: [...topic.phrases, ...(topic.learned?.phrases ?? [])],
+    phrases: [...(topic.phrases ?? []), ...(topic.learned?.phrases ?? [])],
     counters: [...(topic.counter_phrases ?? []), ...(topic.learned?.counter_phrases ?? [])],
-    where: { ...topic.where, ...where },
+    where,
     unit: topic.unit || "span",
-    measure: "cosine",
-    least: typeof cut === "number" ? cut : null,
-    most: "every",
+    verify: true,
+    ...(cutOf(topic) ?? { measure: "probability", least: null }),
+    most: TOPIC,
     topic: topic.name,
     open: null,
   }, true);
@@ -85,7 +86,9 @@ function searchTopic(topic, where = {}) {
 
 async function start() {
   try {
-    ({ stores, unavailable } = await ask("stores"));
+    let work;
+    ({ stores, unavailable, work } = await ask("stores"));
+    byId("work").replaceChildren(isolated(work));
     if (unavailable.length && !stores.length) throw new Error(unavailable[0].reason);
   } catch (error) {
     showError(byId("notice"), error, start);

@@ -35,6 +35,8 @@ export function labelBook() {
       await load();
     },
     answerOf: (hit) => given.get(keyOf(hit)),
+    /** How many places are accepted. */
+    accepted: () => [...given.values()].filter(Boolean).length,
     /** Answer a hit; the same answer again takes it back. Rejects if the service did not keep it. */
     async give(hit, right) {
       if (given.get(keyOf(hit)) === right) {

@@ -62,7 +62,7 @@ export function readerPane(current, change, queryBody, choose) {
     // Over a narrow screen the document is all there is.
     if (narrow()) byId("close-reader").focus();
     const { where, ...query } = queryBody();
-    const body = { ...query, threshold: FLOOR };
+    const body = query.topics ? query : { ...query, threshold: FLOOR };
     try {
       const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
       reader.show(shown, hit, phraseColours(query.phrases));

@@ -45,11 +45,27 @@ export function bins(hits, measure, from) {
   return found;
 }
 
-/** Where the slider begins: at the usual threshold, or at the bottom if nothing reaches it. */
-export function initialLeast(hits, measure, usual) {
-  const wanted = measure === "probability" ? 0.5 : usual;
-  const some = hits.some((hit) => reaches(hit, measure, wanted));
-  return some ? wanted : lowest(hits, measure, wanted);
+/**
+ * What hits must reach where nobody says otherwise, as the service itself cuts.
+ *
+ * @param {{min_probability: number | null, threshold: number}} store
+ * @returns {{measure: Measure, least: number}}
+ */
+export function usualCut(store) {
+  if (typeof store.min_probability === "number") return { measure: "probability", least: store.min_probability };
+  return { measure: "cosine", least: store.threshold };
+}
+
+/**
+ * What the hits of a topic must reach, as the service reads its file; null for the usual cut.
+ *
+ * @returns {{measure: Measure, least: number} | null}
+ */
+export function cutOf(topic) {
+  const likely = topic.precision ?? topic.min_probability;
+  const near = topic.learned?.threshold ?? (typeof likely === "number" ? null : topic.threshold);
+  if (typeof near === "number") return { measure: "cosine", least: near };
+  return typeof likely === "number" ? { measure: "probability", least: likely } : null;
 }
 
 /** Hits in another order; the service's own for "rank". */

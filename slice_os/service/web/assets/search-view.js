@@ -1,5 +1,6 @@
 /** The search: asks the service, and shows the hits that reach the threshold. */
 
+import { TOPIC, leastOf, queryBody, samePhrases, scopeOf, usualLeast } from "./asked.js";
 import { byId, counted, phraseColours, plural } from "./dom.js";
 import { facetPanel } from "./facets.js";
 import { headline } from "./headline.js";
@@ -10,7 +11,7 @@ import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
-import { initialLeast, keyOf, ordered, reached, reaches } from "./scores.js";
+import { keyOf, ordered, reached, reaches } from "./scores.js";
 import { ServiceError, ask, askLines } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
@@ -20,7 +21,9 @@ import { nearTurns } from "./wordings.js";
 
 const MOST_MINED = 5000;
 // How far below the threshold hits are fetched, so that the slider has room.
-const ROOM = 0.15;
+const ROOM = 0.1;
+// Of what nobody says, so many of the nearest are shown.
+const NEAREST = 10;
 
 /**
  * @param {() => import("./address.js").View} current the view of the page
@@ -33,9 +36,11 @@ export function searchView(current, change, topics, topicsChanged) {
   let found = [];
   let visible = [];
   let running = new AbortController();
-  let usual = 0.6;
+  /** @type {any} */
+  let store = { min_probability: null, threshold: 0.6 };
   const root = byId("results");
   const notice = byId("notice");
+  const feed = byId("hits");
   const book = labelBook();
   const same = sameWords();
   const says = headline((time) => facets.allow("date", time), book.answerOf);
@@ -48,10 +53,13 @@ export function searchView(current, change, topics, topicsChanged) {
   let complete = false;
 
   const form = queryForm(byId("query"), () => {
-    change({ ...form.read(), least: null, open: null }, true);
+    const asked = form.read();
+    // Other phrases are no longer those of the topic.
+    if (asked.most === TOPIC && !samePhrases(asked, current())) asked.most = "every";
+    change({ ...asked, ...(asked.most !== TOPIC && { least: null }), open: null }, true);
     run().then(() => narrow() && root.scrollIntoView());
-  }, (phrases) => nearTurns({ ...queryBody(), phrases }));
-  const list = hitList(byId("hits"), byId("more"), {
+  }, (phrases) => nearTurns({ ...queryBody({ ...current(), most: "every" }), phrases }));
+  const list = hitList(feed, byId("more"), {
     chosen: (hit) => reader.follow(hit),
     deed: (name, hit) => {
       if (name === "open") reader.open(hit);
@@ -71,7 +79,7 @@ export function searchView(current, change, topics, topicsChanged) {
       settled: () => {
         change({});
         list.number();
-        tell(`${plural(visible.length, "hit")} of ${counted(found.length)}`);
+        tell(inAll());
       },
     },
   );
@@ -79,36 +87,38 @@ export function searchView(current, change, topics, topicsChanged) {
     change({ ...form.read(), where, open: null }, true);
     if (current().phrases.length) run();
   });
-  const reader = readerPane(current, change, queryBody, (mark) => {
+  const reader = readerPane(current, change, () => queryBody(current()), (mark) => {
     const hit = visible.find((one) => keyOf(one) === keyOf(mark));
     if (!hit || hit === list.chosen) return;
     if (!list.shows(hit)) showSame(hit);
     list.choose(hit);
   });
 
-  function queryBody() {
-    const { store, phrases, counters, where, unit, verify } = current();
-    return {
-      store,
-      phrases,
-      ...(counters.length && { counter_phrases: counters }),
-      ...(Object.keys(where).length && { where }),
-      ...(unit !== "span" && { unit }),
-      ...(verify && { verify }),
-    };
+  const least = () => leastOf(current(), store);
+
+  /** The hits that count: those that reach the cut, without what is rejected. */
+  function counting() {
+    return visible.filter((hit) => book.answerOf(hit) !== false);
+  }
+
+  function inAll() {
+    return `${plural(counting().length, "hit")} ${scopeOf(current(), found, complete)}`.trim();
   }
 
   /** Show what reaches the threshold: no query, and called up to once a frame. */
   function show() {
-    const { measure, least, order } = current();
-    visible = ordered(reached(found, measure, least), order);
+    const { measure, order } = current();
+    visible = ordered(reached(found, measure, least()), order);
+    const nobody = found.length > 0 && !visible.length && current().least === null;
+    feed.classList.toggle("nearest", nobody);
     list.show(current().collapse ? same.once(visible) : same.all(visible));
-    byId("count").textContent = counted(visible.length);
-    byId("total").textContent = counted(found.length);
     facets.count(visible);
     sayHow();
-    reader.cut((hit) => reaches(hit, measure, least));
-    if (found.length && !visible.length) {
+    reader.cut((hit) => reaches(hit, measure, least()));
+    if (nobody) {
+      showNotice(notice, "Nobody says this", "Nearest:");
+      list.show(ordered(found, measure).slice(0, NEAREST));
+    } else if (found.length && !visible.length) {
       showNotice(notice, "No hit reaches this threshold", `Move the slider to the left to see ${plural(found.length, "hit")}.`);
     } else if (found.length) notice.hidden = true;
   }
@@ -121,21 +131,31 @@ export function searchView(current, change, topics, topicsChanged) {
 
   /** Say how many documents say it, as far as is known. */
   function sayHow() {
-    const { where, least, measure } = current();
+    sayCount();
+    const { where, measure } = current();
     precise.show(found, measure);
-    says.show(visible, { least: least ?? 0, measure, complete: complete || visible.length < found.length, within: Object.keys(where).length > 0, time: where.date });
+    says.show(visible, { least: least(), measure, complete: complete || visible.length < found.length, within: Object.keys(where).length > 0, time: where.date });
+  }
+
+  /** How many hits count, of what, and how many of the accepted ones are among them. */
+  function sayCount() {
+    const count = counting().length;
+    byId("count").textContent = counted(count);
+    byId("scope").textContent = ` ${count === 1 ? "hit" : "hits"} ${scopeOf(current(), found, complete)}`;
+    const accepted = book.accepted();
+    const kept = visible.filter((hit) => book.answerOf(hit)).length;
+    byId("recall").textContent = accepted ? `Expected recall ${Math.round((100 * kept) / accepted)} %: ${counted(kept)} of ${counted(accepted)} accepted` : "";
   }
 
   function drawAll() {
     const view = current();
     const scored = found.some((hit) => hit.probability !== null);
     byId("measures").disabled = !scored;
-    if (!scored) view.measure = "cosine";
-    view.least ??= initialLeast(found, view.measure, usual);
+    if (found.length && !scored) view.measure = "cosine";
     document.querySelector(`#measures [value=${view.measure}]`).checked = true;
     byId("order").value = view.order;
     byId("toolbar").hidden = !found.length;
-    threshold.draw(found, view.measure, view.least);
+    threshold.draw(found, view.measure, least());
     show();
     list.number();
   }
@@ -153,17 +173,18 @@ export function searchView(current, change, topics, topicsChanged) {
     byId("toolbar").hidden = true;
     byId("mining").hidden = true;
     notice.hidden = true;
-    if (!view.phrases.length) return begin();
+    if (view.most === TOPIC && !view.topic) view.most = "every";
+    if (!view.phrases.length && view.most !== TOPIC) return begin();
     root.setAttribute("aria-busy", "true");
     try {
       const began = performance.now();
-      if (view.most === "every") await mineAll(mine.signal);
+      if (!Number(view.most)) await mineAll(mine.signal);
       else await searchBest(Number(view.most), mine.signal);
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
       if (!found.length) {
         showNotice(notice, "Nothing says that here", Object.keys(view.where).length ? "Within the chosen fields there is no hit. Untick some, or try another wording." : "Try a wording with other words, or a shorter one.");
       }
-      tell(`${plural(visible.length, "hit")} of ${counted(found.length)}, in ${seconds} seconds`);
+      tell(`${inAll()}, in ${seconds} seconds`);
       if (view.open) reader.reopen(found);
     } catch (error) {
       if (error.name !== "AbortError") showError(notice, error, run);
@@ -176,8 +197,7 @@ export function searchView(current, change, topics, topicsChanged) {
   }
 
   async function searchBest(most, signal) {
-    const { verify } = current();
-    const body = { ...queryBody(), top_k: most, ...(verify && { order: "probability" }) };
+    const body = { ...queryBody(current()), top_k: most };
     if (most > 200) body.num_candidates = most;
     found = (await ask("search", { body, signal })).hits;
     complete = found.length < most;
@@ -185,9 +205,11 @@ export function searchView(current, change, topics, topicsChanged) {
   }
 
   async function mineAll(signal) {
-    const { least, measure } = current();
-    const floor = measure === "cosine" && least !== null ? Math.min(least, usual) : usual;
-    const body = { ...queryBody(), threshold: Math.max(0, floor - ROOM), limit: MOST_MINED };
+    const { measure, most } = current();
+    // A topic has its own cut; for phrases there is some room below, for the slider.
+    const floor = Math.max(0, Math.min(least(), usualLeast(current(), store)) - ROOM);
+    const cut = most === TOPIC ? {} : { [measure === "cosine" ? "threshold" : "min_probability"]: floor };
+    const body = { ...queryBody(current()), ...cut, limit: MOST_MINED };
     const bar = byId("progress");
     byId("mining").hidden = false;
     bar.removeAttribute("value");
@@ -213,7 +235,7 @@ export function searchView(current, change, topics, topicsChanged) {
 
   /** The best first: mined hits come in the order of documents. */
   function drawMined() {
-    found = found.toSorted((one, other) => other.cosine - one.cosine);
+    found = ordered(found, current().measure);
     drawAll();
   }
 
@@ -287,9 +309,10 @@ export function searchView(current, change, topics, topicsChanged) {
 
   async function useTopic(name) {
     byId("topic").value = name;
-    change({ topic: name });
+    change({ topic: name, ...(current().most === TOPIC && { most: "every" }) });
     await book.open(name).catch(toastError);
     list.refreshAll();
+    sayHow();
   }
 
   byId("topic").addEventListener("change", () => useTopic(byId("topic").value));
@@ -301,7 +324,9 @@ export function searchView(current, change, topics, topicsChanged) {
   });
   byId("measures").addEventListener("change", () => {
     change({ measure: document.querySelector("#measures :checked").value, least: null });
-    drawAll();
+    // Hits that were cut by one score are not all that the other one has.
+    if (Number(current().most)) drawAll();
+    else run();
   });
   byId("order").addEventListener("change", () => {
     change({ order: byId("order").value });
@@ -317,11 +342,11 @@ export function searchView(current, change, topics, topicsChanged) {
 
   return {
     /** Show the view of the page, with a store. */
-    async open(store) {
+    async open(opened) {
       const view = current();
+      store = opened;
       glance = null;
       says.about(null);
-      usual = store.threshold ?? usual;
       form.fill(view);
       await Promise.all([
         facets.show(store.name, store.fields ?? {}, view.where),
@@ -331,6 +356,7 @@ export function searchView(current, change, topics, topicsChanged) {
       ]);
       facets.count(visible);
       list.refreshAll();
+      sayHow();
     },
     keys: {
       "/": () => form.focus(),

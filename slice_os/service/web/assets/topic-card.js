@@ -3,7 +3,8 @@
 import { countsChart } from "./counts-chart.js";
 import { counted, element, isolated, plural } from "./dom.js";
 import { allLabels } from "./labels.js";
-import { inWords, toast, toastError } from "./notices.js";
+import { inWords, toastError } from "./notices.js";
+import { cutOf } from "./scores.js";
 import { ask } from "./service.js";
 import { perHundred } from "./time-chart.js";
 import { topicPath } from "./topic-form.js";
@@ -92,8 +93,9 @@ export function topicCard(topic, view, told) {
 
   async function learn() {
     const learned = await ask(`${path}/learn`, { body: { store: view.store } });
-    toast(`${topic.name} learned from ${plural(learned.learned?.labels ?? 0, "answer")}`);
-    told.changed(learned);
+    await told.changed();
+    const place = document.querySelector(`.card[aria-label="${CSS.escape(topic.name)}"] .outcome`);
+    place?.replaceChildren(...difference(learned));
   }
 
   const card = element(
@@ -104,7 +106,7 @@ export function topicCard(topic, view, told) {
     chart,
     element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
       ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
-    element("p", {}, element("span", { class: "soft" }, `${cutOf(topic)} · `), labels),
+    element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), labels),
     element(
       "div", { class: "deeds" },
       button("Show hits", () => told.search(topic)),
@@ -119,11 +121,20 @@ export function topicCard(topic, view, told) {
   return Object.assign(card, { count, countLabels, showCounts });
 }
 
-function cutOf(topic) {
-  const learned = topic.learned?.threshold;
-  if (typeof learned === "number") return `cosine from ${learned.toFixed(2)}, learned`;
-  if (typeof topic.precision === "number") return `precision ${topic.precision.toFixed(2)}`;
-  if (typeof topic.min_probability === "number") return `probability from ${topic.min_probability.toFixed(2)}`;
-  if (typeof topic.threshold === "number") return `cosine from ${topic.threshold.toFixed(2)}`;
-  return "the model’s threshold";
+function cutInWords(topic) {
+  const cut = cutOf(topic);
+  if (!cut) return "the usual cut";
+  const learned = typeof topic.learned?.threshold === "number" ? ", learned" : "";
+  return `${cut.measure} from ${cut.least.toFixed(2)}${learned}`;
+}
+
+/** What learning changed: hits before and after, and some that only one has. */
+function difference({ learned, changes }) {
+  const some = (hits, sign) => hits.map((hit) => element(
+    "li", {}, element("span", { class: sign === "+" ? "right" : "wrong" }, `${sign} `), element("q", {}, isolated(hit.text))));
+  return [
+    element("h3", {}, `Learned from ${plural(learned?.labels ?? 0, "answer")}`),
+    element("p", {}, `${plural(changes.before, "hit")} before, ${counted(changes.after)} now`),
+    element("ul", { class: "plain-list" }, ...some(changes.gained, "+"), ...some(changes.lost, "−")),
+  ];
 }
