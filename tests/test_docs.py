@@ -6,17 +6,21 @@ import json
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from slice_os.hits.hit import Context, Hit
+from slice_os import Corpus
+from slice_os.cli import cli
 from slice_os.query.fusion import BM25_WEIGHT
 
 REPOSITORY = Path(__file__).parents[1]
@@ -82,15 +86,22 @@ def test_the_readme_states_the_weight_of_bm25() -> None:
     assert f"with w = {BM25_WEIGHT};" in README.read_text("utf-8").replace("\n", " ")
 
 
-def test_the_example_hit_is_real() -> None:
+def test_the_example_hit_is_real(demo_store: Path) -> None:
     (line,) = fences(README, "json")
     example = json.loads(line)
     document = REPOSITORY / "demo" / "contracts" / example["doc_id"]
     text = document.read_bytes().decode()
     assert text[example["start"] : example["end"]] == example["text"]
-    hit = Hit("", "", 0, 0, "", 0.0, None, 0.0, {}, Context(0, 0, ""))
-    assert list(example) == list(hit.to_dict())
-    assert list(example["passage"]) == list(hit.to_dict()["passage"])
+    with Corpus(demo_store) as corpus:
+        (hit,) = corpus.search(example["phrase"], top_k=1)
+    real = hit.to_dict()
+    assert list(example) == list(real)
+    passage, whole = example.pop("passage"), real.pop("passage")
+    assert whole["text"].startswith(passage.pop("text").removesuffix(" …"))
+    assert passage.items() <= whole.items()
+    for name, value in real.items():  # int8 differs between kinds of CPU
+        near = pytest.approx(value, abs=0.05) if isinstance(value, float) else value
+        assert example[name] == near, name
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +197,39 @@ def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
     assert len(ends) == len(found)
 
 
+def documented(page: Path) -> Iterator[list[str]]:
+    """The words of every `slice-os` command that a page shows."""
+    for block in fences(page, "sh") + fences(page, "console"):
+        for line in block.replace("\\\n", " ").splitlines():
+            if command := re.search(r"(?:^|[$|] |time )(slice-os .+)", line):
+                yield shlex.split(command[1], comments=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_documented_commands_have_the_options_that_the_page_says(page: Path) -> None:
+    for words in documented(page):
+        command: click.Command | None = cli
+        context = click.Context(cli)
+        left = words[1:]
+        while isinstance(command, click.Group) and left and not left[0].startswith("-"):
+            command = command.get_command(context, left.pop(0))
+        assert command, words
+        known = {"--help", "--version"}
+        for option in command.params:
+            known |= {*option.opts, *option.secondary_opts}
+        given = {word.partition("=")[0] for word in left if re.match("--?[a-z]", word)}
+        assert given <= known, words
+
+
+@pytest.mark.slow
+def test_documented_commands_on_the_demo_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    commands = list(documented(REPOSITORY / "docs" / "filters.md"))
+    assert len(commands) >= 3
+    for words in commands:
+        assert CliRunner().invoke(cli, words[1:]).exit_code == 0, words
+
+
 @pytest.mark.slow
 def test_the_tutorial_runs(folder: Path) -> None:
     tutorial = REPOSITORY / "docs" / "tutorial.md"
@@ -198,10 +242,20 @@ def test_the_tutorial_runs(folder: Path) -> None:
     assert len(local) >= 6
     for command in local:
         run(command, folder)
-    for program in fences(tutorial, "python"):
-        assert run([sys.executable, "-c", program], folder)
+    thresholds, offsets = fences(tutorial, "python")
+    counts = run([sys.executable, "-c", thresholds], folder).splitlines()[-3:]
+    assert "It ends with `{}`, `{}` and `{}`.".format(*counts) in tutorial.read_text("utf-8")
+    assert run([sys.executable, "-c", offsets], folder)
     lines = (folder / "hits.jsonl").read_text("utf-8")
-    assert len(hits(lines, folder)) == 49
+    found = len(hits(lines, folder))
+    assert f"This one writes {found} hits" in tutorial.read_text("utf-8").replace("\n", " ")
+    first = next(command for command in local if "-k 1" in command)
+    head, _, _ = run(f"{first} --text", folder).partition("\n")
+    promised, _, _ = fences(tutorial, "text")[0].partition("\n     (a)")
+    number = re.compile(r"\d+\.\d+")
+    assert number.sub("", head).split() == number.sub("", promised).split()
+    scores = [list(map(float, number.findall(text))) for text in (head, promised)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.05)  # int8 differs between kinds of CPU
 
 
 @pytest.mark.slow

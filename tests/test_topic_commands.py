@@ -274,6 +274,21 @@ def test_ingest_makes_topics_a_field(run: Run) -> None:
     assert [Path(row["doc_id"]).name for row in run(*search).rows()] == ["a.txt"]
 
 
+def test_a_topic_is_renamed_with_its_labels(run: Run, store: str) -> None:
+    Path("labels.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}\n')
+    done = run("topics", "rename", "topics", "cancel", "Wants to leave")
+    told = "topics/Wants to leave.toml: 'cancel' is now 'Wants to leave', in 1 label, too\n"
+    assert done == Outcome(0, "", told)
+    assert [label.topic for label in read_labels("labels.jsonl")] == ["Wants to leave"]
+    assert Path("topics/Wants to leave.toml").read_text().endswith(CANCEL)
+    run("ingest", "--topics", "topics", "--store", "marked", "-", "--format", "text", typed=CANCEL)
+    hits = run("mine", "-p", "cancel", "--store", "marked", "--filter", "topic_Wants to leave=true")
+    assert hits.status == 0
+    assert {row["topic"] for row in run("mine", "--topics", "topics", "--store", store).rows()} == {
+        "Wants to leave"
+    }
+
+
 def test_suggest_and_diff(run: Run, store: str) -> None:
     strict = CANCEL.replace("0.7", "0.97")
     Path("new").mkdir()

@@ -89,7 +89,10 @@ class TestFiles:
                 'phrases = ["a"]\nthreshold = 0.6\nprecision = 0.9',
                 "threshold and precision: give one of them",
             ),
-            ('phrases = ["a"]\nname = "a b"', "name 'a b': give letters, digits, - and _ only"),
+            (
+                'phrases = ["a"]\nname = "a  b"',
+                "name 'a  b': give letters, digits, -, _ and single",
+            ),
             ('phrases = ["a"]\nunit = "page"', "unit: 'page': give span, clause, sentence or turn"),
             ('phrases = ["a"]\n[learned]\nwhen = 1', "unknown key learned.when; there are"),
             ("phrases = [", "not valid TOML"),

@@ -22,7 +22,7 @@ from slice_os.topics.folder import (
     TopicExistsError,
     TopicsFolder,
 )
-from slice_os.topics.table import read_table, topic_table, topic_text
+from slice_os.topics.table import NAME, read_table, topic_table, topic_text
 
 from .strategies import hard_texts
 
@@ -62,7 +62,7 @@ def topics(draw: st.DrawFn) -> Topic:
     """Anything that a topic can be."""
     where = draw(st.dictionaries(hard_texts(2), SCALARS | OPERATORS, max_size=3))
     return Topic(
-        name=draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", fullmatch=True)),
+        name=draw(st.from_regex(NAME, fullmatch=True)),
         phrases=tuple(draw(st.lists(FILLED, min_size=1, max_size=3))),
         description=draw(hard_texts(6)),
         counter_phrases=draw(TEXTS),
@@ -188,6 +188,32 @@ class TestFolder:
         assert same == learned
         assert path.read_text() == text
 
+    @pytest.mark.parametrize("head", ["# by hand\n", '# by hand\nname = "cancel"  # so\n'])
+    def test_a_topic_is_renamed_and_keeps_its_comments(
+        self, folder: TopicsFolder, head: str
+    ) -> None:
+        folder.folder.mkdir()
+        folder.folder.joinpath("cancel.toml").write_text(f'{head}phrases = ["end my plan"] # one\n')
+        folder.add(Topic("other", ("x",)))
+        folder.folder.joinpath("both.toml").write_text('all = ["cancel"]\n')
+        with pytest.raises(InputError, match="'both' combines it by this name"):
+            folder.rename("cancel", "new")
+        folder.delete("both", None)
+        for name, error in (
+            ("other", TopicExistsError),
+            ("../x", InputError),
+            ("a\nb", InputError),
+        ):
+            with pytest.raises(error):
+                folder.rename("cancel", name)
+        renamed = folder.rename("cancel", "Wants to cancel", folder.get("cancel").etag)
+        assert folder.get("Wants to cancel") == renamed
+        assert renamed.path.name == "Wants to cancel.toml"
+        text = renamed.path.read_text()
+        assert "# by hand\n" in text
+        assert "# one\n" in text
+        assert [stored.topic.name for stored in folder.read()[0]] == ["Wants to cancel", "other"]
+
     def test_one_broken_file_does_not_hide_the_others(self, folder: TopicsFolder) -> None:
         folder.add(CANCEL)
         folder.folder.joinpath("broken.toml").write_text("phrases = [")
@@ -198,7 +224,9 @@ class TestFolder:
         assert [line.split(":")[0] for line in problems] == ["broken.toml", "twice.toml"]
         assert problems[1] == "twice.toml: cancel.toml also has topic 'cancel'"
 
-    @pytest.mark.parametrize("name", ["../out", "a/b", "", ".", "a\0", "C:\\x", "x" * 101, "ä"])
+    @pytest.mark.parametrize(
+        "name", ["../out", "a/b", "", ".", "a\0", "C:\\x", "x" * 101, "a  b", "a "]
+    )
     def test_no_name_leads_out_of_it(self, folder: TopicsFolder, name: str) -> None:
         for store in (folder.add, lambda topic: folder.replace(topic, None)):
             with pytest.raises(InputError, match="name"):

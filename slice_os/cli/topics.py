@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -199,6 +200,34 @@ def learn(
         click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
         if not dry_run:
             write_learned(path, learned)
+
+
+@topics.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--labels",
+    "labels_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="File of labels, which get the new name, too.  [default: labels.jsonl beside FOLDER]",
+)
+def rename(folder: str, old: str, new: str, labels_file: str | None) -> None:
+    """Rename a topic: OLD, in a FOLDER of topic files, becomes NEW.
+
+    So do its labels, and its file if that is called OLD.toml. To `mine --new`, it is a new topic.
+    """
+    from slice_os.topics.folder import TopicsFolder
+    from slice_os.topics.journal import LabelJournal
+
+    stored = TopicsFolder(folder).rename(old, new)
+    beside = Path(folder).resolve().with_name("labels.jsonl")
+    labels = LabelJournal(labels_file or beside).rename(old, new)
+    told = (
+        f"{stored.path}: {old!r} is now {new!r}, in {labels} label{'' if labels == 1 else 's'}, too"
+    )
+    click.echo(printable(told), err=True)
 
 
 topics.add_command(tag)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
@@ -17,6 +20,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+_NAME_LINE = re.compile(r"^name\s*=[^\n]*(?:\n|\Z)", re.MULTILINE)
 _LEARNED = re.compile(r"^\[learned\][^\n]*\n(?:(?!\[)[^\n]*(?:\n|\Z))*", re.MULTILINE)
 
 
@@ -98,14 +102,30 @@ def with_learned(text: str, learned: Learned) -> str:
     """
     table = learned_table(learned)
     written = _LEARNED.sub("", text).rstrip("\n") + f"\n\n{table}"
-    try:
-        kept = {**tomllib.loads(text), "learned": tomllib.loads(table)["learned"]}
-        same = tomllib.loads(written) == kept
-    except tomllib.TOMLDecodeError:
-        same = False
-    if not same:
+    if not _says(written, {**tomllib.loads(text), **tomllib.loads(table)}):
         raise InputError("its [learned] table cannot be replaced; delete it from the file first")
     return written
+
+
+def with_name(text: str, name: str) -> str:
+    """The text of a topic file with another name; all else stays as it is.
+
+    Raises an `InputError` if its name cannot be replaced alone.
+    """
+    line = f"name = {orjson.dumps(name).decode()}\n"
+    given = _NAME_LINE.search(text)
+    written = line + text if given is None else text.replace(given[0], line, 1)
+    if not _says(written, {**tomllib.loads(text), "name": name}):
+        raise InputError("its name cannot be replaced; edit the file")
+    return written
+
+
+def _says(text: str, table: Mapping[str, Any]) -> bool:
+    """Whether a text is the TOML of a table."""
+    try:
+        return tomllib.loads(text) == table
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def write_learned(path: Path, learned: Learned) -> None:

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from slice_os.errors import InputError
 from slice_os.tables.replacing import replacing
-from slice_os.topics.files import files_in, parse_topic, with_learned
+from slice_os.topics.files import files_in, parse_topic, with_learned, with_name
 from slice_os.topics.table import topic_text
 from slice_os.topics.topic import Learned, Topic
 
@@ -124,6 +124,34 @@ class TopicsFolder:
             text = stored.path.read_bytes().decode("utf-8")
             topic = dataclasses.replace(stored.topic, learned=learned)
             return _written(topic, with_learned(text, learned).encode(), stored.path)
+
+    def rename(self, name: str, new: str, etag: str | None = None) -> StoredTopic:
+        """Give a topic another name, and its file if that has the former one; comments stay.
+
+        Raises:
+            InputError: if the name cannot be used, or replaced in the file alone, or if another
+                topic combines this one by its name.
+            TopicExistsError: if there is one of the new name.
+            NoSuchTopicError, TopicChangedError: as `replace`.
+        """
+        with self._locked():
+            stored = self._unchanged(name, etag)
+            for other in self.read()[0]:
+                if other.topic.combination and name in other.topic.combination.topics:
+                    told = f"{other.topic.name!r} combines it by this name; change that first"
+                    raise InputError(f"topic {name!r}: {told}")
+            path = stored.path
+            content = with_name(path.read_bytes().decode("utf-8"), new).encode()
+            topic, problems = parse_topic(content, new)
+            if topic is None or problems:
+                raise InputError(f"topic {name!r}: {problems[0]}")
+            place = path.with_name(f"{new}.toml") if path.stem == name else path
+            if self._find(new) or (place != path and place.exists()):
+                raise TopicExistsError(f"topic {new!r} exists; choose another name")
+            written = _written(topic, content, place)
+            if place != path:
+                path.unlink()
+            return written
 
     def delete(self, name: str, etag: str | None) -> None:
         """Delete a topic and its file; `NoSuchTopicError` or `TopicChangedError` as `replace`."""

@@ -13,6 +13,8 @@ import orjson
 from filelock import FileLock
 
 from slice_os.errors import InputError
+from slice_os.tables.fields import json_object
+from slice_os.tables.replacing import replacing
 from slice_os.topics.labels import Answer, Label, LabelKey, read_answers
 
 # The beginning of every line of `Label.to_json`.
@@ -22,8 +24,8 @@ _BEGIN = b'{"topic":'
 class LabelJournal:
     """JSON lines of answers, each on the disk once it is given.
 
-    No line ever changes. Taking an answer back adds a line, too. The file, which `read_labels`
-    reads, need not exist before the first label.
+    No line ever changes, unless its topic is renamed. Taking an answer back adds a line, too. The
+    file, which `read_labels` reads, need not exist before the first label.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -63,6 +65,24 @@ class LabelJournal:
             row = {**replace(given[0], context=None).to_row(), "label": None}
             _append(file, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
         return given[0]
+
+    def rename(self, topic: str, name: str) -> int:
+        """Give the labels of a topic another name for it; returns how many lines changed.
+
+        Raises an `InputError` if the file cannot be read or written.
+        """
+        if not self.path.exists():
+            return 0
+        with self._opened() as file, replacing(self.path) as part, part.open("wb") as renamed:
+            changed = 0
+            for number, line in enumerate(_content(file).splitlines(keepends=True), 1):
+                row = json_object(line, f"{self.path}:{number}") if line.strip() else {}
+                if row.get("topic") == topic:
+                    changed += 1
+                    line = orjson.dumps({**row, "topic": name}, option=orjson.OPT_APPEND_NEWLINE)
+                renamed.write(line)
+            os.fsync(renamed.fileno())
+        return changed
 
     @contextmanager
     def _opened(self) -> Iterator[FileIO]:

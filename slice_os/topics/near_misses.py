@@ -13,6 +13,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
+from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
 from slice_os.topics.labels import Label, folded
 from slice_os.topics.run import TopicQuery, labels_of_store, make_rules
@@ -28,12 +29,12 @@ class Suggestion:
     """Near misses of a topic that say much the same: a candidate phrase or counter-phrase.
 
     Attributes:
-        text: the one that represents them best.
+        text: the clause of the one that represents them best.
         spans: number of them.
         documents: number of their documents.
         phrase: the nearest phrase of the topic.
         cosine: of the nearest of them.
-        hits: all of them, the nearest first.
+        hits: all of them, each as wide as its clause, the nearest first.
     """
 
     topic: str
@@ -92,11 +93,11 @@ def suggest(
         heapq.heappush(heap, (hit.cosine, -number, hit))
         if len(heap) > MOST_MISSES:
             heapq.heappop(heap)
-    return [
-        suggestion
-        for heap in best.values()
-        for suggestion in _clusters([hit for *_, hit in sorted(heap)[::-1]], corpus.encoder)[:most]
-    ]
+    found = []
+    for heap in best.values():
+        clauses = [hit.widened(CLAUSE) for *_, hit in sorted(heap)[::-1]]
+        found += _clusters(clauses, corpus.encoder)[:most]
+    return found
 
 
 def to_review(

@@ -19,7 +19,8 @@ from slice_os.topics.combination import Combination, part_table, read_parts
 from slice_os.topics.topic import Learned, Topic
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+NAME = r"[A-Za-z0-9À-ÖØ-öø-ɏ](?: ?[A-Za-z0-9À-ÖØ-öø-ɏ_-]){0,99}"
+"""The name of a topic, which is also the name of a file."""
 
 Table = Mapping[str, Any]
 
@@ -37,8 +38,9 @@ def read_table(table: Table, name: str) -> tuple[Topic | None, list[str]]:
     if isinstance(learned := table.get("learned"), dict):
         values["learned"] = Learned(**_checked(learned, _LEARNED_KEYS, "learned.", problems))
     values.setdefault("name", name)
-    if not _NAME.fullmatch(values["name"]):
-        problems.append(f"name {values['name']!r}: give letters, digits, - and _ only")
+    if not re.fullmatch(NAME, values["name"]):
+        told = "give letters, digits, -, _ and single spaces only"
+        problems.append(f"name {values['name']!r}: {told}")
     combined = {key: values.pop(key) for key in _COMBINED if key in values}
     if combined:
         values["combination"] = Combination(**combined)

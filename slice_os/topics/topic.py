@@ -64,7 +64,7 @@ class Topic:
     A topic may also combine others, and has no phrases then.
 
     Attributes:
-        name: letters, digits, ``-`` and ``_``.
+        name: letters, digits, ``-``, ``_`` and single spaces.
         phrases: wordings of it.
         description: for people.
         counter_phrases: wordings of what sounds alike but is something else. Words that are

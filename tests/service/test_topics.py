@@ -75,6 +75,19 @@ def test_of_two_changes_at_once_one_is_refused(client: TestClient, etag: str) ->
     assert (answer.status_code, answer.json()["error"]["code"]) == (412, "topic_changed")
 
 
+def test_put_renames_a_topic_and_its_labels(client: TestClient, etag: str) -> None:
+    label = {"topic": "cancel", "text": "shut down my account", "label": True}
+    client.post("/labels", json={"labels": [label, {**label, "topic": "other"}]})
+    changed = CANCEL | {"name": "Wants to cancel", "description": "who leaves"}
+    answer = client.put("/topics/cancel", json=changed, headers={"If-Match": etag})
+    assert (answer.status_code, answer.json()["name"]) == (200, "Wants to cancel")
+    assert client.get("/topics/cancel").status_code == 404
+    renamed = client.get("/topics/Wants%20to%20cancel").json()
+    assert (renamed["description"], renamed["etag"]) == ("who leaves", answer.json()["etag"])
+    labels = client.get("/labels").json()["labels"]
+    assert [one["topic"] for one in labels] == ["Wants to cancel", "other"]
+
+
 def test_put_adds_and_replaces(client: TestClient) -> None:
     body = {key: value for key, value in CANCEL.items() if key != "name"}
     assert client.put("/topics/cancel", json=body).status_code == 201

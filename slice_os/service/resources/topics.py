@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path
 from pydantic import BaseModel, Field, create_model
@@ -25,15 +26,17 @@ from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
 from slice_os.topics.folder import StoredTopic
-from slice_os.topics.table import read_table, topic_table
+from slice_os.topics.table import NAME, read_table, topic_table
 from slice_os.topics.topic import Learned, Topic
 
 router = APIRouter(tags=["topics"])
 
-_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
+_NAME = f"^{NAME}$"
 Name = Annotated[str, Field(pattern=_NAME)]
 TopicName = Annotated[str, Path(pattern=_NAME)]
-Filled = Annotated[str, Field(pattern=r"\S", max_length=LONGEST_PHRASE)]
+# No white space, whichever language reads the pattern.
+_BLACK = r"[^\s\u0085\uFEFF\u001C-\u001F]"
+Filled = Annotated[str, Field(pattern=_BLACK, max_length=LONGEST_PHRASE)]
 IfMatch = Annotated[
     str | None,
     Header(description="The topic's etag in quotation marks, or * for any version."),
@@ -72,7 +75,7 @@ _TopicTable = _table(Topic, "TopicTable", learned=LearnedTable)
 
 
 class TopicChange(_TopicTable):  # type: ignore[misc,valid-type]
-    """A topic, with the keys of its file; the name is the one in the address."""
+    """A topic, with the keys of its file; a name other than in the address renames it."""
 
     name: Name | None = None
     phrases: Annotated[_Texts, Field(min_length=1)]
@@ -133,11 +136,17 @@ def topic(services: Shared, name: TopicName) -> JsonAnswer:
 def put(
     services: Shared, name: TopicName, body: TopicChange, if_match: IfMatch = None
 ) -> JsonAnswer:
-    """Replace the version of a topic with the etag in If-Match; without it, add a topic."""
-    topic = _topic(body, name)
+    """Replace the version of a topic with the etag in If-Match; without it, add a topic.
+
+    With another name, the topic is renamed, and so are its labels.
+    """
     if if_match is None:
-        return topic_answer(services.topics.add(topic), 201)
-    return topic_answer(services.topics.replace(topic, wanted_etag(if_match)))
+        return topic_answer(services.topics.add(_topic(body, name)), 201)
+    topic, etag = _topic(body, body.name or name), wanted_etag(if_match)
+    if topic.name != name:
+        etag = services.topics.rename(name, topic.name, etag).etag
+        services.labels.rename(name, topic.name)
+    return topic_answer(services.topics.replace(topic, etag))
 
 
 @router.delete("/topics/{name}", status_code=204)
@@ -162,7 +171,7 @@ def topic_answer(stored: StoredTopic, status: int = 200, **others: Any) -> JsonA
     """A topic as the answer to a request, with other fields, and its etag as a header."""
     headers = {"ETag": f'"{stored.etag}"'}
     if status == 201:
-        headers["Location"] = f"topics/{stored.topic.name}"
+        headers["Location"] = f"topics/{quote(stored.topic.name)}"
     return JsonAnswer({**_shown(stored), **others}, status, headers)
 
 

@@ -64,6 +64,7 @@ async function listTopics() {
     element("option", { value: "" }, "none"),
     ...topics.map(({ name }) => element("option", { value: name }, name)),
   );
+  if (topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
   byId("topic").value = view.topic;
 }
 

@@ -26,7 +26,7 @@ export function topicForm() {
   byId("topic-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      saved = await save(read(topic), isNew ? null : topic.etag);
+      saved = await save(read(topic), isNew ? null : topic);
       dialog.close();
     } catch (error) {
       byId("topic-error").textContent = inWords(error).text;
@@ -39,7 +39,6 @@ export function topicForm() {
     saved = null;
     byId("topic-title").textContent = title;
     byId("topic-name").value = given.name ?? "";
-    byId("topic-name").readOnly = !fresh;
     byId("topic-description").value = given.description ?? "";
     for (const [id, name] of Object.entries(LISTS)) byId(id).value = (given[name] ?? []).join("\n");
     const cut = CUTS.find((name) => typeof given[name] === "number") ?? "";
@@ -62,11 +61,11 @@ export function topicForm() {
   };
 }
 
-/** Save a topic: a new one, or, with the tag it was read with, a changed one. */
-export function save(topic, etag) {
+/** Save a topic: a new one, or a changed or renamed one in place of what was read. */
+function save(topic, former) {
   const { etag: _, ...body } = topic;
-  if (etag === null) return ask("topics", { body });
-  return ask(topicPath(topic.name), { method: "PUT", body, headers: { "If-Match": quoted(etag) } });
+  if (former === null) return ask("topics", { body });
+  return ask(topicPath(former.name), { method: "PUT", body, headers: { "If-Match": quoted(former.etag) } });
 }
 
 export function topicPath(name) {
@@ -80,8 +79,7 @@ export function quoted(etag) {
 
 /** A name for a topic from a phrase. */
 export function nameFrom(phrase) {
-  const plain = phrase.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  return plain.replace(/^-+|-+$/g, "").slice(0, 40).replace(/-+$/, "") || "topic";
+  return phrase.replace(/[^A-Za-z0-9À-ÖØ-öø-ɏ]+/g, " ").trim().slice(0, 60).trim() || "topic";
 }
 
 function read(topic) {
