@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
-from slice_os.topics import mine_topics, read_topics
+from slice_os.topics import match_topics, mine_topics, read_topics
 
 from .support import call_cli, dialogues
 
@@ -37,16 +37,19 @@ def test_mining_for_topics(
     opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path, exclusive: bool
 ) -> None:
     topics = read_topics([EXAMPLES])
-    found = []
+    found, matched = [], []
     for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
         with Corpus(store, encoder) as corpus:
             corpus.add(calls())
             hits = mine_topics(corpus, topics, exclusive=exclusive)
             # Each store has an order of documents of its own.
             found.append(sorted(hits, key=lambda hit: (hit.doc_id, hit.start, hit.topic)))
+            matches = match_topics(corpus, topics, exclusive=exclusive)
+            matched.append({(one.topic, one.place, one.doc_ids, one.text) for one in matches})
     there, here = found
     assert shown(there) == shown(here)
     assert {hit.topic for hit in here} >= {"cancel"}
+    assert matched[0] == matched[1] != set()
     likely = [hit.probability for hit in here]
     assert [hit.probability for hit in there] == pytest.approx(likely, abs=1e-3)
 
