@@ -36,6 +36,7 @@ soak: $(VENV)/.dev ## Damage, kill, fill and load stores and nodes, and change t
 	$(BIN)/python -m tests.soak.kills_opensearch --out benchmarks/results/soak_kills_opensearch.json
 	$(BIN)/python -m tests.soak.faults_opensearch --out benchmarks/results/soak_faults_opensearch.json
 	$(BIN)/python -m tests.soak.full_disk --out benchmarks/results/soak_full_disk.json
+	$(BIN)/python -m tests.soak.attacks --out benchmarks/results/soak_attacks.json
 	$(BIN)/python -m tests.soak.readers --out benchmarks/results/soak_readers.json
 	$(BIN)/python -m tests.soak.mixed --out benchmarks/results/soak_mixed.json
 	$(BIN)/python -m tests.soak.mutants --out benchmarks/results/soak_mutants.json

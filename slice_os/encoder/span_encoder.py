@@ -176,6 +176,9 @@ class SpanEncoder:
         ranges = [PieceRange(text, 0, len(text.piece_ids)) for text in aligned]
         return self._units([vectors.mean(axis=0) for vectors in self.encode_ranges(ranges)])
 
+    def pause(self) -> None:
+        """Called before each batch; what it raises ends the encoding."""
+
     def _units(self, means: Sequence[FloatArray]) -> FloatArray:
         """``(n, dimension)`` unit vectors."""
         return unit_rows(np.array(means, dtype=np.float32).reshape(-1, self.card.dimension))
@@ -201,6 +204,7 @@ class SpanEncoder:
 
         def wait() -> list[FloatArray]:
             for future in futures:
+                self.pause()
                 future.result()
             return results
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from slice_os.errors import InputError
 from slice_os.service.asgi import metrics, tracing
-from slice_os.service.asgi.access import check_reach, host_guard, key_guard
+from slice_os.service.asgi.access import DESCRIBED, Guarded, check_reach
 from slice_os.service.asgi.problems import ERRORS, answer_errors, describe_errors
-from slice_os.service.asgi.request_frame import RequestFrame, WholeRequests
+from slice_os.service.asgi.request_frame import Paced, RequestFrame, WholeRequests
 from slice_os.service.resources import (
     counts,
     documents,
@@ -62,6 +62,7 @@ RESOURCES = (
 WEB = Path(__file__).with_name("web")
 # Browsers keep the files of the page, but ask each time whether they have changed.
 _ASK = {"Cache-Control": "no-cache"}
+_UNREAD_MILLISECONDS = 60_000
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -94,20 +95,26 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.services = services
     app.state.routes = [route for one in (health, *RESOURCES) for route in one.router.routes]
     answer_errors(app)
-    guards = [Depends(host_guard(settings))]
-    app.include_router(health.router, dependencies=guards)
-    if services.keys is not None:
-        guards.append(Depends(key_guard(services.keys)))
+    app.include_router(health.router)
+    described = [] if services.keys is None else [DESCRIBED]
     for resource in RESOURCES:
-        app.include_router(resource.router, dependencies=guards, responses=ERRORS)
+        app.include_router(resource.router, dependencies=described, responses=ERRORS)
     _serve_page(app)
     # The last one added is the outermost.
     app.add_middleware(WholeRequests, limits=settings.limits)
+    app.add_middleware(
+        Guarded,
+        settings=settings,
+        keys=services.keys,
+        routes=app.state.routes,
+        open_routes=health.router.routes,
+    )
     app.state.metrics = counted = metrics.Metrics(services.pool)
     tracer = tracing.otlp_provider() if tracing.wanted() else None
     if tracer is not None:
         app.add_middleware(tracing.Traced, provider=tracer)
     app.add_middleware(RequestFrame)
+    app.add_middleware(Paced, limits=settings.limits)
     app.add_middleware(metrics.Observed, metrics=counted)
     return app
 
@@ -177,9 +184,13 @@ def _log_to_stderr() -> None:
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=512)
+        listener = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
         raise InputError(
             f"{host}:{port}: cannot listen there ({error.strerror}); choose another --host or "
             "--port"
         ) from None
+    # What is left to send to a reader who takes nothing is dropped.
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _UNREAD_MILLISECONDS)
+    return listener

@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import ModelCard, made_by
 from slice_os.encoder.span_encoder import SpanEncoder
@@ -35,12 +34,11 @@ _CHECK_SECONDS = 0.1
 
 
 class StoppableEncoder(SpanEncoder):
-    """An encoder that stops before the next phrases if nobody waits for them."""
+    """An encoder that stops between its batches if nobody waits for them."""
 
-    def encode_phrases(self, phrases: Sequence[str]) -> FloatArray:
-        """Unit vectors of phrases, unless the work should stop; see `SpanEncoder`."""
+    def pause(self) -> None:
+        """Stop if the work should."""
         check_stopped()
-        return super().encode_phrases(phrases)
 
 
 class StoppableVerifier:

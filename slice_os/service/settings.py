@@ -22,19 +22,33 @@ class Limits:
 
     Attributes:
         body_bytes: size of the body of a request.
-        workers: requests that run at the same time.
+        workers: requests that run at the same time, apart from mining and from writing.
         waiting: requests that wait for a worker; more are refused with status 429.
-        seconds: time for an answer; mining has `mine_seconds`.
+        streams: minings that run or wait.
+        writes: requests to store or delete documents that run or wait.
+        seconds: time for an answer; mining has `mine_seconds`, writing `write_seconds`.
         mine_seconds: time for mining, which streams its answer.
+        write_seconds: time for storing documents.
+        idle_seconds: time without progress for who sends a body or reads an answer.
+        bytes_per_second: the least progress that counts.
         stop_seconds: time for running requests to end when the service stops.
     """
 
     body_bytes: int = 16 << 20
     workers: int = field(default_factory=lambda: max(4, os.cpu_count() or 1))
     waiting: int = 64
+    streams: int = 16
+    writes: int = 16
     seconds: float = 30.0
     mine_seconds: float = 600.0
+    write_seconds: float = 120.0
+    idle_seconds: float = 10.0
+    bytes_per_second: int = 1 << 16
     stop_seconds: float = 10.0
+
+    def patience(self, done: int) -> float:
+        """Seconds to wait in all for another who has sent or read so many bytes."""
+        return self.idle_seconds + done / self.bytes_per_second
 
 
 @dataclass(frozen=True, slots=True)

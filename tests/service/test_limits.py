@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
+import orjson
 import pytest
 from starlette.testclient import TestClient
 
-from slice_os import Corpus, Hits, SpanEncoder
+from slice_os import Corpus, Document, Hits, SpanEncoder
 from slice_os.service.app import create_app
+from slice_os.service.asgi.keys import new_key
 from slice_os.service.settings import Limits, ServiceSettings
 
 from .conftest import asking, in_thread
@@ -82,9 +87,9 @@ def test_an_answer_that_takes_too_long_is_none(
         assert answer.json()["error"]["code"] == "time_limit"
         # What waited for the only thread never begins.
         assert httpx.post(f"{address}/search", json=BODY).status_code == 504
+        assert len(begun) == 1
         release.set()
-        assert httpx.post(f"{address}/search", json=BODY).status_code == 200
-        assert len(begun) == 2
+        wait_until(lambda: httpx.post(f"{address}/search", json=BODY).status_code == 200)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +116,106 @@ def test_bodies_have_bounds(settings: ServiceSettings) -> None:
         assert answer.status_code == 413
         assert answer.json()["error"]["code"] == "too_large"
         assert client.post("/search", json=BODY).status_code == 200
+
+
+def raw(address: str, path: str, content: bytes, length: int, header: str = "") -> socket.socket:
+    """A request whose body may be shorter than it says; the answer is still to be read."""
+    host, port = address.removeprefix("http://").split(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    connection.connect((host, int(port)))
+    connection.settimeout(20)
+    kind = "Content-Type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{kind}Content-Length: {length}\r\n"
+    connection.sendall(f"{head}{header}\r\n".encode() + content)
+    return connection
+
+
+def test_a_body_that_does_not_go_on_is_not_waited_for(settings: ServiceSettings) -> None:
+    app = create_app(replace(settings, limits=Limits(idle_seconds=0.2)))
+    with in_thread(app) as address, raw(address, "/search", b"{", 1_000_000) as sender:
+        assert b" 408 " in sender.recv(100)
+
+
+@pytest.mark.parametrize(
+    ("header", "status"), [("", b" 401 "), ("Origin: http://elsewhere.example\r\n", b" 403 ")]
+)
+def test_who_may_not_ask_is_refused_before_the_body(
+    settings: ServiceSettings, tmp_path: Path, header: str, status: bytes
+) -> None:
+    new_key(tmp_path / "keys.jsonl", "ann", ["read"])
+    app = create_app(replace(settings, keys=tmp_path / "keys.jsonl"))
+    with in_thread(app) as address, raw(address, "/search", b"", 1_000_000, header) as sender:
+        assert status in sender.recv(100)
+
+
+def test_slow_readers_are_left_and_do_not_hold_up_others(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = Limits(streams=2, idle_seconds=1.0, bytes_per_second=1 << 30)
+    app = create_app(replace(settings, limits=limits))
+    pool = app.state.services.pool
+    with app.state.services.stores.writing() as corpus:
+        (hit, *_) = corpus.search("cancel my plan")
+    long = replace(hit, text=hit.text * 1_000)
+    monkeypatch.setattr(Corpus, "iter_mine", lambda *_, **__: itertools.repeat(long))
+    content = orjson.dumps(BODY)
+    with in_thread(app) as address, ExitStack() as open_sockets:
+        for _ in range(2):
+            reader = open_sockets.enter_context(raw(address, "/mine", content, len(content)))
+            assert b" 200 " in reader.recv(20)
+        assert httpx.post(f"{address}/mine", json=BODY).status_code == 429
+        assert httpx.post(f"{address}/search", json=BODY).status_code == 200
+        wait_until(lambda: pool.admitted == 0)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("it does not hold after half a minute")
+
+
+def test_no_key_has_more_than_half_of_the_places(
+    settings: ServiceSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.jsonl"
+    ann, bo = ({"Authorization": f"Bearer {new_key(keys, one, ['read'])}"} for one in "ab")
+    settings = replace(settings, keys=keys)
+    with (
+        blocked(settings, monkeypatch, workers=2, waiting=2) as (address, release, begun),
+        ThreadPoolExecutor(4) as threads,
+    ):
+
+        def ask(key: dict[str, str]) -> Future[httpx.Response]:
+            return threads.submit(
+                httpx.post, f"{address}/search", json=BODY, headers=key, timeout=60
+            )
+
+        asked = [ask(ann), ask(ann)]
+        wait_until(lambda: len(begun) == 2)
+        assert ask(ann).result().status_code == 429
+        asked.append(ask(bo))
+        release.set()
+        assert {one.result().status_code for one in asked} == {200}
+
+
+def test_a_write_that_is_cut_off_is_told_and_leaves_nothing_half(
+    settings: ServiceSettings, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    with Corpus(tmp_path / "own", encoder) as corpus:
+        corpus.add([Document("long", "As it was before.")])
+    own = replace(settings, stores={"own": str(tmp_path / "own")})
+    with asking(create_app(replace(own, limits=Limits(write_seconds=0.5)))) as client:
+        text = "".join(f"Either party may end agreement number {n}. " for n in range(40_000))
+        answer = client.post("/documents", json={"documents": [{"id": "long", "text": text}]})
+        assert answer.status_code == 504
+        assert "the others as they were before" in answer.json()["error"]["message"]
+        store = client.app.state.services.stores.get().store
+        with client.app.state.services.stores.writing():  # the work has ended
+            assert client.get("/documents/long").json()["text"] == "As it was before."
+            assert store.verify() == []
 
 
 def test_phrases_that_come_together_do_not_disturb_each_other(

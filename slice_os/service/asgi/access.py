@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from slice_os.errors import InputError
 from slice_os.service.asgi.keys import CURATE, METRICS, READ, WRITE, ApiKey, find_key
 from slice_os.service.asgi.problems import Problem
+from slice_os.service.asgi.request_frame import replayed
+from slice_os.service.asgi.work import SENDER
 from slice_os.service.settings import ServiceSettings
 
 # Other requests than GET that change nothing.
@@ -29,8 +33,8 @@ _READING = {
     "/topics/{name}/test",
     "/topics/{name}/suggest",
 }
-_BEARER = HTTPBearer(auto_error=False, description="A key that `slice-os key` made.")
-SentKey = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+DESCRIBED = Depends(HTTPBearer(auto_error=False, description="A key that `slice-os key` made."))
+"""Describes in OpenAPI how keys are sent; `Guarded` has checked them."""
 
 
 def check_reach(settings: ServiceSettings) -> None:
@@ -53,43 +57,69 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def host_guard(settings: ServiceSettings) -> Callable[[Request], Awaitable[None]]:
-    """A dependency that refuses what pages from elsewhere send in a browser.
+class Guarded:
+    """Refuses requests by host, origin and key, before anything of their bodies is read.
 
-    It raises a `Problem`: 421 for a foreign host, 403 for a foreign origin.
+    It raises a `Problem`: 421 for a foreign host, 403 for a foreign origin or a key that does not
+    allow the request, 401 without a key. What is no resource needs no key.
+
+    Args:
+        app: the rest of the service.
+        settings: of the service.
+        keys: the known ones; None if requests need none.
+        routes: of the resources.
+        open_routes: those of them that need no key.
     """
-    known = urlsplit(settings.reached_at or "").hostname
 
-    async def from_here(request: Request) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServiceSettings,
+        keys: Sequence[ApiKey] | None,
+        routes: Sequence[APIRoute],
+        open_routes: Sequence[BaseRoute],
+    ) -> None:
+        self._app = app
+        self._known = urlsplit(settings.reached_at or "").hostname
+        self._keys = keys
+        self._routes = routes
+        self._open = open_routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http":
+            route = next((one for one in self._routes if one.matches(scope)[0] is Match.FULL), None)
+            if route is None:  # whatever its body is, the answer is the same
+                receive = replayed(b"")
+            else:
+                scope["route"] = route  # metrics have it
+                self._check_host(Request(scope))
+                if self._keys is not None and route not in self._open:
+                    self._check_key(Request(scope), route, self._keys)
+        await self._app(scope, receive, send)
+
+    def _check_host(self, request: Request) -> None:
+        """Refuse what pages from elsewhere send in a browser."""
         host = request.url.hostname or ""
         # A foreign page may have given its own name to this machine; keys protect from that, too.
-        if settings.keys is None and not is_loopback(host) and host != known:
+        if self._keys is None and not is_loopback(host) and host != self._known:
             message = f"the host {host!r} is not served here; ask 127.0.0.1 or localhost"
             raise Problem(421, "unknown_host", message)
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
             raise Problem(403, "foreign_origin", f"pages of {origin} may not use this service")
 
-    return from_here
-
-
-def key_guard(keys: Sequence[ApiKey]) -> Callable[[Request, SentKey], Awaitable[None]]:
-    """A dependency that refuses requests without a key that allows them.
-
-    It raises a `Problem`: 401 without a key, 403 with one that does not allow the request.
-    """
-
-    async def with_key(request: Request, sent: SentKey) -> None:
-        key = None if sent is None else find_key(keys, sent.credentials)
+    def _check_key(self, request: Request, route: APIRoute, keys: Sequence[ApiKey]) -> None:
+        kind, _, secret = request.headers.get("Authorization", "").partition(" ")
+        key = find_key(keys, secret.strip()) if kind.lower() == "bearer" else None
         if key is None:
             message = "send a key as `Authorization: Bearer KEY`"
             raise Problem(401, "no_key", message, {"WWW-Authenticate": "Bearer"})
         request.state.key = key.name
-        scope = _scope(request.method, request.scope["route"].path)
+        SENDER.set(key.name)
+        scope = _scope(request.method, route.path)
         if scope not in key.scopes:
             raise Problem(403, "not_allowed", f"the key of {key.name} does not allow {scope!r}")
-
-    return with_key
 
 
 def _scope(method: str, path: str) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from contextlib import suppress
+from time import monotonic
 from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -91,7 +92,7 @@ class WholeRequests:
             await self._app(scope, receive, send)
             return
         body = await self._body(receive)
-        answering = asyncio.ensure_future(self._app(scope, _replayed(body), send))
+        answering = asyncio.ensure_future(self._app(scope, replayed(body), send))
         leaving = asyncio.ensure_future(_left(receive))
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -106,28 +107,54 @@ class WholeRequests:
             leaving.cancel()
 
     async def _body(self, receive: Receive) -> bytes:
+        """The body, which has to go on coming."""
         parts = bytearray()
-
-        async def read() -> None:
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise SenderLeft
-                parts.extend(message.get("body", b""))
-                if len(parts) > self._limits.body_bytes:
-                    limit = f"{self._limits.body_bytes:,} bytes"
-                    raise Problem(413, "too_large", f"a body has {limit} at most; send less")
-                if not message.get("more_body", False):
-                    return
-
-        try:
-            await asyncio.wait_for(read(), self._limits.seconds)
-        except (TimeoutError, asyncio.TimeoutError):
-            raise Problem(408, "too_slow", "the body did not come in time; send it again") from None
-        return bytes(parts)
+        began = monotonic()
+        while True:
+            left = began + self._limits.patience(len(parts)) - monotonic()
+            try:
+                message = await asyncio.wait_for(receive(), left)
+            except (TimeoutError, asyncio.TimeoutError):
+                slow = "the body comes too slowly; send it again"
+                raise Problem(408, "too_slow", slow) from None
+            if message["type"] == "http.disconnect":
+                raise SenderLeft
+            parts.extend(message.get("body", b""))
+            if len(parts) > self._limits.body_bytes:
+                limit = f"{self._limits.body_bytes:,} bytes"
+                raise Problem(413, "too_large", f"a body has {limit} at most; send less")
+            if not message.get("more_body", False):
+                return bytes(parts)
 
 
-def _replayed(body: bytes) -> Receive:
+class Paced:
+    """Sends answers; a reader who takes them too slowly is left."""
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request.
+
+        Raises a `SenderLeft` if nobody reads the answer.
+        """
+        sent, waited = 0, 0.0
+
+        async def paced(message: Message) -> None:
+            nonlocal sent, waited
+            began = monotonic()
+            try:
+                await asyncio.wait_for(send(message), self._limits.patience(sent) - waited)
+            except (TimeoutError, asyncio.TimeoutError):
+                raise SenderLeft from None
+            sent += len(message.get("body", b""))
+            waited += monotonic() - began
+
+        await self._app(scope, receive, paced if scope["type"] == "http" else send)
+
+
+def replayed(body: bytes) -> Receive:
     """Receives the body at once, and nothing after it."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

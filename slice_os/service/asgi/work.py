@@ -1,19 +1,20 @@
 """Blocking work in a bounded number of threads, with a time limit and a bounded queue.
 
 A thread cannot be stopped from outside. Work therefore checks between its steps whether anybody
-still waits for it: before encoding a phrase, between passages, before verifying hits.
+still waits for it: between batches of texts to encode, between passages, before verifying hits.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Event, Lock
 from time import monotonic
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.settings import Limits
@@ -28,6 +29,10 @@ CURRENT: contextvars.ContextVar[Event | None] = contextvars.ContextVar(
     "slice_os_stop", default=None
 )
 """Set as soon as the work that runs in this context should stop."""
+
+
+SENDER: contextvars.ContextVar[str | None] = contextvars.ContextVar("slice_os_sender", default=None)
+"""The name of the key of the request that runs in this context; None if there are no keys."""
 
 
 class Stopped(Exception):  # noqa: N818  not an error
@@ -48,32 +53,92 @@ def until_stopped(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
+LaneName = Literal["answers", "mining", "writing", "files"]
+
+
+class _Lane:
+    """Threads for work of one kind, places to wait for them, and a time limit.
+
+    Of the places, no key has more than half.
+    """
+
+    def __init__(self, name: str, threads: int, places: int, seconds: float, late: str) -> None:
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.seconds = seconds
+        self._places = places
+        self._late = late
+        self._taken: Counter[str | None] = Counter()
+
+    @property
+    def admitted(self) -> int:
+        return self._taken.total()
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Take a place; a Problem if there is none."""
+        key = SENDER.get()
+        own = self._taken[key] if key is not None else 0
+        if self.admitted >= self._places or own >= max(1, self._places // 2):
+            message = f"{self.admitted} requests are worked on or wait; try again in a second"
+            raise Problem(429, "busy", message, {"Retry-After": "1"})
+        self._taken[key] += 1
+        try:
+            yield
+        finally:
+            self._taken[key] -= 1
+
+    async def within(self, work: Callable[[], T], end: float) -> T:
+        """Run a function in a thread until a time, by the monotonic clock."""
+        stop = Event()
+        context = contextvars.copy_context()
+        context.run(CURRENT.set, stop)
+        future = self.threads.submit(context.run, _unless_stopped, stop, work)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), end - monotonic())
+        except (TimeoutError, asyncio.TimeoutError):
+            raise Problem(504, "time_limit", self._late) from None
+        finally:
+            stop.set()
+
+
 class WorkPool:
-    """Threads for work that must not run on the event loop.
+    """Threads for work that must not run on the event loop, in lanes that do not wait for others.
 
     Work stops when its sender disconnects, or its time is over; see `check_stopped`.
-
-    Attributes:
-        admitted: number of requests that are worked on, or wait for a thread.
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="request")
-        self.admitted = 0
+        late = "the time for an answer is over; narrow the request, or ask for less"
+        cut = (
+            "the time for writing is over; documents that were complete by then are stored, the "
+            "others as they were before: send these again, fewer or shorter ones at a time"
+        )
+        workers, half = limits.workers, max(1, limits.workers // 2)
+        usual = workers + limits.waiting
+        self._lanes: dict[LaneName, _Lane] = {
+            "answers": _Lane("answer", workers, usual, limits.seconds, late),
+            "mining": _Lane("mine", half, limits.streams, limits.mine_seconds, late),
+            "writing": _Lane("write", half, limits.writes, limits.write_seconds, cut),
+            "files": _Lane("file", half, usual, limits.seconds, late),
+        }
 
-    async def run(self, work: Callable[[], T], mining: bool = False) -> T:
-        """Run a function in one of the threads, within the time for an answer, or for mining.
+    @property
+    def admitted(self) -> int:
+        """Number of requests that are worked on, or wait for a thread."""
+        return sum(lane.admitted for lane in self._lanes.values())
+
+    async def run(self, work: Callable[[], T], lane: LaneName = "answers") -> T:
+        """Run a function in a thread of a lane, within its time.
 
         Raises:
             Problem: 429 if too many requests wait, 504 if the time is over.
         """
-        with self._place():
-            seconds = self._limits.mine_seconds if mining else self._limits.seconds
-            return await self._within(work, monotonic() + seconds)
+        chosen = self._lanes[lane]
+        with chosen.place():
+            return await chosen.within(work, monotonic() + chosen.seconds)
 
     async def stream(self, items: Callable[[], Iterator[T]]) -> AsyncGenerator[list[T], None]:
-        """Yield the items of an iterator that runs in the threads, some at a time.
+        """Yield the items of an iterator that runs in the threads for mining, some at a time.
 
         The iterator runs only as fast as its items are taken, and is closed with this generator.
         While it has none, the generator yields an empty list every few seconds. ``items`` is
@@ -82,8 +147,9 @@ class WorkPool:
         Raises:
             Problem: 429 before the first items, 504 if the time is over.
         """
-        end = monotonic() + self._limits.mine_seconds
-        with self._place():
+        lane = self._lanes["mining"]
+        end = monotonic() + lane.seconds
+        with lane.place():
             batches, busy = _batches(items), Lock()
 
             def following() -> list[T] | None:
@@ -94,7 +160,7 @@ class WorkPool:
                 with busy:
                     batches.close()
 
-            pending = asyncio.ensure_future(self._within(following, end))
+            pending = asyncio.ensure_future(lane.within(following, end))
             try:
                 while True:
                     done, _ = await asyncio.wait((pending,), timeout=_QUIET_SECONDS)
@@ -105,42 +171,17 @@ class WorkPool:
                     if batch is None:
                         return
                     yield batch
-                    pending = asyncio.ensure_future(self._within(following, end))
+                    pending = asyncio.ensure_future(lane.within(following, end))
             finally:
                 pending.cancel()
                 # A pool that closes drops its threads' work anyway.
                 with suppress(RuntimeError):
-                    self._threads.submit(close)
+                    lane.threads.submit(close)
 
     def close(self) -> None:
         """End the threads as soon as their work ends; what still waits is dropped."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """Take a place among the admitted requests."""
-        if self.admitted >= self._limits.workers + self._limits.waiting:
-            message = f"{self.admitted} requests are worked on or wait; try again in a second"
-            raise Problem(429, "busy", message, {"Retry-After": "1"})
-        self.admitted += 1
-        try:
-            yield
-        finally:
-            self.admitted -= 1
-
-    async def _within(self, work: Callable[[], T], end: float) -> T:
-        """Run a function in a thread until a time, by the monotonic clock."""
-        stop = Event()
-        context = contextvars.copy_context()
-        context.run(CURRENT.set, stop)
-        future = self._threads.submit(context.run, _unless_stopped, stop, work)
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), end - monotonic())
-        except (TimeoutError, asyncio.TimeoutError):
-            message = "the time for an answer is over; narrow the request, or ask for less"
-            raise Problem(504, "time_limit", message) from None
-        finally:
-            stop.set()
+        for lane in self._lanes.values():
+            lane.threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _batches(items: Callable[[], Iterator[T]]) -> Generator[list[T], None, None]:

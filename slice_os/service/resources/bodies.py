@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
@@ -15,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from slice_os.query.options import FUSION_NAMES, MAX_CANDIDATES, ORDERS, HitOptions
+from slice_os.service.asgi.work import LaneName
 from slice_os.service.services import Services
 from slice_os.service.settings import LONGEST_PHRASE, MOST_HITS, MOST_PHRASES
 from slice_os.verifier.registry import verifier_names
@@ -65,28 +65,20 @@ Work: TypeAlias = Callable[..., Any]
 Handler: TypeAlias = Callable[..., Awaitable[Response]]
 
 
-def pooled(*, mining: bool = False) -> Callable[[Work], Handler]:
-    """Run the work of a request in the pool, within the usual time or that of mining."""
-    return lambda work: _handler(work, lambda services, call: services.pool.run(call, mining))
+def pooled(lane: LaneName = "answers") -> Callable[[Work], Handler]:
+    """Run the work of a request in a lane of the pool, within its time."""
 
+    def decorated(work: Work) -> Handler:
+        @wraps(work)
+        async def handled(services: Services, **given: Any) -> Response:
+            answer = await services.pool.run(partial(work, services, **given), lane)
+            return answer if isinstance(answer, Response) else JsonAnswer(answer)
 
-def in_thread(work: Work) -> Handler:
-    """Run the work of a request in any thread.
+        # FastAPI would look up the names of types in this module.
+        handled.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
+        return handled
 
-    That is for work on files, which takes milliseconds: others may be mining in the whole pool.
-    """
-    return _handler(work, lambda _, call: asyncio.to_thread(call))
-
-
-def _handler(work: Work, run: Callable[[Services, Callable[[], Any]], Awaitable[Any]]) -> Handler:
-    @wraps(work)
-    async def handled(services: Services, **given: Any) -> Response:
-        answer = await run(services, partial(work, services, **given))
-        return answer if isinstance(answer, Response) else JsonAnswer(answer)
-
-    # FastAPI would look up the names of types in this module.
-    handled.__signature__ = signature(work, eval_str=True)  # type: ignore[attr-defined]
-    return handled
+    return decorated
 
 
 Options = TypeVar("Options", bound=HitOptions)

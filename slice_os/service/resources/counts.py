@@ -79,7 +79,7 @@ class AllCountsAnswer(BaseModel):
 
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
-@pooled(mining=True)
+@pooled("mining")
 def counts(
     services: Shared,
     name: TopicName,
@@ -93,7 +93,7 @@ def counts(
 
 
 @router.get("/counts", response_model=AllCountsAnswer)
-@pooled(mining=True)
+@pooled("mining")
 def all_counts(
     services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
 ) -> dict[str, Any]:

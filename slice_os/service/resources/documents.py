@@ -130,7 +130,7 @@ def listed(
 
 
 @router.post("/documents", response_model=AddedAnswer)
-@pooled(mining=True)
+@pooled("writing")
 def add(services: Shared, body: DocumentsRequest) -> dict[str, int]:
     """Store documents; each replaces one with the same id.
 
@@ -166,7 +166,7 @@ def shown(services: Shared, doc_id: str, store: str | None = None) -> dict[str, 
 
 
 @router.delete("/documents/{doc_id:path}", status_code=204)
-@pooled(mining=True)
+@pooled("writing")
 def delete(services: Shared, doc_id: str, store: str | None = None) -> Response:
     """Delete a document."""
     with services.stores.writing(store) as corpus:

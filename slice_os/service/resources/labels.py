@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from slice_os.hits.hit import Context
 from slice_os.service.asgi.problems import Problem
-from slice_os.service.resources.bodies import WHOLE, Body, in_thread
+from slice_os.service.resources.bodies import WHOLE, Body, pooled
 from slice_os.service.resources.topics import Filled, Name
 from slice_os.service.services import Shared
 from slice_os.topics.labels import label_of
@@ -108,7 +108,7 @@ class LabelList(BaseModel):
 
 
 @router.get("/labels", response_model=LabelList)
-@in_thread
+@pooled("files")
 def labels(
     services: Shared,
     topic: Name | None = None,
@@ -127,7 +127,7 @@ def labels(
 
 
 @router.post("/labels", response_model=Added)
-@in_thread
+@pooled("files")
 def add(services: Shared, body: NewLabels) -> dict[str, int]:
     """Add labels. When the answer comes, they are on the disk."""
     rows = [label.model_dump(exclude_none=True) for label in body.labels]
@@ -137,7 +137,7 @@ def add(services: Shared, body: NewLabels) -> dict[str, int]:
 
 
 @router.delete("/labels", status_code=204)
-@in_thread
+@pooled("files")
 def take_back(services: Shared, body: LabelledWords) -> Response:
     """Take back the last label of some words; the one before it is then the last."""
     label = label_of({**body.model_dump(exclude_none=True), "label": False}, "label")

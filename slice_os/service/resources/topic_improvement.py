@@ -161,7 +161,7 @@ def try_examples(services: Shared, name: TopicName, store: str | None = None) ->
 
 
 @router.post("/topics/{name}/suggest", response_model=SuggestAnswer)
-@pooled(mining=True)
+@pooled("mining")
 def near_misses(
     services: Shared, name: TopicName, body: SuggestRequest | None = None
 ) -> dict[str, Any]:
@@ -216,7 +216,7 @@ async def learn_topic(
         corpus, taught = services.stores.get(wanted.store), replace(stored.topic, learned=learned)
         return learned, _changes(corpus, stored.topic, taught, labels)
 
-    learned, changes = await services.pool.run(learning, mining=True)
+    learned, changes = await services.pool.run(learning, "mining")
     # Not in the pool: a request whose time is over must not change the topic.
     written = await asyncio.to_thread(services.topics.write_learned, name, learned, etag)
     return topic_answer(written, changes=changes)

@@ -20,7 +20,7 @@ from slice_os.service.resources.bodies import (
     Probability,
     Unit,
     VerifierName,
-    in_thread,
+    pooled,
 )
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
@@ -110,7 +110,7 @@ class TopicList(BaseModel):
 
 
 @router.get("/topics", response_model=TopicList)
-@in_thread
+@pooled("files")
 def topics(services: Shared) -> dict[str, Any]:
     """All topics, by name, and the faults of files that cannot be used."""
     found, problems = services.topics.read()
@@ -118,21 +118,21 @@ def topics(services: Shared) -> dict[str, Any]:
 
 
 @router.post("/topics", status_code=201, response_model=TopicAnswer)
-@in_thread
+@pooled("files")
 def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
     return topic_answer(services.topics.add(_topic(body, body.name)), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
-@in_thread
+@pooled("files")
 def topic(services: Shared, name: TopicName) -> JsonAnswer:
     """A topic, with the keys of its file."""
     return topic_answer(services.topics.get(name))
 
 
 @router.put("/topics/{name}", response_model=TopicAnswer, responses={201: {"model": TopicAnswer}})
-@in_thread
+@pooled("files")
 def put(
     services: Shared, name: TopicName, body: TopicChange, if_match: IfMatch = None
 ) -> JsonAnswer:
@@ -150,7 +150,7 @@ def put(
 
 
 @router.delete("/topics/{name}", status_code=204)
-@in_thread
+@pooled("files")
 def delete(services: Shared, name: TopicName, if_match: IfMatch = None) -> Response:
     """Delete a topic; with If-Match only if it still has that etag."""
     etag = None if if_match is None else wanted_etag(if_match)
