@@ -44,7 +44,10 @@ _SERVE = "import sys; sys.path[:] = sys.argv[1:]; from slice_os.ingest.apart imp
 _RECORDS = {kind.__name__: kind for kind in (BadRecord, ReadNote)}
 
 _idle: list[subprocess.Popen[bytes]] = []
-os.register_at_fork(after_in_child=_idle.clear)
+POSSIBLE = hasattr(os, "register_at_fork")
+"""Whether this system can wait for pipes and limit processes."""
+if POSSIBLE:
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
 def read_apart(

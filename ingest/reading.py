@@ -14,7 +14,7 @@ from functools import partial
 from typing import IO
 
 from slice_os.errors import InputError
-from slice_os.ingest.apart import read_apart
+from slice_os.ingest.apart import POSSIBLE, read_apart
 from slice_os.ingest.formats import format_by, format_that_begins, reader_named
 from slice_os.ingest.readers import BadRecord, PackedFile, ReadOptions
 from slice_os.ingest.readers.archives import DAMAGED, damaged
@@ -145,7 +145,8 @@ def _found(
 ) -> Iterator[Document | BadRecord | PackedFile]:
     """What a reader finds; an error of its own becomes a bad record."""
     reader = reader_named(format_name)
-    read = partial(read_apart, format_name) if reader.apart else reader.load()
+    is_apart = reader.apart and POSSIBLE
+    read = partial(read_apart, format_name) if is_apart else reader.load()
     try:
         yield from read(source, stream, options)
     except OSError:

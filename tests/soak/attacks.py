@@ -89,6 +89,8 @@ def slow_readers(server: Server, key: str, seconds: float) -> dict[str, Any]:
                     first = first or taken
 
     headers = {"Authorization": f"Bearer {key}"}
+    # Loads the models.
+    httpx.post(f"{server.address}/search", json=PHRASES, headers=headers, timeout=120)
     before, memory, took = megabytes(server), [0], []
     searches: Counter[int] = Counter()
     readers = [threading.Thread(target=read) for _ in range(READERS)]
@@ -175,8 +177,7 @@ def main() -> None:
         key = new_key(keys, "somebody", ["read", "write"])
         with Corpus(store) as corpus:
             corpus.add([Document("many", text(200_000))])
-        arguments = (str(store), "--keys", str(keys), "--topics", place)
-        with served(*arguments, "--labels", str(Path(place, "labels"))) as server:
+        with served(str(store), "--keys", str(keys)) as server:
             report = {
                 "slow_readers": slow_readers(server, key, chosen.seconds),
                 "without_a_key": slow_senders(server, "slice-none", chosen.patience),

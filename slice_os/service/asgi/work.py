@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import ctypes
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +160,7 @@ class WorkPool:
             def close() -> None:
                 with busy:
                     batches.close()
+                _give_back_memory()
 
             pending = asyncio.ensure_future(lane.within(following, end))
             try:
@@ -200,6 +202,12 @@ def _batches(items: Callable[[], Iterator[T]]) -> Generator[list[T], None, None]
     finally:
         if isinstance(iterator, Generator):
             iterator.close()
+
+
+def _give_back_memory() -> None:
+    """Give memory that is free back to the system, where the C library keeps it."""
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _unless_stopped(stop: Event, work: Callable[[], T]) -> T:
