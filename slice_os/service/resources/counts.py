@@ -105,7 +105,7 @@ def all_counts(
 
 
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
-@pooled(mining=True)
+@pooled("mining")
 def counts_file(
     services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
 ) -> Response:

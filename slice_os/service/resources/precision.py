@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from slice_os.errors import InputError
 from slice_os.hits.precision_cut import MEASURES, least_cut, wilson_interval
-from slice_os.service.resources.bodies import Body, in_thread
+from slice_os.service.resources.bodies import Body, pooled
 from slice_os.service.services import Shared
 
 router = APIRouter(tags=["labels"])
@@ -58,7 +58,7 @@ class PrecisionAnswer(BaseModel):
 
 
 @router.post("/precision", response_model=PrecisionAnswer)
-@in_thread
+@pooled("files")
 def precision(services: Shared, body: PrecisionRequest) -> dict[str, Any]:
     """The precision of answered hits, with its interval, and a cut; see `slice-os cut`."""
     del services
