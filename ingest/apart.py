@@ -23,6 +23,7 @@ from typing import IO, Any, cast
 from slice_os.errors import InputError
 from slice_os.ingest.formats import reader_named
 from slice_os.ingest.readers.reader import (
+    NO_MEMORY,
     BadRecord,
     PackedFile,
     ReadNote,
@@ -38,6 +39,7 @@ MEMORY, MEMORY_PER_BYTE = 2 << 30, 8
 """Bytes of address space for a file."""
 
 _IDLE_SECONDS = 10
+_FULL = 3
 _LENGTHS = struct.Struct("<QQ")
 _SERVE = "import sys; sys.path[:] = sys.argv[1:]; from slice_os.ingest.apart import serve; serve()"
 
@@ -106,8 +108,11 @@ def serve() -> None:
         fields = chosen["metadata_fields"]
         chosen["metadata_fields"] = None if fields is None else tuple(fields)
         read = reader_named(request["format"]).load()
-        for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
-            _send(sink, *_sent(one))
+        try:
+            for one in read(request["source"], io.BytesIO(content), ReadOptions(**chosen)):
+                _send(sink, *_sent(one))
+        except MemoryError:
+            os._exit(_FULL)
         _send(sink, {"end": True})
 
 
@@ -180,5 +185,7 @@ def _limit(seconds: int, memory: int) -> None:
 def _why(status: int, seconds: int) -> str:
     if status == -signal.SIGXCPU:
         return f"takes more than {seconds} seconds to read"
+    if status == _FULL:
+        return NO_MEMORY
     name = signal.Signals(-status).name if status < 0 else f"status {status}"
     return f"cannot be read: it ends the process that reads it ({name})"

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from slice_os.errors import ENCRYPTED, InputError, MissingExtraError, imported
 from slice_os.ingest.readers.reader import (
     LONGEST_FILE,
+    NO_MEMORY,
     DocumentStream,
     ReadNote,
     Turn,
@@ -64,7 +65,7 @@ def extracted(
     except (InputError, MissingExtraError) as error:
         yield bad_record(source, None, str(error), "")
     except MemoryError:
-        yield bad_record(source, None, "needs more memory than a file may take", "")
+        yield bad_record(source, None, NO_MEMORY, "")
     except Exception as error:  # libraries raise what they like on a damaged file
         why = " ".join(str(error).split()) or type(error).__name__
         yield bad_record(source, None, f"damaged, or of another format: {why:.200}", "")

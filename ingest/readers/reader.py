@@ -15,6 +15,9 @@ from slice_os.text.documents import ENGLISH, Document, Metadata, Segment, check_
 LONGEST_FILE = 1 << 28
 """Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
 
+NO_MEMORY = "needs more memory than a file may take"
+"""The reason of a file that does."""
+
 _LONGEST_RECORD = 10_000
 _BOM = "\ufeff"
 
