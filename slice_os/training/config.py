@@ -129,12 +129,14 @@ class SecondTeacherConfig(Settings):
         model: Hugging Face name or folder; its vectors are means over word pieces.
         weight: of its cosine; that of the first teacher is 1.
         centre: share of its mean vector that is subtracted from its vectors.
+        first_centre: the same for the first teacher.
         license: of that model, for the model card.
     """
 
     model: str
     weight: Positive = 1.0
     centre: NotNegative = 0.5
+    first_centre: NotNegative = 0.0
     license: str = "unknown"
 
 

@@ -98,8 +98,9 @@ class RunContext:
         loaded = load_encoder(second_teacher.model)
         network = loaded.network.to(self.accelerator.device).eval().requires_grad_(False)
         other = TrainingEncoder(network, loaded.tokenizer, max_pieces=self.config.max_pieces)
+        centres = second_teacher.first_centre, second_teacher.centre
         return TwoTeachers(
-            own, other, weight=second_teacher.weight, centre=second_teacher.centre, phrases=phrases
+            own, other, weight=second_teacher.weight, centres=centres, phrases=phrases
         )
 
     def _encoder(self, network: Any, chunk: int) -> TrainingEncoder:

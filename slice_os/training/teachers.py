@@ -47,13 +47,13 @@ class OneTeacher:
 class TwoTeachers:
     """Two frozen encoders as one: their cosines are mixed, the dimension is that of the first.
 
-    The mean over ``phrases``, or a share of it, is subtracted from the second encoder's vectors,
-    since many encoders have all their vectors in one narrow cone. Both are concatenated, the
+    The mean over ``phrases``, or a share of it, is subtracted from an encoder's vectors, since many
+    encoders have all their vectors in one narrow cone. Both are concatenated, the
     second times √weight, so that the cosine is the weighted mean of both. That space is projected
     onto as many principal directions as the first encoder has dimensions, and rotated to be as
     near to its vectors as possible (orthogonal Procrustes; Schönemann, 1966). A student that
     starts as the first encoder then has the shortest way to go. The phrases are some of the kind
-    that will be taught; ``centre`` is the share of the mean, 0 to 1.
+    that will be taught; ``centres`` are the shares of both means, 0 to 1.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class TwoTeachers:
         second: TrainingEncoder,
         *,
         weight: float,
-        centre: float,
+        centres: tuple[float, float],
         phrases: Sequence[str],
     ) -> None:
         self._encoders = first, second
         self._scale = weight**0.5
         own, other = _read(first, phrases), _read(second, phrases)
-        self._mean = centre * other.mean(dim=0)
+        self._means = centres[0] * own.mean(dim=0), centres[1] * other.mean(dim=0)
         both = self._joined(own, other)
         kept = principal_directions(both)[: own.shape[1]].T
         left, _, right = torch.linalg.svd((both @ kept).T @ own)
@@ -82,7 +82,8 @@ class TwoTeachers:
         return torch.nn.functional.normalize(joined @ self._turn, dim=-1)
 
     def _joined(self, own: Any, other: Any) -> Any:
-        other = torch.nn.functional.normalize(other - self._mean, dim=-1) * self._scale
+        own = torch.nn.functional.normalize(own - self._means[0], dim=-1)
+        other = torch.nn.functional.normalize(other - self._means[1], dim=-1) * self._scale
         return torch.nn.functional.normalize(torch.cat([own, other], dim=1), dim=-1)
 
 

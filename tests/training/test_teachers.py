@@ -40,14 +40,14 @@ def test_axes_are_orthonormal_and_fall_in_spread(encoder):
 def test_two_teachers_mix_their_cosines(encoder, other):
     """With as many axes as the phrases span, nothing is lost, and cosines are the weighted mean."""
     few = PHRASES[:12]
-    both = TwoTeachers(encoder, other, weight=3.0, centre=0.0, phrases=few).vectors(few)
+    both = TwoTeachers(encoder, other, weight=3.0, centres=(0.0, 0.0), phrases=few).vectors(few)
     first, second = (text_vectors(e.encode(few)).detach() for e in (encoder, other))
     expected = (first @ first.T + 3 * (second @ second.T)) / 4
     torch.testing.assert_close(both @ both.T, expected, atol=1e-4, rtol=0)
 
 
 def test_two_teachers_are_turned_towards_the_first(encoder, other):
-    teacher = TwoTeachers(encoder, other, weight=1.0, centre=0.5, phrases=PHRASES)
+    teacher = TwoTeachers(encoder, other, weight=1.0, centres=(0.0, 0.5), phrases=PHRASES)
     own = text_vectors(encoder.encode(PHRASES)).detach()
     taught = teacher.vectors(PHRASES)
     assert taught.shape == own.shape

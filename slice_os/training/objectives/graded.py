@@ -60,7 +60,7 @@ class GradedSpans(Settings):
             own = best_cosines(passages, phrases[:, None], self.max_words)[:, 0]
             loss = 0.0
         scores = _scores(batch, own)
-        wanted = torch.lerp(target.diagonal(), scores, self.score_share)
+        wanted = torch.lerp(target.diagonal().float(), scores, self.score_share)
         return (
             loss
             + self.ranking * cosent(own, scores, self.scale)
