@@ -28,7 +28,10 @@ def test_markup_in_documents_phrases_metadata_and_names_is_text(open_page: OpenP
     expect(page.locator("#facets")).to_contain_text(MARKUP)
     hit.locator(".place .link").click()
     expect(page.locator("#reader-text")).to_contain_text(f"{MARKUP} I want to cancel")
-    assert page.locator("main img, main b:not(.score b, .figures b), main script").count() == 0
+    assert (
+        page.locator("main img, main b:not(.score b, .figures b, .headline b), main script").count()
+        == 0
+    )
     assert "owned" not in page.title()
 
 
@@ -113,7 +116,8 @@ def test_a_stream_that_ends_in_an_error_says_so(open_page: OpenPage) -> None:
 def test_without_a_store_it_says_how_to_serve_one(open_page: OpenPage) -> None:
     page = open_page(
         before=lambda page: page.route(
-            "**/stores", lambda route: route.fulfill(json={"stores": []})
+            "**/stores",
+            lambda route: route.fulfill(json={"stores": [], "unavailable": [], "work": "/srv"}),
         )
     )
     expect(page.get_by_role("heading", name="No store is served")).to_be_visible()

@@ -312,7 +312,7 @@ export function searchView(current, change, topics, topicsChanged) {
     change({ topic: name, ...(current().most === TOPIC && { most: "every" }) });
     await book.open(name).catch(toastError);
     list.refreshAll();
-    sayHow();
+    if (found.length) sayHow();
   }
 
   byId("topic").addEventListener("change", () => useTopic(byId("topic").value));
@@ -356,7 +356,7 @@ export function searchView(current, change, topics, topicsChanged) {
       ]);
       facets.count(visible);
       list.refreshAll();
-      sayHow();
+      if (found.length) sayHow();
     },
     keys: {
       "/": () => form.focus(),
