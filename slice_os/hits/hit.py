@@ -212,7 +212,7 @@ def without_vectors(hit: Hit) -> Hit:
 
 
 def _values(hit: Hit) -> dict[str, Any]:
-    return {one.name: getattr(hit, one.name) for one in fields(Hit)}
+    return {name: getattr(hit, name) for name, _, _ in _hit_fields()}
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class HitBuilder:
         self._query = query
         self._scorer = PassageScorer(passage.encoded, query, passage.norms)
         self._context = Context(passage.encoded.start, passage.encoded.end, passage.text)
+        self._sentences: dict[tuple[int, int], Sentence] = {}
 
     def hits(
         self,
@@ -136,30 +137,42 @@ class HitBuilder:
         return nearer_counter(near, self._query.counters @ vector) is not None
 
     def _clause(self, row: int, span: ScoredSpan) -> Extent:
-        borders, places = self._borders, self._passage.encoded.words[:, :2]
-        last = span.word + span.words - 1
+        borders, last = self._borders, span.word + span.words - 1
         first = int(np.searchsorted(borders.sentence, borders.sentence[span.word]))
         stop = int(np.searchsorted(borders.sentence, borders.sentence[last], side="right"))
-        text, start = self._context.text, self._context.start
-        starts, ends = (places[first:stop] - start).T.tolist()
-        # A bracket may open before the first word.
-        before = [max(0, starts[0] - 2), *ends]
-        sentence = Sentence(
-            [text[one:other] for one, other in zip(starts, ends, strict=True)],
-            [text[one:other] for one, other in zip(before, [*starts, ends[-1]], strict=True)],
-            borders.scores[first : stop + 1].tolist(),
-            borders.sentence[first:stop].tolist(),
-        )
+        if (first, stop) not in self._sentences:
+            self._sentences[first, stop] = self._sentence(first, stop)
         meaning = meaning_of(self._query.phrases.texts[row])
+        sentence = self._sentences[first, stop]
         begin, end = sentence.clause(span.word - first, last + 1 - first, meaning)
-        opens, closes = starts[begin], ends[end - 1]
+        words = self._passage.encoded.words[[first + begin, first + end - 1], [0, 1]]
+        text, start = self._context.text, self._context.start
+        opens, closes = (words - start).tolist()
         clause, bracket = text[opens:closes], _CLOSING.match(text, closes)
         if bracket and clause.count("(") > clause.count(")"):
             closes = bracket.end()
         return Extent(start + opens, start + closes)
 
+    def _sentence(self, first: int, stop: int) -> Sentence:
+        """The words ``first:stop``."""
+        borders, text, start = self._borders, self._context.text, self._context.start
+        starts, ends = (self._passage.encoded.words[first:stop, :2] - start).T.tolist()
+        # A bracket may open before the first word.
+        before = [max(0, starts[0] - 2), *ends]
+        return Sentence(
+            [text[one:other] for one, other in zip(starts, ends, strict=True)],
+            [text[one:other] for one, other in zip(before, [*starts, ends[-1]], strict=True)],
+            borders.scores[first : stop + 1].tolist(),
+            borders.sentence[first:stop].tolist(),
+        )
+
     def _probability(self, row: int, span: ScoredSpan) -> float | None:
         if self._query.calibration is None:
             return None
-        phrase_words = len(find_words(self._query.phrases.texts[row]))
+        phrase_words = _word_count(self._query.phrases.texts[row])
         return float(self._query.calibration.probabilities(span.cosine, phrase_words, span.words))
+
+
+@lru_cache(1_000)
+def _word_count(phrase: str) -> int:
+    return len(find_words(phrase))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +19,9 @@ from slice_os.search.refinement import Refinement
 from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.labels import Label
 from slice_os.topics.topic import Requirement, Topic
+
+# Passages whose hits are verified together, so that threads share the work.
+_TOGETHER = 64
 
 SpanCosines: TypeAlias = Callable[[Hit, Sequence[str]], FloatArray]
 """The cosines of the words of a hit with phrases and counter-phrases."""
@@ -70,20 +73,28 @@ def assign(
         for phrase in rule.topic.all_phrases:
             owners[phrase].append(number)
     units = {rule.topic.name: rule.unit for rule in rules}
-    for _, passage in groupby(hits, key=lambda hit: (hit.doc_id, hit.context.start)):
+    passages = (list(passage) for _, passage in groupby(hits, key=_passage))
+    while batch := list(islice(passages, _TOGETHER)):
         found: list[list[Hit]] = [[] for _ in rules]
-        for hit in passage:
-            for number in owners.get(hit.phrase, ()):
-                found[number].append(hit)
-        chosen = [
-            hit
-            for rule, own in zip(rules, found, strict=True)
-            if own
-            for hit in _judged(rule, _of_topic(rule, own, cosines), below)
-        ]
-        left = _nearest_topic(chosen) if exclusive else chosen
-        wide = [without_vectors(hit).widened(units[hit.topic or ""]) for hit in left]
-        yield from (hit for hit in wide if _apart(hit, wide))
+        for passage in batch:
+            own: dict[int, list[Hit]] = defaultdict(list)
+            for hit in passage:
+                for number in owners.get(hit.phrase, ()):
+                    own[number].append(hit)
+            for number, some in own.items():
+                found[number] += _of_topic(rules[number], some, cosines)
+        chosen: dict[tuple[str, int], list[Hit]] = {_passage(one[0]): [] for one in batch}
+        for rule, some in zip(rules, found, strict=True):
+            for hit in _judged(rule, some, below):
+                chosen[_passage(hit)].append(hit)
+        for some in chosen.values():
+            left = _nearest_topic(some) if exclusive else some
+            wide = [without_vectors(hit).widened(units[hit.topic or ""]) for hit in left]
+            yield from (hit for hit in wide if _apart(hit, wide))
+
+
+def _passage(hit: Hit) -> tuple[str, int]:
+    return hit.doc_id, hit.context.start
 
 
 def admits(where: Where, metadata: Metadata) -> bool:

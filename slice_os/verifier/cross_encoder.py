@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -41,6 +42,8 @@ AGAINST = {
 
 _RANGES = {"max_length": (16, 512)}
 _MOST_ODDS = 50.0
+# Verdicts that are kept, since people say the same words again and again.
+_REMEMBERED = 10_000
 _LIKELY = 0.5
 
 
@@ -163,13 +166,18 @@ class CrossEncoderVerifier:
             raise ModelError(f"{self.folder}: model or tokenizer changed since export")
         self._inputs = ClaimInputs(Aligner(self.folder / TOKENIZER_FILE), self.card.max_length)
         self._engine = OnnxRuntimeEngine(self.folder / MODEL_FILE, providers, threads)
+        self._threads = ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify")
+        self._read = lru_cache(_REMEMBERED)(self._verdict)
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim; none depends on the others."""
-        with ThreadPoolExecutor(self._engine.workers, thread_name_prefix="verify") as executor:
-            return list(executor.map(self._one, claims))
+        texts = [(one.phrase, one.text, one.start, one.end, one.before) for one in claims]
+        if len(texts) == 1:
+            return [self._read(*texts[0])]
+        return list(self._threads.map(lambda text: self._read(*text), texts))
 
-    def _one(self, claim: Claim) -> Verdict:
+    def _verdict(self, phrase: str, text: str, start: int, end: int, before: str) -> Verdict:
+        claim = Claim(phrase, text, start, end, before=before)
         row = self._inputs.row(claim)
         ids = np.array([row.ids])
         outputs = self._engine.run(ids, np.ones_like(ids), np.array([row.types]))
