@@ -21,7 +21,7 @@ from slice_os.cli.topic_runs import TopicRun, topic_run_options
 if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
     from slice_os.query.filters import Filter
-    from slice_os.topics.matching import Match
+    from slice_os.topics.match import Match
 
 
 @click.command()

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from slice_os.client.errors import ServiceError, told_error
-from slice_os.client.records import Case, Highlights, NearMisses, Tagged
+from slice_os.client.records import Case, Estimating, Highlights, NearMisses, Tagged
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
 from slice_os.text.documents import ENGLISH, Document
 from slice_os.topics.labels import Label, label_of
+from slice_os.topics.match import Match
 from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
@@ -127,6 +128,16 @@ def cases(found: Any) -> list[Case]:
 def near_misses(found: Any) -> list[NearMisses]:
     """The near misses of a topic, clustered."""
     return [NearMisses(**{**row, "hits": hits(row)}) for row in found["suggestions"]]
+
+
+def matches(found: Any) -> list[Match]:
+    """Matches of combined topics."""
+    return list(map(Match.from_dict, found["matches"]))
+
+
+def estimating(found: Any) -> Estimating:
+    """What is left to label of a sample, and what its labels tell."""
+    return Estimating(found["sampled"], hits(found), found["estimate"])
 
 
 def tallies(found: Any) -> list[Tally]:

@@ -27,6 +27,7 @@ from slice_os.query.options import (
 )
 from slice_os.text.documents import Document
 from slice_os.topics.labels import Label
+from slice_os.topics.match import Match
 from slice_os.topics.tallies import Tally
 
 if TYPE_CHECKING:
@@ -256,6 +257,36 @@ class AsyncClient:
         path = ("counts",) if name is None else ("topics", name, "counts")
         params = {"store": store, "by": by, "date_field": date_field}
         return await self._ask("GET", *path, read=answers.tallies, params=params)
+
+    async def matches(
+        self,
+        topics: Sequence[str] | None = None,
+        *,
+        rule: records.TopicTable | None = None,
+        store: str | None = None,
+        limit: int | None = None,
+    ) -> list[Match]:
+        """The matches of combined topics of the service; see `slice_os.topics.match_topics`.
+
+        Args:
+            topics: their names; None for all.
+            rule: a combined topic that the service does not keep, instead.
+            store: its name; None for the usual one.
+            limit: most matches; None for all of them.
+        """
+        body = {"topics": topics, "rule": rule, "store": store, "limit": limit}
+        return await self._ask("POST", "match", read=answers.matches, body=body)
+
+    async def estimate(
+        self, name: str, *, store: str | None = None, size: int = 140, seed: int = 0
+    ) -> records.Estimating:
+        """What a topic finds and misses, from a sample of all passages.
+
+        Label what waits, with ``add_labels``, and ask again: once nothing waits, there are
+        figures. The same store, topic, size and seed have the same sample.
+        """
+        path, body = ("topics", name, "estimate"), {"store": store, "size": size, "seed": seed}
+        return await self._ask("POST", *path, read=answers.estimating, body=body)
 
     def labels(self, topic: str | None = None) -> AsyncGenerator[Label, None]:
         """The labels of a topic, or of all, in the order in which they were given."""

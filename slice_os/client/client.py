@@ -124,6 +124,8 @@ class Client:
     suggest = _returning(AsyncClient.suggest)
     learn = _returning(AsyncClient.learn)
     counts = _returning(AsyncClient.counts)
+    matches = _returning(AsyncClient.matches)
+    estimate = _returning(AsyncClient.estimate)
     labels = _yielding(AsyncClient.labels)
     add_labels = _returning(AsyncClient.add_labels)
     take_back = _returning(AsyncClient.take_back)

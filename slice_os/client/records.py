@@ -31,6 +31,10 @@ class TopicTable(TypedDict, total=False):
     must_match: Sequence[str]
     must_not_match: Sequence[str]
     learned: Mapping[str, Any]
+    per: str
+    all: Sequence[str | Mapping[str, Any]]
+    any: Sequence[str | Mapping[str, Any]]
+    none: Sequence[str | Mapping[str, Any]]
     etag: str
     changes: Mapping[str, Any] | None
 
@@ -77,6 +81,22 @@ class NearMisses:
     phrase: str
     cosine: float
     hits: Hits
+
+
+@dataclass(frozen=True, slots=True)
+class Estimating:
+    """An estimate of what a topic finds and misses, or the way there.
+
+    Attributes:
+        sampled: number of passages of the sample.
+        waiting: those without a label, each by its nearest span, in random order.
+        estimate: the fields of a `TopicEstimate` of `slice_os.topics.recall`; None while passages
+            wait.
+    """
+
+    sampled: int
+    waiting: Hits
+    estimate: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The hits of topics in stores, kept until a store or a topic changes."""
+"""The hits of topics in stores, and matches, kept until a store or a topic changes."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ from typing import TypeAlias
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Context, Hit
+from slice_os.topics.match import Match
 
 Key: TypeAlias = tuple[Hashable, ...]
+Found: TypeAlias = Hit | Match
 
 MOST_KEPT = 200_000
 _NOWHERE = Context(0, 0, "")
 
 
 class KnownHits:
-    """Hits under keys, without their words; of more than 200,000 the oldest go."""
+    """Hits or matches under keys, without their words; of more than 200,000 the oldest go."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[Key, tuple[Hit, ...]] = {}
+        self._kept: dict[Key, tuple[Found, ...]] = {}
 
-    def get(self, key: Key) -> tuple[Hit, ...] | None:
+    def get(self, key: Key) -> tuple[Found, ...] | None:
         """The hits under a key; None if there are none kept."""
         return self._kept.get(key)
 
-    def keep(self, key: Key, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    def keep(self, key: Key, hits: Sequence[Found]) -> tuple[Found, ...]:
         """Keep hits for the next time; returns them as they are kept."""
-        bare = tuple(
-            replace(hit, text="", context=_NOWHERE, reasons=(), matches=()) for hit in hits
-        )
+        bare = tuple(map(_bare, hits))
         with self._lock:
             self._kept[key] = bare
             while sum(map(len, self._kept.values())) > MOST_KEPT and len(self._kept) > 1:
                 del self._kept[next(iter(self._kept))]
         return bare
+
+
+def _bare(found: Found) -> Found:
+    if isinstance(found, Match):
+        return replace(found, evidence=(), lacks=())
+    return replace(found, text="", context=_NOWHERE, reasons=(), matches=())
 
 
 def store_state(corpus: Corpus) -> Key:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slice_os.topics.files import read_topic, read_topics
-    from slice_os.topics.matching import Match, match_topics
+    from slice_os.topics.match import Match
+    from slice_os.topics.matching import match_topics
     from slice_os.topics.run import TopicTagger, mine_topics, scan_topics
     from slice_os.topics.topic import Learned, Topic
     from slice_os.topics.utterances.tagger import UtteranceTagger, UtteranceTopic
 
 _HOMES = {
     "files": ("read_topic", "read_topics"),
-    "matching": ("Match", "match_topics"),
+    "match": ("Match",),
+    "matching": ("match_topics",),
     "run": ("TopicTagger", "mine_topics", "scan_topics"),
     "topic": ("Learned", "Topic"),
     "utterances.tagger": ("UtteranceTagger", "UtteranceTopic"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from slice_os.corpus import Corpus
@@ -14,6 +14,7 @@ from slice_os.search.turns import Turn
 from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.assignment import admits
 from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part
+from slice_os.topics.match import Lack, Match
 from slice_os.topics.places import DocumentPlaces
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
@@ -35,68 +36,6 @@ class Documents(Protocol):
 
     def metadata(self, doc_id: str) -> Metadata:
         """Its metadata."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lack:
-    """A topic that a text was to lack, and does.
-
-    Attributes:
-        nearest: what comes nearest: the likeliest hit of the topic that does not count, because of
-            its place or its probability; None if nothing is near.
-    """
-
-    topic: str
-    nearest: Hit | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON types."""
-        return {"topic": self.topic, "nearest": self.nearest and self.nearest.to_dict()}
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A text that a combined topic describes.
-
-    Attributes:
-        topic: the combined topic.
-        place: the document, or the value of the field, that matches.
-        doc_ids: the documents of the match, those with evidence first.
-        evidence: the hits by which it matches, by document and position.
-        lacks: what it was to lack.
-        metadata: of its first document.
-        turn: where the turn that matches begins; None if it is not a turn that matches.
-    """
-
-    topic: str
-    place: str
-    doc_ids: tuple[str, ...]
-    evidence: tuple[Hit, ...]
-    lacks: tuple[Lack, ...]
-    metadata: Metadata = field(default_factory=dict)
-    turn: int | None = None
-
-    @property
-    def doc_id(self) -> str:
-        """Its first document."""
-        return self.doc_ids[0]
-
-    @property
-    def text(self) -> str:
-        """The words of the evidence, one hit a line."""
-        return "\n".join(hit.text for hit in self.evidence)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The match as plain JSON types."""
-        return {
-            "topic": self.topic,
-            "place": self.place,
-            "doc_ids": list(self.doc_ids),
-            "turn": self.turn,
-            "evidence": [hit.to_dict() for hit in self.evidence],
-            "lacks": [lack.to_dict() for lack in self.lacks],
-            "metadata": dict(self.metadata),
-        }
 
 
 @dataclass(frozen=True, slots=True)

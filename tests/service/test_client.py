@@ -144,6 +144,13 @@ def test_topics_are_curated(service: Client, corpus: Corpus) -> None:
     assert service.counts(by="domain") == counts
     assert service.suggest("cancel", limit=3) is not None
 
+    estimating = service.estimate("cancel", size=5)
+    assert estimating.estimate is None
+    assert estimating.sampled == len(estimating.waiting)
+    silent: TopicTable = {"name": "silent", "none": ["cancel"]}
+    names = {match.place for match in service.matches(rule=silent)}
+    assert names == {one.id for one in DOCUMENTS} - {hit.doc_id for hit in hits}
+
     labels = [Label.of(hit, right=True) for hit in hits]
     assert service.add_labels(labels) == len(hits)
     assert list(service.labels("cancel")) == labels

@@ -12,9 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from slice_os import Corpus
+from slice_os.hits.hit import Hit
 from slice_os.service.app import create_app
 from slice_os.service.settings import ServiceSettings
-from slice_os.topics import mine_topics, read_topic
+from slice_os.topics import match_topics, mine_topics, read_topic
+from slice_os.topics.labels import Label
+from slice_os.topics.table import read_table
 from slice_os.topics.topic import Topic
 from tests.service.conftest import asking
 
@@ -260,3 +263,54 @@ def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_pa
 
 def test_no_topic_has_no_counts(client: TestClient) -> None:
     assert client.get("/counts").json() == {"topics": []}
+
+
+def test_rules_match_and_are_counted(client: TestClient, store_folder: Path) -> None:
+    stolen = {"name": "stolen", "phrases": ["my card was stolen"], "threshold": 0.7}
+    sorry = {"name": "sorry", "phrases": ["I am sorry to hear that"], "threshold": 0.7}
+    rule = {
+        "name": "unhelped",
+        "all": [{"topic": "stolen", "speaker": "customer"}],
+        "none": [{"topic": "sorry", "after": "stolen", "within": "1 word"}],
+        "must_match": ["customer: my card was stolen\nagent: what a pity"],
+    }
+    for topic in (stolen, sorry, rule):
+        assert client.post("/topics", json=topic).status_code == 201
+    kept = client.get("/topics/unhelped").json()
+    assert {key: kept[key] for key in rule} == rule
+    assert client.post("/topics/unhelped/test").json()["passed"]
+    answer = client.post("/match", json={}).json()
+    assert answer["total"] == 0  # the agent is sorry
+    loose = {**rule, "none": [{"topic": "sorry", "before": "stolen"}]}
+    assert client.post("/match", json={"rule": loose}).json()["matches"][0]["doc_ids"] == ["chat-1"]
+    headers = {"If-Match": "*"}
+    assert client.put("/topics/unhelped", json=loose, headers=headers).status_code == 200
+    answer = client.post("/match", json={"topics": ["unhelped"]}).json()
+    with Corpus(store_folder) as corpus:
+        topics = [read_table(one, "")[0] for one in (stolen, sorry, loose)]
+        expected = [one.to_dict() for one in match_topics(corpus, list(filter(None, topics)))]
+    assert answer == {"total": 1, "matches": expected}
+    assert expected[0]["lacks"][0]["nearest"]["text"] == "I am sorry to hear that"
+    counts = client.get("/counts", params={"by": "domain"}).json()["topics"]
+    assert [(one["topic"], one["documents"]) for one in counts] == [
+        ("sorry", 1),
+        ("stolen", 1),
+        ("unhelped", 1),
+    ]
+    assert client.post("/match", json={"topics": ["sorry"]}).status_code == 400
+    lone = {"name": "x", "none": ["never"]}
+    assert "never" in client.post("/match", json={"rule": lone}).json()["error"]["message"]
+
+
+def test_what_is_missed_is_estimated_once_all_is_labelled(client: TestClient, etag: str) -> None:
+    drawn = client.post("/topics/cancel/estimate", json={"size": 5}).json()
+    assert drawn["estimate"] is None
+    assert drawn["sampled"] == len(drawn["hits"]) == 2  # of the passages that the topic is for
+    hits = [Hit.from_dict(hit) for hit in drawn["hits"]]
+    for left, hit in zip((1, 0), hits, strict=True):
+        client.post("/labels", json={"labels": [Label.of(hit, right=True).to_row()]})
+        answer = client.post("/topics/cancel/estimate", json={"size": 5}).json()
+        assert len(answer["hits"]) == left
+    assert answer["estimate"]["labels"] == 2
+    assert answer["estimate"]["cut"]["recall"]["value"] == 1
+    assert answer["labels_to_halve"] == 6

@@ -32,6 +32,8 @@ _READING = {
     "/pages/{doc_id:path}",
     "/topics/{name}/test",
     "/topics/{name}/suggest",
+    "/topics/{name}/estimate",
+    "/match",
 }
 DESCRIBED = Depends(HTTPBearer(auto_error=False, description="A key that `slice-os key` made."))
 """Describes in OpenAPI how keys are sent; `Guarded` has checked them."""

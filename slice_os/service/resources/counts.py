@@ -1,8 +1,9 @@
-"""How often topics are said: hits and documents by day, week, document or field."""
+"""How often topics are said: hits or matches by day, week, document or field."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -12,10 +13,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
-from slice_os.hits.hit import Hit
 from slice_os.query.filters import DATE
 from slice_os.service.asgi.work import until_stopped
-from slice_os.service.known_hits import store_state
+from slice_os.service.known_hits import Found, Key, store_state
 from slice_os.service.resources.bodies import pooled
 from slice_os.service.resources.topics import TopicName
 from slice_os.service.services import Services, Shared
@@ -23,8 +23,10 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey
+from slice_os.topics.matching import match_topics
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, place_of, tally
+from slice_os.topics.topic import Topic
 
 router = APIRouter(tags=["topics"])
 
@@ -53,7 +55,7 @@ class CountAnswer(BaseModel):
 
 
 class CountsAnswer(BaseModel):
-    """The number of hits of a topic, in total and by day, week, document or field.
+    """The number of hits, or matches, of a topic, in total and by day, week, document or field.
 
     Attributes:
         topic: its name.
@@ -184,22 +186,32 @@ def _everywhere(services: Services, corpus: Corpus, by: str, date_field: str) ->
     return found
 
 
-def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Hit, ...]]:
-    """The hits of each topic, from what is kept as far as nothing has changed."""
+def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list[tuple[Found, ...]]:
+    """The hits or matches of each topic, from what is kept as far as nothing has changed."""
     state, labels = store_state(corpus), services.current_labels()
+    stored = {one.topic.name: one for one in services.topics.read()[0]}
     places: dict[str, set[LabelKey]] = defaultdict(set)
     for label in labels:
         if not label.right:
             places[label.topic].add(label.key)
-    keys = {
-        one.topic.name: (*state, one.topic.name, one.etag, frozenset(places[one.topic.name]))
-        for one in topics
-    }
+
+    def key_of(topic: Topic) -> Key:
+        names = (topic.name, *(topic.combination.topics if topic.combination else ()))
+        own = (
+            (name, stored[name].etag, frozenset(places[name])) for name in names if name in stored
+        )
+        return *state, *own
+
+    keys = {one.topic.name: key_of(one.topic) for one in topics}
     known = {name: services.counted.get(key) for name, key in keys.items()}
     new = [one.topic for one in topics if known[one.topic.name] is None]
-    if new:
-        found: dict[str | None, list[Hit]] = {topic.name: [] for topic in new}
-        for hit in until_stopped(mine_topics(corpus, new, labels=labels)):
-            found[hit.topic].append(hit)
-        known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
+    plain = [one for one in new if one.combination is None]
+    rules = [one for one in new if one.combination is not None]
+    parts = [one.topic for one in stored.values() if one.topic.combination is None]
+    found: dict[str | None, list[Found]] = {topic.name: [] for topic in new}
+    hits = mine_topics(corpus, plain, labels=labels) if plain else ()
+    matches = match_topics(corpus, [*rules, *parts], labels=labels) if rules else ()
+    for one in until_stopped(chain[Found](hits, matches)):
+        found[one.topic].append(one)
+    known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
     return [known[one.topic.name] or () for one in topics]

@@ -147,6 +147,10 @@ class LearnRequest(Body):
 def try_examples(services: Shared, name: TopicName, store: str | None = None) -> dict[str, Any]:
     """Try the examples of a topic: must_match and must_not_match."""
     topic = services.topics.get(name).topic
+    if topic.combination is None:
+        topics = [topic]
+    else:
+        topics = [topic, *(services.topics.get(one).topic for one in topic.combination.topics)]
     cases = [
         {
             "text": outcome.example,
@@ -155,7 +159,8 @@ def try_examples(services: Shared, name: TopicName, store: str | None = None) ->
             "hit": outcome.nearest and outcome.nearest.to_dict(),
             "why": outcome.why(),
         }
-        for outcome in run_examples([topic], _encoder(services, store))
+        for outcome in run_examples(topics, _encoder(services, store))
+        if outcome.topic == name
     ]
     return {"passed": all(case["passed"] for case in cases), "cases": cases}
 

@@ -25,6 +25,7 @@ from slice_os.service.resources.bodies import (
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
 from slice_os.tables.fields import type_hints
+from slice_os.topics.combination import Part
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.table import NAME, read_table, topic_table
 from slice_os.topics.topic import Learned, Topic
@@ -44,6 +45,9 @@ IfMatch = Annotated[
 _Texts = list[Filled]
 _Weight = Annotated[float, Field(ge=-1e6, le=1e6)]
 _Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
+_Length = Annotated[str, Field(pattern=r"^\d+(\.\d+)? +(second|turn|sentence|word)s?$")]
+_Least = Annotated[int, Field(ge=1, le=10**9), WHOLE]
+_RULE = "combination"
 _ETAG = re.compile(r'"([^"]*)"')
 
 _TYPES: dict[str, Any] = {
@@ -60,25 +64,46 @@ _TYPES: dict[str, Any] = {
     "labels": _Count,
     "right": _Count,
     "date": str,
+    "topic": Name,
+    "speaker": Filled,
+    "asked": bool,
+    **dict.fromkeys(("first", "last", "within"), _Length),
+    **dict.fromkeys(("after", "before", "near"), Name),
+    **dict.fromkeys(("times", "documents"), _Least),
 }
 
 
 def _table(record: type, name: str, **types: Any) -> type[BaseModel]:
     """The keys that a topic file has for a record; those that are missing have the usual value."""
     known = {**_TYPES, **types}
-    fields: dict[str, Any] = {key: (known.get(key, _Texts), None) for key in type_hints(record)}
+    keys = dict.fromkeys([*type_hints(record), *types])
+    fields: dict[str, Any] = {key: (known.get(key, _Texts), None) for key in keys if key != _RULE}
     return create_model(name, __base__=Body, __doc__=record.__doc__, **fields)
 
 
 LearnedTable = _table(Learned, "LearnedTable")
-_TopicTable = _table(Topic, "TopicTable", learned=LearnedTable)
+
+
+class PartTable(_table(Part, "Part")):  # type: ignore[misc]
+    """A topic in a combined one, and what its hits need; see "Combine topics" in the guide."""
+
+    topic: Name
+
+
+_Parts = Annotated[list[Name | PartTable], Field(min_length=1)]
+_TopicTable = _table(
+    Topic, "TopicTable", learned=LearnedTable, per=Filled, all=_Parts, any=_Parts, none=_Parts
+)
 
 
 class TopicChange(_TopicTable):  # type: ignore[misc,valid-type]
-    """A topic, with the keys of its file; a name other than in the address renames it."""
+    """A topic, with the keys of its file: phrases, or what it combines.
+
+    A name other than in the address renames it.
+    """
 
     name: Name | None = None
-    phrases: Annotated[_Texts, Field(min_length=1)]
+    phrases: Annotated[_Texts, Field(min_length=1)] = None  # type: ignore[assignment]
 
 
 class NewTopic(TopicChange):
@@ -121,7 +146,7 @@ def topics(services: Shared) -> dict[str, Any]:
 @pooled("files")
 def add(services: Shared, body: NewTopic) -> JsonAnswer:
     """Add a topic."""
-    return topic_answer(services.topics.add(_topic(body, body.name)), 201)
+    return topic_answer(services.topics.add(topic_of(body, body.name)), 201)
 
 
 @router.get("/topics/{name}", response_model=TopicAnswer)
@@ -141,8 +166,8 @@ def put(
     With another name, the topic is renamed, and so are its labels.
     """
     if if_match is None:
-        return topic_answer(services.topics.add(_topic(body, name)), 201)
-    topic, etag = _topic(body, body.name or name), wanted_etag(if_match)
+        return topic_answer(services.topics.add(topic_of(body, name)), 201)
+    topic, etag = topic_of(body, body.name or name), wanted_etag(if_match)
     if topic.name != name:
         etag = services.topics.rename(name, topic.name, etag).etag
         services.labels.rename(name, topic.name)
@@ -175,7 +200,7 @@ def topic_answer(stored: StoredTopic, status: int = 200, **others: Any) -> JsonA
     return JsonAnswer({**_shown(stored), **others}, status, headers)
 
 
-def _topic(body: TopicChange, name: str) -> Topic:
+def topic_of(body: TopicChange, name: str) -> Topic:
     """The topic of a body, checked as a topic file is."""
     table = body.model_dump(exclude_unset=True, exclude_none=True)
     if table.setdefault("name", name) != name:

@@ -1,0 +1,104 @@
+"""Matches of combined topics: documents that have and lack what others say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from slice_os.errors import InputError
+from slice_os.service.asgi.work import until_stopped
+from slice_os.service.resources.bodies import Body, StoreName, Text, pooled
+from slice_os.service.resources.hits import HitAnswer
+from slice_os.service.resources.mining import MostHits
+from slice_os.service.resources.topics import NewTopic, topic_of
+from slice_os.service.services import Services, Shared
+from slice_os.service.settings import MOST_PHRASES
+from slice_os.topics.matching import match_topics
+from slice_os.topics.topic import Topic
+
+router = APIRouter(tags=["topics"])
+
+
+class MatchRequest(Body):
+    """Combined topics whose matches to find.
+
+    Attributes:
+        store: its name; may be missing if one store is served.
+        topics: names of combined topics; null for all.
+        rule: a combined topic that the service does not keep, in place of ``topics``.
+        limit: matches in the answer; null for all.
+    """
+
+    store: StoreName = None
+    topics: Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)] | None = None
+    rule: NewTopic | None = None
+    limit: MostHits = None
+
+
+class LackAnswer(BaseModel):
+    """A topic that a match was to lack, and does.
+
+    Attributes:
+        topic: its name.
+        nearest: the likeliest hit of it that does not count; null if nothing is near.
+    """
+
+    topic: str
+    nearest: HitAnswer | None
+
+
+class MatchAnswer(BaseModel):
+    """A text that a combined topic describes.
+
+    Attributes:
+        topic: the combined topic.
+        place: the document, or the value of the field, that matches.
+        doc_ids: the documents of the match, those with evidence first.
+        turn: where the turn that matches begins; null if it is not a turn that matches.
+        evidence: the hits by which it matches, by document and position.
+        lacks: what it was to lack.
+        metadata: of its first document.
+    """
+
+    topic: str
+    place: str
+    doc_ids: list[str]
+    turn: int | None
+    evidence: list[HitAnswer]
+    lacks: list[LackAnswer]
+    metadata: Mapping[str, Any]
+
+
+class MatchesAnswer(BaseModel):
+    """Matches, topic by topic, in the order of documents; ``total`` is the number of all."""
+
+    total: int
+    matches: list[MatchAnswer]
+
+
+@router.post("/match", response_model=MatchesAnswer)
+@pooled("mining")
+def match(services: Shared, body: MatchRequest) -> dict[str, Any]:
+    """The documents that combined topics describe, with their evidence; see `match_topics`."""
+    known = [stored.topic for stored in services.topics.read()[0]]
+    wanted = [*_rules(services, body, known), *(one for one in known if one.combination is None)]
+    corpus, labels = services.stores.get(body.store), services.current_labels()
+    found = list(until_stopped(match_topics(corpus, wanted, labels=labels)))
+    return {"total": len(found), "matches": [one.to_dict() for one in found[: body.limit]]}
+
+
+def _rules(services: Services, body: MatchRequest, known: list[Topic]) -> list[Topic]:
+    """The combined topics of a request; one that is not combined is an `InputError`."""
+    if body.rule is not None:
+        rules = [topic_of(body.rule, body.rule.name)]
+    elif body.topics is not None:
+        rules = [services.topics.get(name).topic for name in dict.fromkeys(body.topics)]
+    else:
+        rules = [one for one in known if one.combination is not None]
+    for one in rules:
+        if one.combination is None:
+            raise InputError(f"topic {one.name!r} combines no others; mine it")
+    return rules
