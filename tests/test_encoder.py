@@ -151,7 +151,8 @@ class TestAsSentenceTransformers:
         self, encoder: SpanEncoder, text: str, phrase: str
     ) -> None:
         hits = list(scan([Document("a", text)], phrase, encoder=encoder, threshold=-1))
-        vectors = encoder.encode_spans(text, [(hit.start, hit.end) for hit in hits])
+        spans = [hit.span or hit for hit in hits]
+        vectors = encoder.encode_spans(text, [(span.start, span.end) for span in spans])
         cosines = encoder.similarity(vectors, encoder.encode(phrase))[:, 0]
         np.testing.assert_allclose(cosines, [hit.cosine for hit in hits], atol=1e-4)
 
@@ -161,7 +162,8 @@ class TestAsSentenceTransformers:
             corpus.add([Document("a", text)])
             hits = corpus.mine(["deliver it in time", "stop the payments"], threshold=0.2)
         assert len(hits) > 3
-        vectors = encoder.encode_spans(text, [(hit.start, hit.end) for hit in hits])
+        spans = [hit.span or hit for hit in hits]
+        vectors = encoder.encode_spans(text, [(span.start, span.end) for span in spans])
         phrases = encoder.encode([hit.phrase for hit in hits])
         # The largest error that docs/performance.md gives is 0.0012.
         np.testing.assert_allclose(

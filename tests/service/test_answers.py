@@ -60,7 +60,7 @@ class Sure:
         pass
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
-        return [Verdict(0.125) for _ in claims]
+        return [Verdict(0.625) for _ in claims]
 
 
 @pytest.mark.parametrize("path", ["search", "scan", "tag"])
@@ -83,10 +83,10 @@ def test_the_service_has_a_verifier_for_requests_that_name_none(
             found: float = hits[0]["probability"]
             return found
 
-        assert probability() == 0.125
-        assert probability(verify=False) != 0.125
+        assert probability() == 0.625
+        assert probability(verify=False) != 0.625
         if path != "tag":
-            assert probability(verifier="slice-verify") != 0.125
+            assert probability(verifier="slice-verify") != 0.625
 
 
 def test_a_search_filters_and_cuts(client: TestClient) -> None:
