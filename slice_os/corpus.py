@@ -33,12 +33,14 @@ from slice_os.query.options import (
     SearchKeywords,
     SearchOptions,
 )
+from slice_os.search.around import units_of
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search
 from slice_os.search.turns import Turn, turns_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.backend import NewStore
+from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.protocol import (
     DocumentEntry,
@@ -329,9 +331,11 @@ class Corpus:
 
     def turns(self, doc_id: str) -> list[Turn]:
         """The turns of a conversation, with speakers and times; none for any other text."""
-        query = make_query(self.encoder, "turns", parse_where({DOCUMENT_ID: doc_id}))
-        found = self.store.scan(query, -1.0, exhaustive=True)
-        return turns_of(passage for one in found for passage in one.load(one.keys).values())
+        return turns_of(self._passages(doc_id))
+
+    def units(self, doc_id: str) -> list[tuple[int, int]]:
+        """Starts and ends of the turns of a conversation, or of the sentences of another text."""
+        return units_of(self._passages(doc_id))
 
     def documents(self, after: str = "") -> Iterator[DocumentEntry]:
         """The documents in the store, by id; only those whose ids come after ``after``."""
@@ -413,6 +417,11 @@ class Corpus:
         if isinstance(self._source, (str, Path)):
             return str(self._source)
         return self._source.info().location
+
+    def _passages(self, doc_id: str) -> Iterator[StoredPassage]:
+        query = make_query(self.encoder, "all", parse_where({DOCUMENT_ID: doc_id}))
+        for found in self.store.scan(query, -1.0, exhaustive=True):
+            yield from found.load(found.keys).values()
 
     def _known(self, doc_id: str, found: T | None) -> T:
         if found is None:

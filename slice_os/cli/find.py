@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from slice_os.cli.grep import Grep, Place, grep_options
 from slice_os.cli.hit_options import file_option, flags_of, give, phrases_option
 from slice_os.cli.options import (
     FORMATS_HELP,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from slice_os.ingest.readers import ReadOptions
     from slice_os.originals.finding import Original
     from slice_os.text.documents import Document
+    from slice_os.topics.absence import Search
 
 
 @click.command()
@@ -73,6 +76,7 @@ def search(
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @phrases_option()
 @flags_of(HitOptions)
+@grep_options
 @reading_options
 @format_option
 @file_option
@@ -82,6 +86,7 @@ def scan(
     paths: tuple[str, ...],
     phrases: tuple[str, ...],
     options: HitOptions,
+    grep: Grep,
     reading: ReadOptions,
     format_name: str | None,
     output: Path | None,
@@ -91,16 +96,20 @@ def scan(
     """Find every span in files or standard input (-) that says a phrase, without a store.
 
     A record that cannot be used is reported on standard error; reading continues, and the exit
-    status is 1.
+    status is 1. With -l, -L, -c, -m, -A, -B or -C it is as that of grep: 0 if there are hits, 1 if
+    there are none, 2 on an error.
     """
     from slice_os.ingest.readers import BadRecord, ReadNote, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
+    from slice_os.search.around import units_in
+    from slice_os.search.refinement import arranged
     from slice_os.search.scan import scan as scan_documents
 
-    sources = find_sources(paths, format_name)
+    grep.check(output=output, order=options.order, collapse=options.collapse)
     files: dict[str, str] = {}
+    texts: deque[Document] = deque()
     bad = 0
 
     def documents() -> Iterator[Document]:
@@ -114,17 +123,31 @@ def scan(
                     click.echo(complaint(record), err=True)
                 else:
                     files[record.id] = record.source
+                    texts.extend([record] if grep.around else ())
                     yield record
-
-    hits = scan_documents(documents(), phrases, options, encoder=encoder.load())
 
     def find(doc_id: str) -> Original:
         return original_at(doc_id, files[doc_id], reading.page_edges)
 
-    give(hits, output, as_json, several=len(phrases) > 1, find=find)
-    if sources.skipped:
-        click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
-    return 1 if bad else 0
+    def place(hit: Hit) -> Place:
+        own = hit.context  # two documents may have one id
+        while texts[0].id != hit.doc_id or texts[0].text[own.start : own.end] != own.text:
+            texts.popleft()
+        return texts[0].text, units_in(texts[0])
+
+    with grep.statuses():
+        sources = find_sources(paths, format_name)
+        as_they_come = replace(options, order=None, collapse=False)
+        hits = scan_documents(documents(), phrases, as_they_come, encoder=encoder.load())
+        if grep.listing:
+            grep.list_documents(hits, files, as_json)
+        else:
+            shown = grep.limited(arranged(grep.surrounded(hits, place), options))
+            several = len(phrases) > 1
+            give(shown, output, as_json, several=several, find=find, whole=grep.around)
+        if sources.skipped:
+            click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
+    return grep.status(bool(bad))
 
 
 @click.command()
@@ -132,6 +155,7 @@ def scan(
 @topics_option()
 @store_option
 @flags_of(MineOptions)
+@grep_options
 @topic_run_options
 @file_option
 @output_option
@@ -141,16 +165,20 @@ def mine(
     topic_paths: tuple[str, ...],
     store: str,
     options: MineOptions,
+    grep: Grep,
     run: TopicRun,
     output: Path | None,
     as_json: bool | None,
     encoder: EncoderChoice,
-) -> None:
+) -> int:
     """Find every span in a store that says a phrase, document by document.
 
     Every passage is scored, unless you give --candidates. Hits of one phrase never overlap;
     hits of two phrases may. With --topics, all topics are mined in one pass, each with its own
     cut, and hits of one topic never overlap; what people rejected does not count again.
+
+    -L tells how near the nearest span of each document is. With -l, -L, -c, -m, -A, -B or -C the
+    exit status is as that of grep: 0 if there are hits, 1 if there are none, 2 on an error.
     """
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
@@ -158,26 +186,40 @@ def mine(
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.work or run.counts):
         raise click.UsageError("--exclusive, --new, --work and --counts are for --topics")
+    ordered = {"order": options.order, "collapse": options.collapse}
+    grep.check(output=output, counts=run.counts, new=run.only_new, **ordered)
     cut: Cut = {}
-    with encoder.corpus(store, options.verifier) as corpus:
+    with grep.statuses(), encoder.corpus(store, options.verifier) as corpus:
         run.check(corpus)
+        as_they_come = replace(options, order=None, collapse=False)
+        if grep.listing:
+            found = _search(corpus, phrases, topic_paths, as_they_come, run)
+            grep.list_documents(found.hits(), corpus, as_json, _lacking(found, options, grep))
+            return grep.status()
         if topic_paths:
             hits = _mined_topics(corpus, topic_paths, options, run)
+        elif output is not None and output.suffix.lower() == REPORT and grep.most is None:
+            hits, cut = _with_near_misses(corpus, phrases, as_they_come)
         else:
-            as_they_come = replace(options, order=None, collapse=False)
-            if output is not None and output.suffix.lower() == REPORT:
-                hits, cut = _with_near_misses(corpus, phrases, as_they_come)
-            else:
-                hits = corpus.iter_mine(phrases, as_they_come)
+            hits = corpus.iter_mine(phrases, as_they_come)
+
+        @lru_cache(maxsize=1)
+        def place_in(doc_id: str) -> Place:
+            return corpus.text(doc_id), corpus.units(doc_id)
+
+        hits = grep.surrounded(hits, lambda hit: place_in(hit.doc_id))
         if run.counts:
-            run.show_counts(hits, "hits", as_json)
+            run.show_counts(grep.limited(hits), "hits", as_json)
         else:
             several = len(phrases) > 1
 
             def find(doc_id: str) -> Original:
                 return find_original(corpus.store, doc_id)
 
-            give(arranged(hits, options), output, as_json, several=several, find=find, **cut)
+            shown = grep.limited(arranged(hits, options))
+            whole = grep.around
+            give(shown, output, as_json, several=several, find=find, whole=whole, **cut)
+    return grep.status()
 
 
 def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[str, ...]) -> None:
@@ -192,6 +234,43 @@ def _check(options: MineOptions, phrases: tuple[str, ...], topic_paths: tuple[st
     for flag, is_given in given.items():
         if topic_paths and is_given:
             raise click.UsageError(f"{flag}: with --topics, the files of the topics have it")
+
+
+def _search(
+    corpus: Corpus,
+    phrases: tuple[str, ...],
+    paths: tuple[str, ...],
+    options: MineOptions,
+    run: TopicRun,
+) -> Search:
+    """The hits of phrases or topics, and what comes nearest to them."""
+    from slice_os.topics.absence import search_phrases, search_topics
+    from slice_os.topics.files import read_topics
+
+    if phrases:
+        return search_phrases(corpus, phrases, options)
+    return search_topics(corpus, read_topics(paths), **_topic_options(options, run, corpus))
+
+
+def _lacking(
+    found: Search, options: MineOptions, grep: Grep
+) -> Callable[[str], Iterable[Hit | None]]:
+    """What comes nearest in a document without hits; nothing if the filter leaves it out."""
+
+    def lacking(doc_id: str) -> Iterable[Hit | None]:
+        if grep.listing == "without" or options.where:
+            near = found.nearest(doc_id)
+            return [near] if near or not options.where else []
+        return [None]
+
+    return lacking
+
+
+def _topic_options(options: MineOptions, run: TopicRun, corpus: Corpus) -> dict[str, Any]:
+    """The options of a search for topics."""
+    own = {name: getattr(options, name) for name in ("where", "exhaustive", "unit", "verify")}
+    labels = run.work_of(corpus.store).labels()
+    return {**own, "exclusive": run.exclusive, "labels": labels}
 
 
 def _with_near_misses(
@@ -221,15 +300,5 @@ def _mined_topics(
     from slice_os.topics.files import read_topics
     from slice_os.topics.run import mine_topics
 
-    work = run.work_of(corpus.store)
-    hits = mine_topics(
-        corpus,
-        read_topics(paths),
-        where=options.where,
-        exhaustive=options.exhaustive,
-        exclusive=run.exclusive,
-        unit=options.unit,
-        verify=options.verify,
-        labels=work.labels(),
-    )
-    return run.left(hits, work)
+    topics, chosen = read_topics(paths), _topic_options(options, run, corpus)
+    return run.left(mine_topics(corpus, topics, **chosen), run.work_of(corpus.store))

@@ -158,14 +158,16 @@ def give(
     first: int = 1,
     several: bool = False,
     find: FindOriginal | None = None,
+    whole: bool = False,
     **settings: Any,
 ) -> None:
     """Write hits, of several phrases or not, to a file, or print them; settings as of a report.
 
-    Originals of documents, which ``find`` finds, are marked, or shown in a report.
+    Originals of documents, which ``find`` finds, are marked, or shown in a report. Text has the
+    ``whole`` context of each hit, or what is near in it.
     """
     if output is None:
-        _show(hits, as_json, first, several)
+        _show(hits, as_json, first, several, whole)
         return
     if as_json is not None:
         raise click.UsageError("give --output or --json/--text, not both")
@@ -200,7 +202,9 @@ def _mark(hits: Iterable[Hit], output: Path, find: FindOriginal) -> None:
         click.echo(f"no hits; {output} is not written", err=True)
 
 
-def _show(hits: Iterable[Hit], as_json: bool | None, first: int, several: bool) -> None:
+def _show(
+    hits: Iterable[Hit], as_json: bool | None, first: int, several: bool, whole: bool
+) -> None:
     """Print hits as they are found: as JSON lines to a pipe, in context to a terminal."""
     from slice_os.cli.render import render
 
@@ -210,6 +214,6 @@ def _show(hits: Iterable[Hit], as_json: bool | None, first: int, several: bool) 
         return
     number = first - 1
     for number, hit in enumerate(hits, start=first):
-        click.echo(render(hit, number, with_phrase=several))
+        click.echo(render(hit, number, with_phrase=several, whole=whole))
     if number < first:
         click.echo("no hits", err=True)

@@ -25,11 +25,11 @@ INDENT = " " * 5
 _COLOURS = {"probable": "green", "unsure": "yellow", "unlikely": "bright_black"}
 
 
-def render(hit: Hit, number: int, with_phrase: bool = False) -> str:
+def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False) -> str:
     """Lines that fit the terminal: rank, place, scores and metadata, then the context.
 
     The span is coloured; where there are no colours, as in a pipe, it is between ``>>`` and
-    ``<<``. A pipe gets the context on one line.
+    ``<<``. A pipe gets the context on one line. The ``whole`` context keeps its own lines.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     head = [
@@ -48,7 +48,7 @@ def render(hit: Hit, number: int, with_phrase: bool = False) -> str:
             for key, one in hit.metadata.items()
         ),
     ]
-    return "\n".join([*_filled(head, width), *_context(hit, width), ""])
+    return "\n".join([*_filled(head, width), *_context(hit, width, whole), ""])
 
 
 def styled(text: str, **style: Any) -> str:
@@ -73,16 +73,18 @@ def _filled(parts: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def _context(hit: Hit, width: int | None) -> list[str]:
-    """The lines of the context, with the span marked."""
+def _context(hit: Hit, width: int | None, whole: bool) -> list[str]:
+    """The lines of the context, or of what is near in it, with the span marked."""
     context = hit.context
     start, end = hit.start - context.start, hit.end - context.start
-    left = max(0, start - CONTEXT_CHARACTERS)
-    right = min(len(context.text), end + CONTEXT_CHARACTERS)
+    reach = len(context.text) if whole else CONTEXT_CHARACTERS
+    left = max(0, start - reach)
+    right = min(len(context.text), end + reach)
     before = ("…" if left else "") + context.text[left:start]
     after = context.text[end:right] + ("…" if right < len(context.text) else "")
     span = hit.text if _has_colours() else f">>{hit.text}<<"
-    text = printable(before + span + after)
+    text = before + span + after
+    text = "\n".join(map(printable, text.split("\n"))) if whole else printable(text)
     first, last = len(before), len(before) + len(span)
     lines = []
     for begin, stop in _wrapped(text, width and width - len(INDENT)):
@@ -98,19 +100,16 @@ def _wrapped(text: str, width: int | None) -> Iterator[tuple[int, int]]:
     """Start and end of lines of so many cells, broken at blanks if possible."""
     begin = 0
     while begin < len(text):
-        stop = len(text) if width is None else begin
+        line = next((at for at in range(begin, len(text)) if text[at] == "\n"), len(text))
+        stop = line if width is None else begin
         cells = 0
-        while stop < len(text) and (cells := cells + _cells(text[stop])) <= max(width or 0, 2):
+        while stop < line and (cells := cells + _cells(text[stop])) <= max(width or 0, 2):
             stop += 1
-        if (
-            stop < len(text)
-            and text[stop] != " "
-            and (blank := text.rfind(" ", begin + 1, stop)) > 0
-        ):
+        if stop < line and text[stop] != " " and (blank := text.rfind(" ", begin + 1, stop)) > 0:
             stop = blank
         yield begin, stop
         begin = stop
-        while begin < len(text) and text[begin] == " ":
+        while begin < len(text) and text[begin] in " \n":
             begin += 1
 
 

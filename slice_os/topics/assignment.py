@@ -44,6 +44,13 @@ class Rule:
     refine: Refinement = field(default_factory=Refinement)
     labels: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
+    def judged(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """The hits, verified, with the probability of the topic."""
+        for hit in self.refine.each(hits):
+            if hit.probability is not None:
+                hit = replace(hit, probability=self.topic.learned.probability(hit.probability))
+            yield replace(hit, topic=self.topic.name)
+
 
 def assign(
     hits: Iterable[Hit],
@@ -148,16 +155,14 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
             and not any(overlap(hit, other) for other in kept)
             and not countered(hit, rule.topic, cosines)
         ):
-            kept.append(replace(hit, topic=rule.topic.name))
+            kept.append(hit)
     left = (hit for hit in kept if not rejected(hit, rule.labels.get(hit.doc_id, ())))
     return sorted(left, key=lambda hit: hit.start)
 
 
 def _judged(rule: Rule, hits: Iterable[Hit], below: Callable[[Hit], None] | None) -> Iterator[Hit]:
     """The hits that have what the topic needs, verified, with the probability of the topic."""
-    for hit in rule.refine.each(hits):
-        if hit.probability is not None:
-            hit = replace(hit, probability=rule.topic.learned.probability(hit.probability))
+    for hit in rule.judged(hits):
         if rule.needs.admits(hit):
             yield hit
         elif below is not None:

@@ -1,0 +1,172 @@
+"""The habits of grep: which documents, how many hits, what is around them, and its statuses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+from slice_os.cli.options import COUNT, as_one
+from slice_os.cli.render import printable, show
+from slice_os.errors import SliceError
+
+if TYPE_CHECKING:
+    from slice_os.hits.hit import Hit
+
+Place: TypeAlias = tuple[str, Sequence[tuple[int, int]]]
+"""The text of a document, and starts and ends of its turns or sentences."""
+
+FOUND, NOTHING, FAILED = range(3)
+
+
+class _FailedError(click.ClickException):
+    exit_code = FAILED
+
+
+@dataclass(frozen=True)
+class Grep:
+    """What of the hits is shown, and how many of each document there were.
+
+    Attributes:
+        listing: ``with``, ``without`` or ``counts`` of documents in place of hits.
+        most: hits of a document.
+        before: turns or sentences before a hit; None for its passage.
+        after: turns or sentences after it.
+    """
+
+    listing: str | None
+    most: int | None
+    before: int | None
+    after: int | None
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def given(self) -> bool:
+        """Whether one of these options is, so that statuses are those of grep."""
+        return self.listing is not None or self.most is not None or self.around
+
+    @property
+    def around(self) -> bool:
+        """Whether hits are shown with turns or sentences around them."""
+        return self.before is not None or self.after is not None
+
+    def check(self, **others: Any) -> None:
+        """Refuse what cannot be together; ``others`` are values of options, by their flags."""
+        if self.listing:
+            given = [flag for flag, value in others.items() if value not in (None, False)]
+            given += ["-A, -B and -C"] if self.around else []
+            if given:
+                flag = f"--{given[0]}" if given[0] in others else given[0]
+                raise click.UsageError(f"-l, -L and -c list documents; leave out {flag}")
+        if self.most is not None and others.get("new"):
+            raise click.UsageError("--max-count: with --new, hits that are left out count as seen")
+
+    def surrounded(self, hits: Iterable[Hit], place: Callable[[Hit], Place]) -> Iterator[Hit]:
+        """Hits with what is around them; ``place`` gives text and units of the document of one."""
+        from slice_os.search.around import with_around
+
+        for hit in hits:
+            around = (self.before or 0, self.after or 0)
+            yield with_around(hit, *place(hit), *around) if self.around else hit
+
+    def limited(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """The hits that are shown; all that have been are counted."""
+        for hit in hits:
+            if self.most is None or self.counts[hit.doc_id] < self.most:
+                self.counts[hit.doc_id] += 1
+                yield hit
+
+    def list_documents(
+        self,
+        hits: Iterable[Hit],
+        doc_ids: Iterable[str],
+        as_json: bool | None,
+        lacking: Callable[[str], Iterable[Hit | None]] = lambda _doc_id: [None],
+    ) -> None:
+        """Print the documents that the options ask for.
+
+        Args:
+            hits: as they come.
+            doc_ids: of all documents, asked for after the hits.
+            as_json: see `show`.
+            lacking: what comes nearest in a document without a hit, if that is known; nothing if
+                the document is left out.
+        """
+        for hit in self.limited(hits):
+            if self.listing == "with" and self.counts[hit.doc_id] == 1:
+                show({"doc_id": hit.doc_id}, printable(hit.doc_id), as_json)
+        if self.listing == "with":
+            return
+        for doc_id in doc_ids:
+            name, count = printable(doc_id), self.counts[doc_id]
+            for near in [None] if count else lacking(doc_id):
+                if self.listing == "counts":
+                    show({"doc_id": doc_id, "hits": count}, f"{name}:{count}", as_json)
+                elif not count:
+                    plain = {"nearest": near.to_dict()} if near else {}
+                    show({"doc_id": doc_id, **plain}, f"{name}{_told(near)}", as_json)
+
+    @contextmanager
+    def statuses(self) -> Iterator[None]:
+        """Errors with the status of grep, if one of its options is given."""
+        try:
+            yield
+        except (SliceError, OSError) as error:
+            if not self.given or isinstance(error, BrokenPipeError):
+                raise
+            raise _FailedError(str(error)) from None
+
+    def status(self, failed: bool = False) -> int:
+        """Of the command at its end; ``failed`` if a record could not be used."""
+        if not self.given:
+            return int(failed)
+        return FAILED if failed else FOUND if self.counts else NOTHING
+
+
+def _told(near: Hit | None) -> str:
+    if near is None:
+        return ""
+    likely = "" if near.probability is None else f", probability {near.probability:.2f}"
+    place = f"{near.start}-{near.end}, cosine {near.cosine:.3f}{likely}"
+    return f"  nearest: “{printable(near.text)}” ({place})"
+
+
+def _made(with_hits: bool, without: bool, each: bool, context: int | None, **others: Any) -> Grep:
+    chosen = {"with": with_hits, "without": without, "counts": each}
+    listings = [name for name, is_given in chosen.items() if is_given]
+    if len(listings) > 1:
+        raise click.UsageError("give one of -l, -L and -c")
+    for side in ("before", "after"):
+        others[side] = context if others[side] is None else others[side]
+    return Grep(listings[0] if listings else None, **others)
+
+
+def _units(flag: str, name: str, told: str) -> Callable[..., Any]:
+    least = click.IntRange(min=0)
+    return click.option(flag, f"--{name}", name, type=least, metavar="NUM", help=told)
+
+
+grep_options = as_one(
+    "grep",
+    _made,
+    click.option("-l", "--files-with-matches", "with_hits", is_flag=True, help="Documents alone."),
+    click.option(
+        "-L", "--files-without-match", "without", is_flag=True, help="Documents without a hit."
+    ),
+    click.option("-c", "--count", "each", is_flag=True, help="Number of hits of each document."),
+    click.option(
+        "-m",
+        "--max-count",
+        "most",
+        type=COUNT,
+        metavar="NUM",
+        help="Only the first NUM hits of each document.",
+    ),
+    _units("-A", "after", "Show NUM turns after each hit, or sentences where nobody takes turns."),
+    _units("-B", "before", "Show NUM turns or sentences before each hit."),
+    _units("-C", "context", "Show NUM turns or sentences before and after each hit."),
+)

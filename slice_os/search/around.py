@@ -1,0 +1,62 @@
+"""More of a text around its hits than their passages: so many turns or sentences."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from slice_os.hits.hit import Context, Hit
+from slice_os.stores.candidates import StoredPassage
+from slice_os.text.documents import Document
+from slice_os.text.passage_layout import (
+    layout_of,
+    passage_sentences,
+    sentence_edges,
+    turn_edges,
+)
+from slice_os.text.sentences import sentence_ends
+
+
+def units_of(passages: Iterable[StoredPassage]) -> list[tuple[int, int]]:
+    """Starts and ends of the turns that a document has or, in other texts, of its sentences."""
+    turns: set[tuple[int, int]] = set()
+    sentences: set[tuple[int, int]] = set()
+    for passage in passages:
+        start = passage.encoded.start
+        layout = layout_of(passage.encoded.metadata, start)
+        edges = layout.sentences or passage_sentences(passage.text, start)
+        turns.update(_pairs(layout.turns))
+        sentences.update(_pairs(edges))
+    return sorted(turns or sentences)
+
+
+def units_in(document: Document) -> list[tuple[int, int]]:
+    """The same of a document that is not stored."""
+    text = document.text
+    ends = sentence_ends(text, document.language)
+    return list(_pairs(turn_edges(document) or sentence_edges(text, ends)))
+
+
+def with_around(
+    hit: Hit, text: str, units: Sequence[tuple[int, int]], before: int, after: int
+) -> Hit:
+    """The hit with so many units before and after its own as its context.
+
+    Args:
+        hit: of the text.
+        text: of its document.
+        units: starts and ends of turns or sentences, in order, without overlap.
+        before: how many of them.
+        after: how many of them.
+    """
+    first = bisect_right(units, hit.start, key=lambda unit: unit[1])
+    last = bisect_left(units, hit.end, key=lambda unit: unit[0]) - 1
+    shown = units[max(0, first - before) : max(first, last) + 1 + after]
+    start = min([hit.start, *(unit[0] for unit in shown[:1])])
+    end = max([hit.end, *(unit[1] for unit in shown[-1:])])
+    return replace(hit, context=Context(start, end, text[start:end]))
+
+
+def _pairs(edges: Sequence[int]) -> Iterable[tuple[int, int]]:
+    return zip(edges[::2], edges[1::2], strict=True)

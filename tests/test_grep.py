@@ -1,0 +1,173 @@
+"""`mine` and `scan` have the habits of grep: -l, -L, -c, -m, -A, -B, -C, and its exit statuses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from slice_os import Corpus, Document, Segment, SpanEncoder
+from slice_os.cli import main
+from slice_os.hits.hit import Context, Hit
+from slice_os.search.around import units_in, with_around
+
+CANCEL = ("-p", "I want to cancel my subscription")
+SAID = [
+    "Hello there. 👋",
+    "Hi, I'd like to cancel my subscription.",
+    "Sure.",
+    "And also please end my subscription for the phone.",
+    "Goodbye.",
+]
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def conversation(doc_id: str, said: list[str]) -> Document:
+    places, place = [], 0
+    for number, text in enumerate(said):
+        speaker = ("agent", "customer")[number % 2]
+        places.append(Segment(place, place + len(text), speaker=speaker))
+        place += len(text) + 1
+    return Document(doc_id, "\n".join(said), segments=tuple(places))
+
+
+CALL = conversation("call", SAID)
+NOTE = Document(
+    "note", "The e\u0301tude is nice. Please cancel my subscription. Dogs bark. Cats too."
+)
+OTHERS = [
+    Document("near", "I cannot pay for my subscription this month.", {"kind": "chat"}),
+    Document("weather", "The weather is nice today.", {"kind": "chat"}),
+    Document("empty", " \n"),
+]
+
+
+@pytest.fixture(scope="module")
+def store(encoder: SpanEncoder, tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = str(tmp_path_factory.mktemp("grep") / "store")
+    with Corpus(place, encoder) as corpus:
+        corpus.add([CALL, NOTE, *OTHERS])
+    return place
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        sys.stdout.flush()
+        return (int(ended.value.code or 0), *capfd.readouterr())
+
+    return call
+
+
+def rows(out: str) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in out.splitlines()]
+
+
+def test_documents_with_without_and_how_many(run: Run, store: str) -> None:
+    mine = ("mine", *CANCEL, "--store", store)
+    assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")
+    status, counted, _ = run(*mine, "-c", "--text")
+    assert (status, counted) == (0, "call:2\nempty:0\nnear:0\nnote:1\nweather:0\n")
+    assert rows(run(*mine, "-c", "-m", "1")[1])[0] == {"doc_id": "call", "hits": 1}
+    _, listed, _ = run(*mine, "-L")
+    empty, near, weather = rows(listed)
+    assert empty == {"doc_id": "empty"}
+    assert [near["doc_id"], weather["doc_id"]] == ["near", "weather"]
+    for row, document in zip((near, weather), OTHERS, strict=False):
+        span = row["nearest"]
+        assert document.text[span["start"] : span["end"]] == span["text"]
+        assert span["probability"] < 0.15
+    assert near["nearest"]["cosine"] > weather["nearest"]["cosine"]
+    _, told, _ = run(*mine, "-L", "--text", "--filter", "kind=chat")
+    assert [line.split("  ")[0] for line in told.splitlines()] == ["near", "weather"]
+    assert "my subscription this month” (0-43, cosine 0.6" in told
+
+
+def test_topics_have_the_same_habits(run: Run, store: str) -> None:
+    Path("cancel.toml").write_text('phrases = ["I want to cancel my subscription"]\n')
+    Path("sun.toml").write_text('phrases = ["it is a lovely day"]\nthreshold = 0.99\n')
+    mine = ("mine", "--topics", "cancel.toml", "--topics", "sun.toml", "--store", store)
+    assert run(*mine, "-l", "--text") == (0, "call\nnote\n", "")
+    listed = {row["doc_id"]: row.get("nearest") for row in rows(run(*mine, "-L")[1])}
+    assert list(listed) == ["empty", "near", "weather"]
+    assert [near and near["topic"] for near in listed.values()] == [None, "cancel", "sun"]
+    assert run(*mine, "-m", "1", "--counts", "topic", "--text")[1].split()[:2] == ["2", "hits"]
+    status, _, error = run(*mine, "-m", "1", "--new")
+    assert (status, error) == (
+        2,
+        "slice-os: --max-count: with --new, hits that are left out count as seen\n",
+    )
+
+
+def test_turns_or_sentences_around_hits(run: Run, store: str) -> None:
+    documents = {one.id: one for one in (CALL, NOTE)}
+    lines = [
+        {"id": one.id, "text": one.text} for one in (NOTE, replace(NOTE, text=f"{NOTE.text} Ah."))
+    ]
+    Path("notes.jsonl").write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    mine = ("mine", *CANCEL, "--store", store)
+    found = rows(run(*mine, "-m", "1", "-B", "1", "-A", "2")[1])
+    assert [hit["passage"]["text"] for hit in found] == [
+        "\n".join(SAID[:4]),
+        NOTE.text,
+    ]
+    for hit in found:
+        text, passage = documents[hit["doc_id"]].text, hit["passage"]
+        assert text[hit["start"] : hit["end"]] == hit["text"]
+        assert text[passage["start"] : passage["end"]] == passage["text"]
+    scanned = rows(run("scan", "notes.jsonl", *CANCEL, "-C", "9", "--order", "score")[1])
+    assert [hit["passage"]["text"] for hit in scanned] == [line["text"] for line in lines]
+    _, told, _ = run(*mine, "-m", "1", "-C", "1", "--text")
+    assert f"     {SAID[0]}\n     >>Hi, I'd like to cancel my subscription<<.\n     Sure.\n" in told
+
+
+def test_what_is_around_a_hit_stays_in_the_text() -> None:
+    text = CALL.text
+    for start in range(len(text)):
+        hit = Hit("", "call", start, start + 1, text[start], 1.0, None, 1.0, {}, Context(0, 0, ""))
+        for before, after in ((0, 0), (1, 0), (0, 2), (9, 9)):
+            around = with_around(hit, text, units_in(CALL), before, after).context
+            assert around.text == text[around.start : around.end]
+            assert around.start <= start < around.end
+            assert before < 9 or around.text == text
+
+
+def test_the_exit_status_is_that_of_grep(run: Run, store: str) -> None:
+    asked = ("mine", "-p", "zebras dance on the moon", "--store", store)
+    assert run(*asked)[0] == 0  # without one of these options, nothing found is no failure
+    assert [run(*asked, flag)[0] for flag in ("-l", "-L", "-c", "-C1")] == [1, 1, 1, 1]
+    assert run("mine", *CANCEL, "--store", "none")[0] == 1
+    assert run("mine", *CANCEL, "--store", "none", "-l")[0] == 2
+    Path("a.jsonl").write_text(f'{{"id": "a", "text": "{SAID[1]}"}}\nbad\n')
+    status, out, error = run("scan", "a.jsonl", *CANCEL, "-l", "--text")
+    assert (status, out) == (2, "a\n")
+    assert error.startswith("slice-os: a.jsonl:2: not valid JSON")
+    assert run("scan", "a.jsonl", *CANCEL)[0] == 1
+    Path("b.txt").write_text("Dogs bark.")
+    assert run("scan", "b.txt", *CANCEL, "-L", "--text") == (1, "b.txt\n", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("-l", "-c"), "give one of -l, -L and -c"),
+        (("-l", "-o", "hits.csv"), "leave out --output"),
+        (("-c", "--collapse"), "leave out --collapse"),
+        (("-L", "-C", "1"), "leave out -A, -B and -C"),
+        (("-m", "0"), "0 is not in the range"),
+    ],
+)
+def test_what_cannot_be_together(run: Run, store: str, options: tuple[str, ...], told: str) -> None:
+    status, out, error = run("mine", *CANCEL, "--store", store, *options)
+    assert (status, out, error.count("\n")) == (2, "", 1)
+    assert told in error
