@@ -128,7 +128,8 @@ def placed_hits(
                 continue
             asked = make_query(encoder, query, word_vectors=True)
             for hit in search(corpus.store, asked, SearchOptions(top_k=TOP_K, fusion="cosine")):
-                span = DocumentSpan(hit.doc_id, hit.start, hit.end)
+                own = hit.span or hit
+                span = DocumentSpan(hit.doc_id, own.start, own.end)
                 yield hit, bool(halves_overlap(span, {gold.doc_id: [(gold.start, gold.end)]}))
 
 
@@ -142,7 +143,8 @@ def natural_hits(kind: str, data: Path, encoder: SpanEncoder) -> Iterator[tuple[
     phrases = list(dict.fromkeys(row["phrase"] for row in rows))
     for phrase, hits in found(kind, phrases, data, encoder):
         for hit in hits:
-            right = labels.get((phrase, hit.doc_id, hit.start, hit.end))
+            own = hit.span or hit
+            right = labels.get((phrase, hit.doc_id, own.start, own.end))
             if right is not None:
                 yield hit, right
 
