@@ -323,6 +323,44 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     assert read_topic("topics/cancel.toml").learned.labels == 2
 
 
+def test_readers_are_blind_agree_and_settle(run: Run, store: str, encoder: SpanEncoder) -> None:
+    with Corpus(store, encoder) as corpus:
+        corpus.add([Document("4", "Well. PLEASE end the plan, thank you.")])
+    command = ("review", "topics", "--store", store, "--margin", "0.3", "--reader")
+    ann = run(*command, "ann", typed="ynuyn")
+    assert "and 1 more in the same words" in ann.out
+    labels = Path(store, "labels.jsonl")
+    first = read_labels(labels)
+    assert {label.doc_id for label in first if label.right} == {"1", "2", "4"}
+    bob = run(*command, "bob", typed="ynn")
+    assert "0 labels so far" in bob.err
+    assert set(bob.out.splitlines()) == set(ann.out.splitlines())
+    assert run(*command, "bob").err.startswith("4 labels so far\n0 to review.")
+    rows = [orjson.loads(line) for line in labels.read_bytes().splitlines()]
+    assert [row["date"][-1] for row in rows] == ["Z"] * len(rows)
+    assert rows[0]["origin"]["threshold"] == 0.7
+    assert rows[0]["origin"]["model"] == encoder.card.name
+    (told,) = run("labels", "agree", str(labels)).rows()
+    assert (told["readers"], told["hits"], told["disputed"]) == (["ann", "bob"], 4, 2)
+    shown = run("labels", "agree", str(labels), "--text").out
+    assert "  hits      4, of which 2 to settle" in shown
+    assert "  alpha     " in shown
+    queue = run("labels", "settle", str(labels))
+    assert (queue.status, len(queue.rows())) == (1, 2)
+    settled = run("labels", "settle", str(labels), "--text", "--reader", "eve", typed="yuyy")
+    assert "cancel: ann: right, bob: wrong" in settled.out
+    assert settled.status == 0
+    found = {(one.doc_id, one.reader) for one in read_labels(labels) if one.right}
+    assert found == {("1", "bob"), ("2", "eve"), ("4", "eve")}
+    assert run("labels", "settle", str(labels)) == Outcome(0, "", "")
+
+
+def test_one_reader_agrees_with_nobody(run: Run) -> None:
+    Path("labels.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}')
+    outcome = run("labels", "agree", "labels.jsonl")
+    assert outcome == Outcome(1, "", "no hit was answered by two readers with a name\n")
+
+
 def test_labels_go_on_after_a_line_without_end(run: Run, store: str) -> None:
     Path("labels.jsonl").write_text('{"topic": "cancel", "text": "x", "label": true}')
     run("review", "topics", "--store", store, "--work", ".", typed="y")

@@ -28,6 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "match": ("match:match", "Find documents that combined topics describe."),
         "topics": ("topics:topics", "Check, compare and improve topic files."),
         "review": ("review:review", "Label hits of topics as right or wrong."),
+        "labels": ("labels:labels", "Compare and settle what readers said."),
         "estimate": ("estimate:estimate", "Estimate what a topic finds and misses."),
         "report": ("hit_files:report", "Show hits in context on one HTML page."),
         "cut": ("hit_files:cut", "Choose a cut-off for a target precision."),
@@ -80,7 +81,6 @@ class TopCommands(CommandGroup):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands, and the options on one line."""
         self.format_commands(ctx, formatter)
-        formatter.write_paragraph()
         told = "slice-os COMMAND --help explains a command; --version shows the version."
         formatter.write_text(told)
 

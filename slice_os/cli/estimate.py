@@ -13,6 +13,7 @@ from slice_os.cli.options import (
     EncoderChoice,
     encoder_options,
     output_option,
+    reader_option,
     store_option,
     work_option,
 )
@@ -30,6 +31,7 @@ DEFAULT_SIZE = 140
 @work_option
 @click.option("--size", type=COUNT, default=DEFAULT_SIZE, help="Passages to label, about.")
 @click.option("--seed", type=int, default=0, help="Of the sample.")
+@reader_option
 @output_option
 @encoder_options
 def estimate(
@@ -38,6 +40,7 @@ def estimate(
     work: Path | None,
     size: int,
     seed: int,
+    reader: str,
     as_json: bool | None,
     encoder: EncoderChoice,
 ) -> int:
@@ -48,9 +51,10 @@ def estimate(
     those without a label. Then it shows recall, precision and the share of right passages among
     those that are not found, each with its 95 % interval, for the topic's own cut and for others.
     """
-    from slice_os.cli.review import ask_about
+    from slice_os.cli.review import Question, ask_about
     from slice_os.topics.files import read_topic
     from slice_os.topics.journal import LabelJournal
+    from slice_os.topics.reviewing import origin_of, requirements
     from slice_os.topics.sampling import sample
     from slice_os.topics.work import Work
 
@@ -58,9 +62,11 @@ def estimate(
     with encoder.corpus(store) as corpus:
         journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
         drawn = sample(corpus, read, size, seed)
+        origin = origin_of(corpus, requirements(corpus, [read])[read.name])
     waiting = drawn.waiting([answer.label for answer in journal.read()])
     if waiting and not wants_json(as_json):
-        ask_about(waiting, journal)
+        asked = (Question.of([hit], n, reader, origin) for n, hit in enumerate(waiting, 1))
+        ask_about(list(asked), journal)
         waiting = drawn.waiting([answer.label for answer in journal.read()])
     if waiting:
         click.echo(

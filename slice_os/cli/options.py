@@ -327,6 +327,13 @@ work_option = click.option(
     "one for an index]",
 )
 
+reader_option = click.option(
+    "--reader",
+    metavar="NAME",
+    default=lambda: os.environ.get("USER", ""),
+    help="Who answers; '' for nobody in particular.  [default: $USER]",
+)
+
 topic_paths = click.argument(
     "paths", nargs=-1, required=True, metavar="TOPICS...", type=click.Path(exists=True)
 )

@@ -17,7 +17,7 @@ import orjson
 from slice_os.tables.fields import paired, shown
 
 if TYPE_CHECKING:
-    from slice_os.hits.hit import Hit
+    from slice_os.hits.hit import Context, Hit
     from slice_os.ingest.readers import BadRecord
 
 CONTEXT_CHARACTERS = 160
@@ -48,7 +48,8 @@ def render(hit: Hit, number: int, with_phrase: bool = False, whole: bool = False
             for key, one in hit.metadata.items()
         ),
     ]
-    return "\n".join([*_filled(head, width), *_context(hit, width, whole), ""])
+    context = in_context(hit.context, hit.start, hit.end, whole)
+    return "\n".join([*_filled(head, width), *context, ""])
 
 
 def styled(text: str, **style: Any) -> str:
@@ -73,16 +74,20 @@ def _filled(parts: Sequence[str], width: int | None) -> list[str]:
     return lines
 
 
-def _context(hit: Hit, width: int | None, whole: bool) -> list[str]:
-    """The lines of the context, or of what is near in it, with the span marked."""
-    context = hit.context
-    start, end = hit.start - context.start, hit.end - context.start
+def in_context(context: Context, begin: int, end: int, whole: bool = False) -> list[str]:
+    """The lines of a context, or of what is near in it, with the words between offsets marked.
+
+    Offsets are those of the document.
+    """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    start, end = begin - context.start, end - context.start
     reach = len(context.text) if whole else CONTEXT_CHARACTERS
     left = max(0, start - reach)
     right = min(len(context.text), end + reach)
     before = ("…" if left else "") + context.text[left:start]
+    words = context.text[start:end]
     after = context.text[end:right] + ("…" if right < len(context.text) else "")
-    span = hit.text if _has_colours() else f">>{hit.text}<<"
+    span = words if _has_colours() else f">>{words}<<"
     text = before + span + after
     text = "\n".join(map(printable, text.split("\n"))) if whole else printable(text)
     first, last = len(before), len(before) + len(span)

@@ -1,9 +1,10 @@
-"""`slice-os review`."""
+"""`slice-os review`, and asking people in a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import click
 from slice_os.cli.options import (
     EncoderChoice,
     encoder_options,
+    reader_option,
     store_option,
     topic_paths,
     where_option,
@@ -23,8 +25,28 @@ if TYPE_CHECKING:
     from slice_os.hits.hit import Hit
     from slice_os.query.filters import Condition
     from slice_os.topics.journal import LabelJournal
+    from slice_os.topics.labels import Label, Origin
 
 KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is shown, and the labels that the answer gives."""
+
+    shown: str
+    labels: tuple[Label, ...]
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit], number: int, reader: str, origin: Origin) -> Question:
+        """Whether hits of a topic, all in the same words, are right; only the first is shown."""
+        from slice_os.topics.labels import Label
+
+        first, *others = hits
+        same = f"     and {len(others):,} more in the same words\n" if others else ""
+        title = f"{styled(printable(first.topic or ''), bold=True)}: {printable(first.phrase)}"
+        labels = tuple(Label.of(hit, True, reader, origin) for hit in hits)
+        return cls(f"{title}\n{render(first, number)}\n{same}".rstrip("\n") + "\n", labels)
 
 
 @click.command()
@@ -38,6 +60,7 @@ KEYS = "y: right  n: wrong  s: skip  u: undo  q: quit"
     help="Show also near misses up to this far below the cut-off of their topic.",
 )
 @where_option
+@reader_option
 @encoder_options
 def review(
     paths: tuple[str, ...],
@@ -45,58 +68,60 @@ def review(
     work: Path | None,
     margin: float,
     where: tuple[Condition, ...],
+    reader: str,
     encoder: EncoderChoice,
 ) -> None:
-    """Label hits of topics as right or wrong, the most uncertain first.
+    """Label hits of topics as right or wrong, the most uncertain and most different first.
 
-    Each answer is added to labels.jsonl at once, and labelled hits are not shown again.
+    Each answer is added to labels.jsonl at once, for all hits in the same words, and you are not
+    asked about them again. What other readers said is not shown; what they read comes first, so
+    that `slice-os labels agree` can compare your answers.
 
     Press y, n, s to skip, u to undo the last answer, or q to quit. The next run continues where
     this one ended. Then `slice-os topics learn` improves the topics.
     """
     from slice_os.topics.files import read_topics
     from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.near_misses import near_misses, to_review
-    from slice_os.topics.run import usual_requirement
+    from slice_os.topics.labels import known_to
+    from slice_os.topics.reviewing import origin_of, requirements, to_review
     from slice_os.topics.work import Work
 
     found = read_topics(paths)
     with encoder.corpus(store) as corpus:
         journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
-        labels = [answer.label for answer in journal.read()]
-        usual = usual_requirement(corpus.encoder, corpus.refinement())
-        needs = {topic.name: topic.requirement(usual) for topic in found}
-        hits = near_misses(corpus, found, margin=margin, where=where, and_hits=True, labels=labels)
-        waiting = to_review(hits, labels, needs)
-    click.echo(f"{len(labels)} labels so far", err=True)
-    ask_about(waiting, journal)
+        answers = journal.of_all_readers()
+        needs = requirements(corpus, found)
+        waiting = to_review(corpus, found, answers, reader, margin=margin, where=where)
+        origins = {name: origin_of(corpus, one) for name, one in needs.items()}
+    click.echo(f"{len(known_to(reader, answers))} labels so far", err=True)
+    questions = [
+        Question.of(hits, number, reader, origins[hits[0].topic or ""])
+        for number, hits in enumerate(waiting, 1)
+    ]
+    ask_about(questions, journal)
 
 
-def ask_about(waiting: Sequence[Hit], journal: LabelJournal) -> None:
-    """Show hits one by one, and add the answers to a journal."""
-    from slice_os.topics.labels import Label
-
-    click.echo(f"{len(waiting)} to review. {KEYS}", err=True)
-    answers: list[Label | None] = []  # for each hit shown
-    while len(answers) < len(waiting):
-        hit = waiting[len(answers)]
-        click.echo(f"{styled(printable(hit.topic or ''), bold=True)}: {printable(hit.phrase)}")
-        click.echo(render(hit, len(answers) + 1))
+def ask_about(questions: Sequence[Question], journal: LabelJournal) -> None:
+    """Show questions one by one, and add the answers to a journal."""
+    click.echo(f"{len(questions)} to review. {KEYS}", err=True)
+    answered: list[tuple[Label, ...]] = []  # the labels of each question, none if skipped
+    while len(answered) < len(questions):
+        question = questions[len(answered)]
+        click.echo(question.shown)
         key = _ask()
         if key == "q":
             break
-        if key == "u" and not answers:
+        if key == "u" and not answered:
             click.echo("nothing to undo", err=True)
         elif key == "u":
-            if (last := answers.pop()) is not None:
-                journal.take_back(last.key)
+            journal.take_back(answered.pop())
         elif key == "s":
-            answers.append(None)
+            answered.append(())
         else:
-            label = Label.of(hit, key == "y")
-            journal.add([label])
-            answers.append(label)
-    given = sum(answer is not None for answer in answers)
+            labels = tuple(replace(label, right=key == "y") for label in question.labels)
+            journal.add(labels)
+            answered.append(labels)
+    given = sum(map(len, answered))
     click.echo(f"{given} labels added to {printable(str(journal.path))}", err=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from operator import itemgetter
@@ -288,9 +288,22 @@ class AsyncClient:
         path, body = ("topics", name, "estimate"), {"store": store, "size": size, "seed": seed}
         return await self._ask("POST", *path, read=answers.estimating, body=body)
 
-    def labels(self, topic: str | None = None) -> AsyncGenerator[Label, None]:
-        """The labels of a topic, or of all, in the order in which they were given."""
-        return self._listed("labels", answers.label, topic=topic, after=0)
+    def labels(
+        self, topic: str | None = None, reader: str | None = None
+    ) -> AsyncGenerator[Label, None]:
+        """The labels that hold, of a topic or of all, in the order in which they were given.
+
+        For a reader, these are the reader's own ones.
+        """
+        return self._listed("labels", answers.label, topic=topic, reader=reader, after=0)
+
+    async def agreement(self, topic: str | None = None) -> list[Mapping[str, Any]]:
+        """How far readers agree on the hits of a topic, or of each.
+
+        These are the fields of a `slice_os.topics.agreement.Agreement`.
+        """
+        read, params = itemgetter("topics"), {"topic": topic}
+        return await self._ask("GET", "agreement", read=read, params=params)
 
     async def add_labels(self, labels: Iterable[Label]) -> int:
         """Add labels, such as ``Label.of(hit, right=True)``; returns when they are on the disk."""
@@ -298,13 +311,14 @@ class AsyncClient:
         return await self._ask("POST", "labels", read=answers.added, body=body)
 
     async def take_back(self, label: Label) -> None:
-        """Take back the last label of the words of a label.
+        """Take back the last label that the reader of a label gave to its words.
 
         Raises:
             NotFoundError: if there is none.
         """
         names = ("topic", "doc_id", "start", "end", "text")
         body = dict(zip(names, label.key, strict=True))
+        body |= {"reader": label.reader, "settled": label.settled}
         await self._ask("DELETE", "labels", body=body)
 
     async def close(self) -> None:

@@ -127,6 +127,7 @@ class Client:
     matches = _returning(AsyncClient.matches)
     estimate = _returning(AsyncClient.estimate)
     labels = _yielding(AsyncClient.labels)
+    agreement = _returning(AsyncClient.agreement)
     add_labels = _returning(AsyncClient.add_labels)
     take_back = _returning(AsyncClient.take_back)
 

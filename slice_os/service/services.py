@@ -22,7 +22,7 @@ from slice_os.service.settings import ServiceSettings
 from slice_os.stores.registry import open_store
 from slice_os.topics.folder import TopicsFolder
 from slice_os.topics.journal import LabelJournal
-from slice_os.topics.labels import Label
+from slice_os.topics.labels import Label, known_to
 from slice_os.topics.sampling import Sample
 from slice_os.topics.work import Work
 from slice_os.verifier.claims import Claim, Verdict, Verifier
@@ -180,8 +180,10 @@ class Services:
         self.overviews: dict[str, tuple[Key, dict[str, Any]]] = {}
         self.keys = None if settings.keys is None else read_keys(settings.keys)
 
-    def current_labels(self) -> list[Label]:
-        """The labels that hold."""
+    def current_labels(self, reader: str = "") -> list[Label]:
+        """The labels that hold; for a reader, without those of others."""
+        if reader:
+            return known_to(reader, self.labels.of_all_readers())
         return [answer.label for answer in self.labels.read()]
 
     def close(self) -> None:

@@ -115,19 +115,23 @@ def admits(where: Where, metadata: Metadata) -> bool:
 
 
 def rejected(hit: Hit, labels: Iterable[Label]) -> bool:
-    """Whether labels reject words of a hit, and accept none of them.
+    """Whether labels reject words of a hit, and accept none of them."""
+    return {label.right for label in about(hit, labels)} == {False}
+
+
+def about(hit: Hit, labels: Iterable[Label]) -> list[Label]:
+    """Of the labels in a hit's document, those of its words.
 
     Labels of words that the document no longer has there do not count.
     """
     span, passage = hit.span or hit, hit.context
-    answers = {
-        label.right
+    return [
+        label
         for label in labels
         if label.start < span.end and span.start < label.end
         if passage.text[max(0, label.start - passage.start) : label.end - passage.start]
         == label.text
-    }
-    return answers == {False}
+    ]
 
 
 def countered(hit: Hit, topic: Topic, cosines: SpanCosines) -> tuple[str, float] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from filelock import FileLock
 from slice_os.errors import InputError
 from slice_os.tables.fields import json_object
 from slice_os.tables.replacing import replacing
-from slice_os.topics.labels import Answer, Label, LabelKey, read_answers
+from slice_os.topics.labels import Answer, Label, holding, read_answers
 
 # The beginning of every line of `Label.to_json`.
 _BEGIN = b'{"topic":'
+_LINE = orjson.OPT_APPEND_NEWLINE
 
 
 class LabelJournal:
@@ -32,7 +34,14 @@ class LabelJournal:
         self.path = Path(path)
 
     def read(self) -> list[Answer]:
-        """The labels that hold, in the order in which they were given.
+        """The labels that hold, in the order in which they were given; see `read_labels`.
+
+        Raises an `InputError` if a line is no label.
+        """
+        return holding(self.of_all_readers())
+
+    def of_all_readers(self) -> list[Answer]:
+        """Every reader's last answers, in order; see `read_answers`.
 
         Raises an `InputError` if a line is no label.
         """
@@ -40,31 +49,33 @@ class LabelJournal:
             return []
         with self._opened() as file:
             content = _content(file)
-        return sorted(read_answers(content, self.path), key=lambda answer: answer.number)
+        return read_answers(content, self.path)
 
     def add(self, labels: Sequence[Label]) -> None:
-        """Add labels; once this returns, they survive a loss of power.
+        """Add labels, dated now if they have no date; then they survive a loss of power.
 
         Raises an `InputError` if the file cannot be written; then none is added.
         """
         with self._opened() as file:
-            _append(file, b"".join(label.to_json() for label in labels))
+            dated = (replace(label, date=label.date or _now()) for label in labels)
+            _append(file, b"".join(label.to_json() for label in dated))
 
-    def take_back(self, key: LabelKey) -> Label | None:
-        """Take back and return the last answer about some words; the one before it holds again.
+    def take_back(self, labels: Iterable[Label]) -> list[Label]:
+        """Take back and return the last answers of some readers about some words.
 
-        Raises an `InputError` if the file cannot be read or written.
+        The labels tell readers and words, and whether these are settled. What a reader answered
+        before holds again. Raises an `InputError` if the file cannot be read or written.
         """
         if not self.path.exists():
-            return None
+            return []
+        wanted = {(label.reader, label.settled, label.key) for label in labels}
         with self._opened() as file:
-            answers = read_answers(_content(file), self.path)
-            given = [answer.label for answer in answers if answer.label.key == key]
-            if not given:
-                return None
-            row = {**replace(given[0], context=None).to_row(), "label": None}
-            _append(file, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-        return given[0]
+            answers = (answer.label for answer in read_answers(_content(file), self.path))
+            given = [one for one in answers if (one.reader, one.settled, one.key) in wanted]
+            bare = (replace(one, context=None, origin=None, date=_now()) for one in given)
+            rows = ({**label.to_row(), "label": None} for label in bare)
+            _append(file, b"".join(orjson.dumps(row, option=_LINE) for row in rows))
+        return given
 
     def rename(self, topic: str, name: str) -> int:
         """Give the labels of a topic another name for it; returns how many lines changed.
@@ -79,7 +90,7 @@ class LabelJournal:
                 row = json_object(line, f"{self.path}:{number}") if line.strip() else {}
                 if row.get("topic") == topic:
                     changed += 1
-                    line = orjson.dumps({**row, "topic": name}, option=orjson.OPT_APPEND_NEWLINE)
+                    line = orjson.dumps({**row, "topic": name}, option=_LINE)
                 renamed.write(line)
             os.fsync(renamed.fileno())
         return changed
@@ -94,6 +105,10 @@ class LabelJournal:
                 yield file
         except OSError as error:
             raise InputError(f"{self.path}: labels cannot be added ({error.strerror})") from None
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _append(file: FileIO, lines: bytes) -> None:

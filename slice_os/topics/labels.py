@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,8 +20,29 @@ LabelKey: TypeAlias = tuple[str, str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What found the hit that a label is about.
+
+    Attributes:
+        model: name of the encoder.
+        model_hash: its id.
+        store: folder or address.
+        version: of SLICE-OS.
+        threshold: the least cosine that the topic needed; None if it needed a probability.
+        min_probability: likewise.
+    """
+
+    model: str
+    model_hash: str
+    store: str
+    version: str
+    threshold: float | None = None
+    min_probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Label:
-    """Whether some words are a hit of a topic.
+    """Whether some words are a hit of a topic; two are equal whenever and wherever given.
 
     Attributes:
         topic: its name.
@@ -30,6 +52,10 @@ class Label:
         start: first code point in the document.
         end: one past the last.
         context: the passage around them, if known; they are then encoded in it.
+        reader: name of who says so; empty if unknown.
+        settled: whether it ends a disagreement of readers.
+        date: when it was given, in UTC, as in 2026-11-23T16:00:00Z; empty if unknown.
+        origin: what found the hit, if known.
     """
 
     topic: str
@@ -39,6 +65,10 @@ class Label:
     start: int = 0
     end: int = 0
     context: Context | None = None
+    reader: str = ""
+    settled: bool = False
+    date: str = field(default="", compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
     @property
     def key(self) -> LabelKey:
@@ -46,13 +76,13 @@ class Label:
         return self.topic, self.doc_id, self.start, self.end, self.text
 
     @classmethod
-    def of(cls, hit: Hit, right: bool) -> Label:
+    def of(cls, hit: Hit, right: bool, reader: str = "", origin: Origin | None = None) -> Label:
         """A label of the span of a hit of a topic."""
         span = hit.span or hit
         begin = hit.context.start
         text = hit.context.text[span.start - begin : span.end - begin]
         place = (hit.doc_id, span.start, span.end, hit.context)
-        return cls(hit.topic or "", text, right, *place)
+        return cls(hit.topic or "", text, right, *place, reader=reader, origin=origin)
 
     def to_row(self) -> dict[str, Any]:
         """The label as plain JSON types."""
@@ -64,9 +94,14 @@ class Label:
             "text": self.text,
             "label": self.right,
         }
-        if self.context is not None:
-            row["passage"] = self.context.to_dict()
-        return row
+        told = {
+            "passage": self.context and self.context.to_dict(),
+            "reader": self.reader,
+            "settled": self.settled,
+            "date": self.date,
+            "origin": self.origin and asdict(self.origin),
+        }
+        return row | {name: value for name, value in told.items() if value}
 
     def to_json(self) -> bytes:
         """The label as one line of JSON, including the newline."""
@@ -75,19 +110,21 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A label that holds, and the number of its line in the file, from 1."""
+    """A label that nobody took back, and the number of its line in the file, from 1."""
 
     number: int
     label: Label
 
 
 def read_labels(path: str | Path) -> list[Label]:
-    """Labels from JSON lines, or a table of hits; of several about the same words the last holds.
+    """Labels from JSON lines, or a table of hits; of several about the same words one holds.
 
-    A line needs ``topic``, ``text`` and ``label`` (true or false). It may have ``doc_id``,
-    ``start``, ``end`` and ``passage``, as hits have them. If ``label`` is null, the line takes back
-    the last answer about these words. A table is one that `write_hits` wrote, with labels; see
-    `labelled_rows`. Raises an `InputError` naming file and line.
+    That is the one that settles them, or else the last. A line needs ``topic``, ``text`` and
+    ``label`` (true or false). It may have ``doc_id``, ``start``, ``end`` and ``passage``, as hits
+    have them, and ``reader``, ``settled``, ``date`` and ``origin``, as `Label`. If ``label`` is
+    null, the line takes back its reader's last answer about these words. A table is one that
+    `write_hits` wrote, with labels; see `labelled_rows`. Raises an `InputError` naming file and
+    line.
     """
     if Path(path).suffix.lower() in TABLES:
         rows = labelled_rows(path)
@@ -97,27 +134,44 @@ def read_labels(path: str | Path) -> list[Label]:
         content = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: no labels ({error.strerror})") from None
-    return [answer.label for answer in read_answers(content, path)]
+    return [answer.label for answer in holding(read_answers(content, path))]
 
 
 def read_answers(content: bytes, path: str | Path) -> list[Answer]:
-    """The labels of `read_labels`, from the content of their file.
+    """Every reader's last answer about the same words, in the order in which they were given.
 
-    Raises an `InputError` naming file and line.
+    What settles a disagreement comes beside its reader's own answer. Raises an `InputError` naming
+    file and line.
     """
-    given: dict[LabelKey, list[Answer]] = {}
+    given: dict[tuple[str, bool, LabelKey], list[Answer]] = {}
     for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip():
             continue
         row = json_object(line, f"{path}:{number}")
         taken_back = row.get("label", False) is None
         label = label_of({**row, "label": False} if taken_back else row, f"{path}:{number}")
-        answers = given.setdefault(label.key, [])
+        answers = given.setdefault((label.reader, label.settled, label.key), [])
         if not taken_back:
             answers.append(Answer(number, label))
         elif answers:
             answers.pop()
-    return [answers[-1] for answers in given.values() if answers]
+    return sorted((each[-1] for each in given.values() if each), key=attrgetter("number"))
+
+
+def holding(answers: Iterable[Answer]) -> list[Answer]:
+    """One answer about the same words: what settled them, or else the last, in order."""
+    ranked = sorted(answers, key=lambda answer: (answer.label.settled, answer.number))
+    found = {answer.label.key: answer for answer in ranked}
+    return sorted(found.values(), key=attrgetter("number"))
+
+
+def known_to(reader: str, answers: Iterable[Answer]) -> list[Label]:
+    """What a reader need not be asked: own answers, settled ones, and those without a name.
+
+    For a reader without a name, all answers are.
+    """
+    labels = (answer.label for answer in answers)
+    return [one for one in labels if one.settled or not reader or one.reader in ("", reader)]
 
 
 def folded(text: str) -> str:
@@ -144,6 +198,13 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
     doc_id, passage = row.get("doc_id", ""), row.get("passage")
     if type(start) is not int or type(end) is not int or not isinstance(doc_id, str):
         raise InputError(f"{where}: 'start' and 'end' are whole numbers, and 'doc_id' is a text")
+    reader, settled, date = row.get("reader", ""), row.get("settled", False), row.get("date", "")
+    if not isinstance(reader, str) or not isinstance(date, str) or not isinstance(settled, bool):
+        raise InputError(f"{where}: 'reader' and 'date' are texts, and 'settled' is true or false")
+    try:
+        origin = decoded(Origin | None, row.get("origin"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: 'origin' cannot be used ({error})") from None
     context = None
     if passage is not None:
         try:
@@ -154,4 +215,5 @@ def label_of(row: Mapping[str, Any], where: str) -> Label:
             ) from None
         if context.text[start - context.start : end - context.start] != row["text"]:
             raise InputError(f"{where}: 'passage' does not have 'text' from 'start' to 'end'")
-    return Label(row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
+    words = (row["topic"], row["text"], bool(row["label"]), doc_id, start, end, context)
+    return Label(*words, reader, settled, date, origin)

@@ -1,21 +1,22 @@
-"""Near misses of topics: suggestions for their files, and hits for people to label."""
+"""Near misses of topics, and suggestions for their files."""
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from slice_os.arrays import FloatArray
 from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import CLAUSE
 from slice_os.search.run import mine
-from slice_os.topics.labels import Label, folded
+from slice_os.topics.labels import Label
 from slice_os.topics.run import TopicQuery, labels_of_store, make_rules
 from slice_os.topics.topic import Requirement, Topic
 
@@ -100,55 +101,40 @@ def suggest(
     return found
 
 
-def to_review(
-    hits: Iterable[Hit], labels: Sequence[Label], needs: Mapping[str, Requirement]
-) -> list[Hit]:
-    """Hits and near misses without a label, the most uncertain first, topics in turn.
-
-    Those nearest to what their topic needs, by its name, are the most uncertain. Of equal texts
-    only one is returned.
-    """
-    seen = {(label.topic, folded(label.text)) for label in labels}
-    queues: dict[str, list[Hit]] = defaultdict(list)
-    for hit in hits:
-        key = (hit.topic or "", folded(Label.of(hit, right=True).text))
-        if key not in seen:
-            seen.add(key)
-            queues[key[0]].append(hit)
-    ranked = [
-        (rank, name, hit)
-        for name, queue in queues.items()
-        for rank, hit in enumerate(sorted(queue, key=lambda hit: _distance(hit, needs[name])))
-    ]
-    return [hit for _, _, hit in sorted(ranked, key=lambda each: each[:2])]
-
-
-def _distance(hit: Hit, needs: Requirement) -> float:
-    if needs.probability:
-        return abs((hit.probability or 0.0) - needs.probability)
-    return abs(hit.cosine - needs.cosine)
-
-
 def _lowered(needs: Requirement, margin: float) -> Requirement:
     if needs.probability:
         return replace(needs, probability=max(needs.probability - margin, 1e-3))
     return replace(needs, cosine=max(needs.cosine - margin, -1.0))
 
 
+def leaders(vectors: FloatArray) -> list[int]:
+    """For each of ``(n, dimension)`` unit vectors, the row of the first of its cluster.
+
+    A vector joins the nearest of the former first ones if it is like that, or begins a cluster.
+    """
+    first: list[int] = []
+    found = []
+    for row, vector in enumerate(vectors):
+        cosines = vectors[first] @ vector
+        if not first or cosines.max() < CLUSTER_COSINE:
+            first.append(row)
+            found.append(row)
+        else:
+            found.append(first[int(cosines.argmax())])
+    return found
+
+
 def _clusters(hits: Sequence[Hit], encoder: SpanEncoder) -> list[Suggestion]:
-    """Each hit joins the first cluster whose nearest hit it is like, or begins one."""
+    """Hits that say much the same, by `leaders`."""
     if not hits:
         return []
     texts = list(dict.fromkeys(" ".join(hit.text.split()) for hit in hits))
     vectors = encoder.encode_phrases(texts)
     members: dict[int, list[int]] = {}
     cluster_of: dict[str, int] = {}
-    for row, text in enumerate(texts):
-        leaders = list(members)
-        cosines = vectors[leaders] @ vectors[row]
-        alike = bool(leaders) and cosines.max() >= CLUSTER_COSINE
-        cluster_of[text] = leaders[int(cosines.argmax())] if alike else row
-        members.setdefault(cluster_of[text], []).append(row)
+    for row, (text, leader) in enumerate(zip(texts, leaders(vectors), strict=True)):
+        cluster_of[text] = leader
+        members.setdefault(leader, []).append(row)
     found: dict[int, list[Hit]] = defaultdict(list)
     for hit in hits:
         found[cluster_of[" ".join(hit.text.split())]].append(hit)

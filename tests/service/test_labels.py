@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from slice_os.service.settings import ServiceSettings
 from slice_os.topics.labels import read_labels
 
-from .conftest import Server, served
+from .conftest import DOCUMENTS, Server, served
 
 TEXT = "😀 Please end my plan."
 LABEL: dict[str, Any] = {
@@ -31,6 +31,7 @@ KEY = {name: LABEL[name] for name in ("topic", "doc_id", "start", "end", "text")
 
 def labels(client: TestClient, **params: Any) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = client.get("/labels", params=params).json()["labels"]
+    assert all(row.pop("date").endswith("Z") for row in found)
     return found
 
 
@@ -47,6 +48,40 @@ def test_labels_are_added_and_taken_back(client: TestClient, settings: ServiceSe
     nothing = client.request("DELETE", "/labels", json=KEY)
     assert (nothing.status_code, nothing.json()["error"]["code"]) == (404, "no_such_label")
     assert labels(client) == []
+
+
+def test_readers_do_not_see_each_other_but_agree(client: TestClient, store_folder: Path) -> None:
+    topic = {"name": "cancel", "phrases": ["end my plan"], "threshold": 0.5}
+    client.post("/topics", json=topic)
+    start = DOCUMENTS[0].text.index(LABEL["text"])
+    words = KEY | {"start": start, "end": start + len(LABEL["text"])}
+    ann, bob = (words | {"reader": name, "label": name == "ann"} for name in ("ann", "bob"))
+    answer = client.post("/labels", json={"store": "calls", "labels": [ann, bob]})
+    assert answer.json() == {"added": 2}
+    (own,) = labels(client, reader="ann")
+    assert (own["label"], own["reader"], own["origin"]["threshold"]) == (True, "ann", 0.5)
+    assert own["origin"]["store"] == str(store_folder)
+    assert [row["reader"] for row in labels(client)] == ["bob"]
+    (found,) = client.get("/agreement").json()["topics"]
+    assert (found["readers"], found["hits"], found["disputed"]) == (["ann", "bob"], 1, 1)
+    assert client.get("/agreement", params={"topic": "other"}).json() == {"topics": []}
+    (dispute,) = client.get("/disputes", params={"topic": "cancel"}).json()["hits"]
+    assert [(row["reader"], row["label"]) for row in dispute] == [("ann", True), ("bob", False)]
+
+    def mined(**reader: str) -> int:
+        answer = client.post("/mine", json={"topics": ["cancel"], "verify": False, **reader})
+        return sum(b'"hit"' in line for line in answer.content.splitlines())
+
+    assert mined() == mined(reader="bob") < mined(reader="ann")
+    client.post("/labels", json={"labels": [ann | {"reader": "eve", "settled": True}]})
+    client.post("/labels", json={"labels": [bob]})
+    assert client.get("/disputes").json() == {"hits": []}
+    assert [row["label"] for row in labels(client)] == [True]
+    settled = {**words, "reader": "eve", "settled": True}
+    assert client.request("DELETE", "/labels", json=settled).status_code == 204
+    assert len(client.get("/disputes").json()["hits"]) == 1
+    nobody = client.request("DELETE", "/labels", json=words)
+    assert nobody.status_code == 404
 
 
 def test_labels_come_in_pages(client: TestClient) -> None:

@@ -53,11 +53,13 @@ class TopicHighlights(Body):
         topics: their names.
         verify: whether the verifier reads the hits; null to let the service choose.
         unit: width of hits.
+        reader: whose labels hold, beside those without a name; empty for those of all.
     """
 
     store: StoreName = None
     verify: bool | None = None
     unit: Unit = "span"
+    reader: Annotated[str, Field(max_length=100)] = ""
     topics: Annotated[list[Text], Field(min_length=1, max_length=MOST_PHRASES)]
 
 
@@ -80,7 +82,7 @@ def mined(
             where=parse_where(where),
             unit=wanted.unit,
             verify=wanted.verify,
-            labels=services.current_labels(),
+            labels=services.current_labels(wanted.reader),
         )
     options = stoppable(wanted.options(MineOptions), corpus.encoder)
     # Arranging takes all hits before it returns the first one, so that it must be stoppable.

@@ -1,10 +1,11 @@
-"""Labels: people's judgements of hits, from which topics learn."""
+"""Labels: people's judgements of hits, from which topics learn, and how far they agree."""
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -12,12 +13,15 @@ from slice_os.hits.hit import Context
 from slice_os.service.asgi.problems import Problem
 from slice_os.service.resources.bodies import WHOLE, Body, pooled
 from slice_os.service.resources.topics import Filled, Name
-from slice_os.service.services import Shared
-from slice_os.topics.labels import label_of
+from slice_os.service.services import Services, Shared
+from slice_os.topics.agreement import Agreement, agreement, disputes
+from slice_os.topics.labels import Answer, Origin, label_of
+from slice_os.topics.reviewing import origin_of, requirements
 
 router = APIRouter(tags=["labels"])
 
 Offset = Annotated[int, Field(ge=0, lt=2**53), WHOLE]
+Reader = Annotated[str, Field(max_length=100)]
 MOST_LABELS = 1_000
 
 
@@ -30,6 +34,8 @@ class LabelledWords(Body):
         start: first code point in the document.
         end: one past the last; by default the length of the text.
         text: the words.
+        reader: name of who answers; by default that of the key, if one was sent.
+        settled: whether the answer ends a disagreement of readers.
     """
 
     topic: Name
@@ -37,6 +43,8 @@ class LabelledWords(Body):
     start: Offset = 0
     end: Offset | None = None
     text: Filled
+    reader: Reader = ""
+    settled: bool = False
 
 
 class Passage(Body):
@@ -47,21 +55,42 @@ class Passage(Body):
     text: str
 
 
+class OriginBody(Body):
+    """What found a hit: see `slice_os.topics.labels.Origin`."""
+
+    model: str
+    model_hash: str
+    store: str
+    version: str
+    threshold: float | None = None
+    min_probability: float | None = None
+
+
 class LabelBody(LabelledWords):
     """A label: whether some words are a hit of a topic.
 
     Attributes:
         label: whether they are.
         passage: around them; the encoder then reads them in it.
+        date: when it was given, in UTC; by default now.
+        origin: what found the hit; by default the store, if the request names one.
     """
 
     label: bool
     passage: Passage | None = None
+    date: Annotated[str, Field(max_length=40)] = ""
+    origin: OriginBody | None = None
 
 
 class NewLabels(Body):
-    """Labels to add, in the order in which they were given."""
+    """Labels to add, in the order in which they were given.
 
+    Attributes:
+        labels: at most 1,000.
+        store: that their hits are from; may be missing.
+    """
+
+    store: str | None = None
     labels: Annotated[list[LabelBody], Field(max_length=MOST_LABELS)]
 
 
@@ -83,6 +112,10 @@ class LabelAnswer(BaseModel):
         text: the words.
         label: whether they are a hit.
         passage: around them, if it is known.
+        reader: who says so, if it is known.
+        settled: whether it ends a disagreement of readers.
+        date: when it was given, if it is known.
+        origin: what found the hit, if it is known.
     """
 
     number: int
@@ -93,6 +126,10 @@ class LabelAnswer(BaseModel):
     text: str
     label: bool
     passage: Context | None = None
+    reader: str = ""
+    settled: bool = False
+    date: str = ""
+    origin: Origin | None = None
 
 
 class LabelList(BaseModel):
@@ -107,40 +144,107 @@ class LabelList(BaseModel):
     next: int | None
 
 
+class AgreementList(BaseModel):
+    """How far readers agree, by topic; see `slice_os.topics.agreement.Agreement`."""
+
+    topics: list[Agreement]
+
+
+class DisputeList(BaseModel):
+    """What each reader says of the hits on which readers disagree, and that nobody has settled."""
+
+    hits: list[list[LabelAnswer]]
+
+
 @router.get("/labels", response_model=LabelList)
 @pooled("files")
 def labels(
     services: Shared,
     topic: Name | None = None,
+    reader: Reader | None = None,
     after: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_LABELS)] = 100,
 ) -> dict[str, Any]:
-    """The last label of each run of words, in the order in which they were given."""
+    """The labels that hold, one for the same words, in the order in which they were given.
+
+    For a reader, these are the reader's own labels alone.
+    """
+    journal = services.labels
     found = [
         answer
-        for answer in services.labels.read()
+        for answer in (journal.read() if reader is None else journal.of_all_readers())
         if answer.number > after and topic in (None, answer.label.topic)
+        if reader is None or (answer.label.reader == reader and not answer.label.settled)
     ]
     shown = found[:limit]
-    rows = [{"number": each.number, **each.label.to_row()} for each in shown]
-    return {"labels": rows, "next": shown[-1].number if len(found) > limit else None}
+    return {
+        "labels": list(map(_row, shown)),
+        "next": shown[-1].number if len(found) > limit else None,
+    }
+
+
+@router.get("/agreement", response_model=AgreementList)
+@pooled("files")
+def agreed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
+    """How far readers agree on the hits of a topic, or of each."""
+    found = agreement(services.labels.of_all_readers())
+    return {"topics": [asdict(one) for one in found if topic in (None, one.topic)]}
+
+
+@router.get("/disputes", response_model=DisputeList)
+@pooled("files")
+def disputed(services: Shared, topic: Name | None = None) -> dict[str, Any]:
+    """The hits of a topic, or of all, on which readers disagree, to settle by a label."""
+    found = (hit.answers for hit in disputes(services.labels.of_all_readers()))
+    asked = [some for some in found if topic in (None, some[0].label.topic)]
+    return {"hits": [list(map(_row, some)) for some in asked]}
 
 
 @router.post("/labels", response_model=Added)
 @pooled("files")
-def add(services: Shared, body: NewLabels) -> dict[str, int]:
+def add(services: Shared, request: Request, body: NewLabels) -> dict[str, int]:
     """Add labels. When the answer comes, they are on the disk."""
     rows = [label.model_dump(exclude_none=True) for label in body.labels]
     added = [label_of(row, f"labels.{number}") for number, row in enumerate(rows)]
-    services.labels.add(added)
+    origins = _origins(services, body.store, {label.topic for label in added})
+    services.labels.add(
+        [
+            replace(
+                label,
+                reader=label.reader or _sender(request),
+                origin=label.origin or origins.get(label.topic),
+            )
+            for label in added
+        ]
+    )
     return {"added": len(added)}
 
 
 @router.delete("/labels", status_code=204)
 @pooled("files")
-def take_back(services: Shared, body: LabelledWords) -> Response:
-    """Take back the last label of some words; the one before it is then the last."""
-    label = label_of({**body.model_dump(exclude_none=True), "label": False}, "label")
-    if services.labels.take_back(label.key) is None:
+def take_back(services: Shared, request: Request, body: LabelledWords) -> Response:
+    """Take back the reader's last label of some words; the one before it is then the last."""
+    row = body.model_dump(exclude_none=True) | {"label": False}
+    label = label_of(row | {"reader": body.reader or _sender(request)}, "label")
+    if not services.labels.take_back([label]):
         raise Problem(404, "no_such_label", f"no label of topic {label.topic!r} on these words")
     return Response(status_code=204)
+
+
+def _row(answer: Answer) -> dict[str, Any]:
+    return {"number": answer.number, **answer.label.to_row()}
+
+
+def _sender(request: Request) -> str:
+    """The name of the key that was sent."""
+    return getattr(request.state, "key", None) or ""
+
+
+def _origins(services: Services, store: str | None, names: set[str]) -> dict[str, Origin]:
+    """The origin of hits of topics in a store; none without a store, or for unknown topics."""
+    if store is None:
+        return {}
+    corpus = services.stores.get(store)
+    known = [topic for topic in services.work.known_topics() if topic.name in names]
+    needs = requirements(corpus, known)
+    return {name: origin_of(corpus, one) for name, one in needs.items()}

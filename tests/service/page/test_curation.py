@@ -93,6 +93,28 @@ def test_buttons_answer_and_the_same_answer_again_takes_it_back(
     assert asked(page_server, "labels?topic=buttons")["labels"] == []
 
 
+def test_a_reader_with_a_name_does_not_see_other_answers(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "blind")
+    page = open_page(search_fragment(CANCEL, topic="blind"))
+    first = page.locator(".hit").first
+    name = page.get_by_label("Reader")
+    for reader, button in (("ann", "Accept"), ("bob", "Reject")):
+        name.fill(reader)
+        name.press("Enter")
+        expect(first).to_have_attribute("data-answer", "")
+        first.get_by_role("button", name=button).click()
+        expect(first).to_have_attribute("data-answer", "yes" if reader == "ann" else "no")
+    name.fill("ann")
+    name.press("Enter")
+    expect(first).to_have_attribute("data-answer", "yes")
+    page.get_by_role("link", name="Topics").click()
+    card = page.locator(".card[aria-label=blind]")
+    expect(card).to_contain_text("2 readers agree on 1 hit: alpha")
+    expect(card).to_contain_text("1 to settle")
+
+
 def test_an_answer_without_a_topic_makes_one(open_page: OpenPage, page_server: Server) -> None:
     page = open_page(search_fragment(CANCEL, measure="cosine", least="0.4"))
     expect(page.locator(".hit").first).to_be_visible()

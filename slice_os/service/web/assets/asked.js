@@ -8,11 +8,14 @@ import { usualCut } from "./scores.js";
 /** Of the choices of what to find: every hit of the chosen topic, as the service counts them. */
 export const TOPIC = "topic";
 
-/** @param {View} view */
-export function queryBody({ store, phrases, counters, where, unit, verify, most, topic }) {
+/**
+ * @param {View} view
+ * @param {string} reader whose answers a topic's hits follow; empty for those of all
+ */
+export function queryBody({ store, phrases, counters, where, unit, verify, most, topic }, reader = "") {
   return {
     store,
-    ...(most === TOPIC ? { topics: [topic] } : { phrases, ...(counters.length && { counter_phrases: counters }) }),
+    ...(most === TOPIC ? { topics: [topic], ...(reader && { reader }) } : { phrases, ...(counters.length && { counter_phrases: counters }) }),
     ...(Object.keys(where).length && { where }),
     ...(unit !== "span" && { unit }),
     ...(!verify && { verify }),

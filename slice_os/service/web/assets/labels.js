@@ -5,8 +5,23 @@ import { around } from "./text.js";
 import { keyOf, spanOf } from "./scores.js";
 
 const PAGE = 1000;
+const NAME = "slice-os-reader";
 
-export function labelBook() {
+/** The name of who answers, kept in this browser; empty for nobody in particular. */
+export function readerName() {
+  return localStorage.getItem(NAME) ?? "";
+}
+
+export function keepReaderName(name) {
+  localStorage.setItem(NAME, name.trim());
+}
+
+/**
+ * A reader with a name sees only own answers; without one, those of all.
+ *
+ * @param {() => string} store the name of the store that hits are from
+ */
+export function labelBook(store) {
   /** @type {Map<string, boolean>} */
   let given = new Map();
   /** @type {import("./scores.js").Hit[]} */
@@ -15,7 +30,7 @@ export function labelBook() {
 
   async function load() {
     const name = topic;
-    const found = name ? await allLabels(name) : [];
+    const found = name ? await allLabels(name, readerName()) : [];
     if (topic === name) given = new Map(found.map((label) => [keyOf(label), label.label]));
   }
 
@@ -44,7 +59,7 @@ export function labelBook() {
         history = history.filter((one) => one !== hit);
         return;
       }
-      await ask("labels", { body: { labels: [labelOf(topic, hit, right)] } });
+      await ask("labels", { body: { store: store(), labels: [labelOf(topic, hit, right)] } });
       given.set(keyOf(hit), right);
       history.push(hit);
     },
@@ -59,12 +74,12 @@ export function labelBook() {
   };
 }
 
-/** All labels of a topic. */
-export async function allLabels(topic) {
+/** All labels of a topic that hold, or those of a reader. */
+export async function allLabels(topic, reader = "") {
   const found = [];
   let after = 0;
   for (;;) {
-    const query = new URLSearchParams({ topic, after: String(after), limit: String(PAGE) });
+    const query = new URLSearchParams({ topic, after: String(after), limit: String(PAGE), ...(reader && { reader }) });
     const { labels, next } = await ask(`labels?${query}`);
     found.push(...labels);
     if (next === null) return found;
@@ -75,5 +90,5 @@ export async function allLabels(topic) {
 function labelOf(topic, hit, right) {
   const { start, end } = spanOf(hit);
   const [, text] = around(hit.passage, { start, end });
-  return { topic, doc_id: hit.doc_id, start, end, text, label: right, passage: hit.passage };
+  return { topic, doc_id: hit.doc_id, start, end, text, label: right, passage: hit.passage, reader: readerName() };
 }

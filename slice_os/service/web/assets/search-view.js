@@ -5,7 +5,7 @@ import { byId, counted, phraseColours, plural } from "./dom.js";
 import { facetPanel } from "./facets.js";
 import { headline } from "./headline.js";
 import { hitList } from "./hit-list.js";
-import { labelBook } from "./labels.js";
+import { keepReaderName, labelBook, readerName } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
 import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
@@ -41,7 +41,7 @@ export function searchView(current, change, topics, topicsChanged) {
   const root = byId("results");
   const notice = byId("notice");
   const feed = byId("hits");
-  const book = labelBook();
+  const book = labelBook(() => current().store);
   const same = sameWords();
   const says = headline((time) => facets.allow("date", time), book.answerOf);
   const precise = precisionSoFar(book.answerOf, (cut) => {
@@ -87,7 +87,7 @@ export function searchView(current, change, topics, topicsChanged) {
     change({ ...form.read(), where, open: null }, true);
     if (current().phrases.length) run();
   });
-  const reader = readerPane(current, change, () => queryBody(current()), (mark) => {
+  const reader = readerPane(current, change, () => queryBody(current(), readerName()), (mark) => {
     const hit = visible.find((one) => keyOf(one) === keyOf(mark));
     if (!hit || hit === list.chosen) return;
     if (!list.shows(hit)) showSame(hit);
@@ -209,7 +209,7 @@ export function searchView(current, change, topics, topicsChanged) {
     // A topic has its own cut; for phrases there is some room below, for the slider.
     const floor = Math.max(0, Math.min(least(), usualLeast(current(), store)) - ROOM);
     const cut = most === TOPIC ? {} : { [measure === "cosine" ? "threshold" : "min_probability"]: floor };
-    const body = { ...queryBody(current()), ...cut, limit: MOST_MINED };
+    const body = { ...queryBody(current(), readerName()), ...cut, limit: MOST_MINED };
     const bar = byId("progress");
     byId("mining").hidden = false;
     bar.removeAttribute("value");
@@ -316,6 +316,13 @@ export function searchView(current, change, topics, topicsChanged) {
   }
 
   byId("topic").addEventListener("change", () => useTopic(byId("topic").value));
+  byId("reader-name").value = readerName();
+  byId("reader-name").addEventListener("change", async () => {
+    keepReaderName(byId("reader-name").value);
+    await useTopic(current().topic);
+    // What others rejected is to be read by a reader with a name.
+    if (current().most === TOPIC) await run();
+  });
   byId("save-topic").addEventListener("click", saveTopic);
   byId("stop").addEventListener("click", () => {
     running.abort();

@@ -56,7 +56,8 @@ export function topicCard(topic, view, told) {
   async function countLabels() {
     const found = await allLabels(topic.name).catch(() => []);
     const right = found.filter(({ label }) => label).length;
-    labels.textContent = found.length ? `${counted(right)} accepted, ${counted(found.length - right)} rejected` : "no answers yet";
+    const { topics: [readers] } = await ask(`agreement?${new URLSearchParams({ topic: topic.name })}`).catch(() => ({ topics: [] }));
+    labels.textContent = (found.length ? `${counted(right)} accepted, ${counted(found.length - right)} rejected` : "no answers yet") + (readers ? ` · ${agreementInWords(readers)}` : "");
   }
 
   async function test() {
@@ -126,6 +127,14 @@ function cutInWords(topic) {
   if (!cut) return "the usual cut";
   const learned = typeof topic.learned?.threshold === "number" ? ", learned" : "";
   return `${cut.measure} from ${cut.least.toFixed(2)}${learned}`;
+}
+
+/** How far readers agree, with its 95 % interval. */
+function agreementInWords({ readers, hits, agreed, alpha, disputed }) {
+  const { value, low, high } = alpha ?? agreed;
+  const [figure, from, to] = [value, low, high].map((one) => one.toFixed(2));
+  const left = disputed ? `, ${counted(disputed)} to settle` : "";
+  return `${plural(readers.length, "reader")} agree on ${plural(hits, "hit")}: ${alpha ? "alpha" : "share"} ${figure} (${from} to ${to})${left}`;
 }
 
 /** What learning changed: hits before and after, and some that only one has. */
