@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +16,22 @@ from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
 from slice_os.ingest.readers.speakers import speaker_named
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
-from slice_os.text.documents import Document, Metadata, edges_within
+from slice_os.text.documents import ENGLISH, Document, Metadata, edges_within
+from slice_os.text.languages import language_of
 from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
 from slice_os.text.reading import Reading
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.wrapped_lines import unwrapped
 
 PART_PIECES = 16_384
+_FOREIGN = (
+    "document %r is not in English (%s): what is found in it, and in others like it, has no "
+    "probability and no reasons; if it is English, read it with --language en"
+)
 CLAUSE_MARKS = frozenset(";:,)—\n")
+
+
+logger = logging.getLogger("slice_os")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ def cut_passages(
     if not len(words):
         return []
     turns = turn_edges(document)
-    inner_ends = np.array(sentence_ends(reading.text, document.language), dtype=np.int64)
+    inner_ends = np.array(sentence_ends(reading.text, language_of(document)), dtype=np.int64)
     ends = np.union1d(reading.outer(inner_ends, ends=True), turns).astype(np.int64)
     sentence = np.searchsorted(ends, words[:, 0], side="right")
     named = _speaker_names(document, words)
@@ -112,9 +121,14 @@ def encode_documents(
     order, the last one marked as such.
     """
     pending: deque[tuple[Document, AlignedText, list[PassageRange], bool]] = deque()
+    told = not (encoder.calibration and encoder.calibration.english)
 
     def ranges() -> Iterator[PieceRange]:
+        nonlocal told
         for document in documents:
+            if not told and (language := language_of(document)) != ENGLISH:
+                told = True
+                logger.warning(_FOREIGN, document.id, language)
             reading, aligned = align_document(document, encoder)
             parts = _parts(cut_passages(document, reading, aligned, max_pieces), aligned)
             for number, part in enumerate(parts, start=1):
@@ -222,4 +236,4 @@ def _metadata(document: Document, passage: PassageRange) -> Metadata:
     before = bisect_right(segments, passage.start, key=lambda segment: segment.end)
     own = segments[before:after]
     edges = passage.sentences, passage.turns, passage.cuts
-    return layout_fields(own, passage.start, *edges)
+    return layout_fields(own, passage.start, *edges, language_of(document))

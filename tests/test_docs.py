@@ -186,6 +186,12 @@ def test_whole_texts_have_the_topics_that_the_page_says(tmp_path: Path) -> None:
     assert scores[0] == pytest.approx(scores[1], abs=0.02)  # int8 differs between kinds of CPU
 
 
+def test_a_letter_in_another_language_is_found_as_the_page_says(tmp_path: Path) -> None:
+    page = REPOSITORY / "docs" / "languages.md"
+    (program,) = fences(page, "python")
+    assert run([sys.executable, "-c", program], tmp_path) == fences(page, "text")[1]
+
+
 @pytest.mark.slow
 def test_the_demo_finds_clauses_on_termination(folder: Path) -> None:
     run("slice-os ingest demo/contracts demo/dialogues.jsonl --store demo.slice", folder)

@@ -10,7 +10,7 @@ from typing import IO, TypeAlias
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.dates import check_date_format
-from slice_os.text.documents import ENGLISH, Document, Metadata, Segment, check_language
+from slice_os.text.documents import Document, Metadata, Segment, check_language
 
 LONGEST_FILE = 1 << 28
 """Bytes of the longest file that is read as a whole, and of the longest unpacked one."""
@@ -42,7 +42,8 @@ class ReadOptions:
         order_by: with ``group_by``, the field to order turns by; None keeps the file's order.
         encoding: of text files; None detects it.
         delimiter: between the cells of a CSV file; None detects it.
-        language: of the texts, an ISO 639 code, by which they are cut into sentences.
+        language: of the texts, an ISO 639 code, by which they are cut into sentences; None for
+            the one that the words of each show.
         page_edges: of Word files, whether headers and footers are read.
     """
 
@@ -57,11 +58,12 @@ class ReadOptions:
     order_by: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
-    language: str = ENGLISH
+    language: str | None = None
     page_edges: bool = False
 
     def __post_init__(self) -> None:
-        check_language(self.language)
+        if self.language is not None:
+            check_language(self.language)
         if self.encoding is not None:
             _check_encoding(self.encoding)
         if self.date_format is not None:

@@ -76,9 +76,9 @@ reading_options = as_one(
     ),
     click.option(
         "--language",
-        default="en",
         metavar="CODE",
-        help="Language of the texts, such as de, whose rules split sentences.",
+        help="Language of the texts, such as de, whose rules split sentences.  [default: English, "
+        "unless the words of a text show another one]",
     ),
     click.option(
         "--page-edges", is_flag=True, help="Word: read headers and footers of pages, too."

@@ -11,7 +11,7 @@ from slice_os.client.errors import ServiceError, told_error
 from slice_os.client.records import Case, Estimating, Highlights, NearMisses, Tagged
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import HitOptions
-from slice_os.text.documents import ENGLISH, Document
+from slice_os.text.documents import Document
 from slice_os.topics.labels import Label, label_of
 from slice_os.topics.match import Match
 from slice_os.topics.tallies import Tally
@@ -155,7 +155,7 @@ def _row(document: Document) -> dict[str, Any]:
         row["metadata"] = dict(document.metadata)
     if document.segments:
         row["segments"] = document.segments
-    if document.language != ENGLISH:
+    if document.language is not None:
         row["language"] = document.language
     return row
 

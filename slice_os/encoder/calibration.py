@@ -18,7 +18,7 @@ import numpy.typing as npt
 import orjson
 
 from slice_os.arrays import Float64Array
-from slice_os.encoder.model_folder import CALIBRATION_FILE, read_json
+from slice_os.encoder.model_folder import CALIBRATION_FILE, bundled_ids, read_json
 from slice_os.errors import InputError, ModelError, imported
 
 # Cosines of identical texts are 1 up to rounding; above this, differences mean nothing.
@@ -51,6 +51,11 @@ class Calibration:
     hits: int
     right: int
     provenance: str
+
+    @property
+    def english(self) -> bool:
+        """Whether the hits were in English alone, as those of the bundled models."""
+        return self.encoder_id in bundled_ids()
 
     def probabilities(
         self, cosines: npt.ArrayLike, phrase_words: npt.ArrayLike, span_words: npt.ArrayLike

@@ -7,6 +7,7 @@ import mmap
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias, get_type_hints
@@ -252,6 +253,12 @@ def made_by(card: ModelCard, location: str, model: str | None = None) -> Path:
         f"{location}: made with {card.name} ({card.encoder_id}), which is not bundled; "
         "name its folder as the model"
     )
+
+
+@cache
+def bundled_ids() -> frozenset[str]:
+    """The ids of the encoders of this package, which read English."""
+    return frozenset(read_card(folder).encoder_id for folder in _bundled())
 
 
 def _bundled() -> list[Path]:

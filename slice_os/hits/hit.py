@@ -19,7 +19,7 @@ from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.replacing import replacing
 from slice_os.tables.table import Table, collected
 from slice_os.text.clause_words import is_clause, meaning_of
-from slice_os.text.documents import Extent, Metadata
+from slice_os.text.documents import ENGLISH, Extent, Metadata
 
 if TYPE_CHECKING:
     import pandas
@@ -194,16 +194,21 @@ class UnreadHit(Hit):
         vectors: ``(n_pieces, dimension)`` from the first word of the span to its last.
         words: ``(n_words, 2)`` first row of ``vectors`` and one past the last, of each word.
         reading: its passage as it reads.
+        language: of its document, an ISO 639 code.
     """
 
     vectors: FloatArray = field(compare=False, repr=False)
     words: IntArray = field(compare=False, repr=False)
     reading: Reading = field(compare=False, repr=False)
+    language: str = ENGLISH
 
     @classmethod
-    def of(cls, hit: Hit, vectors: FloatArray, words: IntArray, reading: Reading) -> UnreadHit:
+    def of(
+        cls, hit: Hit, vectors: FloatArray, words: IntArray, reading: Reading, language: str
+    ) -> UnreadHit:
         """A hit with vectors."""
-        return cls(**_values(hit), vectors=vectors, words=words, reading=reading)
+        own = _values(hit) | {"vectors": vectors, "words": words, "reading": reading}
+        return cls(**own, language=language)
 
 
 def without_vectors(hit: Hit) -> Hit:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from slice_os.hits.hit import Context, Hit
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.documents import Document
+from slice_os.text.languages import language_of
 from slice_os.text.passage_layout import (
     layout_of,
     passage_sentences,
@@ -34,7 +35,7 @@ def units_of(passages: Iterable[StoredPassage]) -> list[tuple[int, int]]:
 def units_in(document: Document) -> list[tuple[int, int]]:
     """The same of a document that is not stored."""
     text = document.text
-    ends = sentence_ends(text, document.language)
+    ends = sentence_ends(text, language_of(document))
     return list(_pairs(turn_edges(document) or sentence_edges(text, ends)))
 
 

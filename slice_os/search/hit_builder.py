@@ -16,10 +16,10 @@ from slice_os.spans.choice import Borders
 from slice_os.spans.cosines import ScoredSpan
 from slice_os.spans.passage_scorer import PassageScorer, span_offsets
 from slice_os.stores.candidates import StoredPassage
-from slice_os.text.clause_borders import border_scores, full_stops
+from slice_os.text.clause_borders import NEUTRAL, border_scores, full_stops
 from slice_os.text.clause_words import meaning_of
 from slice_os.text.clauses import Sentence
-from slice_os.text.documents import Extent, own_extent
+from slice_os.text.documents import ENGLISH, Extent, own_extent
 from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
 from slice_os.text.reading import Reading
 from slice_os.text.words import find_words
@@ -95,7 +95,7 @@ class HitBuilder:
             metadata=self._layout.own_metadata(passage.metadata, start, end),
             context=self._context,
             probability=self._probability(row, span),
-            clause=self._clause(row, span),
+            clause=None if self._foreign else self._clause(row, span),
             sentence=own_extent(self._layout.sentences, start, end),
             turn=own_extent(self._layout.turns, start, end),
         )
@@ -104,8 +104,17 @@ class HitBuilder:
         words = passage.words[span.word : span.word + span.words, 2:]
         first = words[0, 0]
         return UnreadHit.of(
-            hit, passage.vectors[first : words[-1, 1]], words - first, self._reading
+            hit,
+            passage.vectors[first : words[-1, 1]],
+            words - first,
+            self._reading,
+            self._layout.language,
         )
+
+    @property
+    def _foreign(self) -> bool:
+        """Whether rules of English do not apply."""
+        return self._layout.language != ENGLISH
 
     @cached_property
     def _layout(self) -> PassageLayout:
@@ -126,7 +135,8 @@ class HitBuilder:
         words = reading.inner(passage.words[:, :2] - passage.start)
         sentence = np.searchsorted(self._layout.sentences, passage.words[:, 0], side="right")
         hidden = np.searchsorted(full_stops(reading.text), words[:, 0], side="right")
-        return Borders(border_scores().borders(reading.text, words), sentence + hidden)
+        scores = NEUTRAL if self._foreign else border_scores()
+        return Borders(scores.borders(reading.text, words), sentence + hidden)
 
     def _countered(self, span: ScoredSpan) -> bool:
         if self._query.counters is None:
@@ -167,10 +177,11 @@ class HitBuilder:
         )
 
     def _probability(self, row: int, span: ScoredSpan) -> float | None:
-        if self._query.calibration is None:
+        calibration = self._query.calibration
+        if calibration is None or (self._foreign and calibration.english):
             return None
         phrase_words = _word_count(self._query.phrases.texts[row])
-        return float(self._query.calibration.probabilities(span.cosine, phrase_words, span.words))
+        return float(calibration.probabilities(span.cosine, phrase_words, span.words))
 
 
 @lru_cache(1_000)

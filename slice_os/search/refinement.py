@@ -12,7 +12,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.bands import UNSURE_FROM, reaches
 from slice_os.hits.collapse import collapse
-from slice_os.hits.hit import Hit, Hits, without_vectors
+from slice_os.hits.hit import Hit, Hits, UnreadHit, without_vectors
 from slice_os.query.filters import parse_where
 from slice_os.query.options import (
     BY_PROBABILITY,
@@ -26,6 +26,7 @@ from slice_os.query.options import (
 )
 from slice_os.query.query import Query
 from slice_os.search.run import make_query
+from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Verifier, claim_of
 from slice_os.verifier.registry import chosen_verifier
 
@@ -36,11 +37,13 @@ _BATCH = 32
 class Refinement:
     """The steps from scored hits to those that are returned.
 
-    The verifier gives hits their probability; without one, they keep that of the cosine.
+    The verifier gives hits their probability; without one, they keep that of the cosine. A hit
+    that has none, as in another language than English, counts from the cosine ``unread`` on.
     """
 
     verifier: Verifier | None = None
     options: HitOptions = DEFAULT_SCAN
+    unread: float = -1.0
 
     @property
     def verifies(self) -> bool:
@@ -84,10 +87,18 @@ class Refinement:
 
     def each(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits, verified and cut, one by one as they come."""
+        return filter(self.admits, self.judged(hits))
+
+    def judged(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """The hits, verified, also those that do not count."""
+        return iter(hits) if self.verifier is None else verified(hits, self.verifier)
+
+    def admits(self, hit: Hit) -> bool:
+        """Whether a hit that was verified reaches the least probability, if there is one."""
         least = self.options.min_probability
-        for hit in hits if self.verifier is None else verified(hits, self.verifier):
-            if least is None or reaches(hit.probability, least):
-                yield hit
+        if least is None or hit.probability is not None:
+            return least is None or reaches(hit.probability, least)
+        return hit.cosine >= self.unread
 
     def all(self, hits: Iterable[Hit]) -> Iterable[Hit]:
         """All hits, verified and cut; one by one, unless they are ordered or collapsed."""
@@ -135,7 +146,7 @@ def refinement(
         ModelError: if verifying is requested, and there is no verifier.
     """
     chosen = chosen_verifier(options.verify, options.verifier or verifier, encoder)
-    made = Refinement(chosen, options)
+    made = Refinement(chosen, options, encoder.card.threshold)
     if made.needs_probability and made.verifier is None and encoder.calibration is None:
         raise InputError(
             f"hits of {encoder.card.name} have no probability: it has no {CALIBRATION_FILE}; "
@@ -145,17 +156,32 @@ def refinement(
 
 
 def verified(hits: Iterable[Hit], verifier: Verifier) -> Iterator[Hit]:
-    """The hits with the verdicts of a verifier, reading only a little ahead."""
+    """The hits with the verdicts of a verifier, reading only a little ahead.
+
+    One in a language that the verifier does not read stays without a verdict.
+    """
     rest = iter(hits)
+    only = getattr(verifier, "language", None)
     while batch := list(islice(rest, _BATCH)):
-        verdicts = verifier.check([claim_of(hit) for hit in batch])
-        for hit, verdict in zip(batch, verdicts, strict=True):
-            yield replace(
-                without_vectors(hit),
-                probability=verdict.probability,
-                reasons=verdict.reasons,
-                matches=verdict.matches,
+        read = [hit for hit in batch if only is None or _language(hit) == only]
+        verdicts = verifier.check([claim_of(hit) for hit in read]) if read else ()
+        found = dict(zip(map(id, read), verdicts, strict=True))
+        for hit in batch:
+            verdict, plain = found.get(id(hit)), without_vectors(hit)
+            yield (
+                plain
+                if verdict is None
+                else replace(
+                    plain,
+                    probability=verdict.probability,
+                    reasons=verdict.reasons,
+                    matches=verdict.matches,
+                )
             )
+
+
+def _language(hit: Hit) -> str:
+    return hit.language if isinstance(hit, UnreadHit) else ENGLISH
 
 
 def arranged(hits: Iterable[Hit], options: HitOptions) -> Iterable[Hit]:

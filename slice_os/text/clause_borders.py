@@ -56,6 +56,10 @@ class BorderScores:
         return np.concatenate([[MARKED], between, [MARKED]]).astype(np.float32)
 
 
+NEUTRAL = BorderScores({}, {})
+"""Punctuation alone decides, as in languages other than English."""
+
+
 def full_stops(text: str) -> list[int]:
     """Probable beginnings of sentences that an open bracket or quotation mark hides.
 

@@ -3,7 +3,6 @@
 Rules find the words before which a clause can begin and those before which one can end. They
 know English function words and some verbs, from ``clause_words.txt``. A comma, "and" or "or" is a
 border only if another subject and verb, or another verb, follow; so items of a list stay together.
-In other languages, clauses end at strong punctuation.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ class Document:
         metadata: scalar fields that searches can filter by.
         segments: turns or cues, in order and without overlap; empty for plain text.
         source: the file that it came from; empty if a program made it.
-        language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences.
+        language: of the text, an ISO 639 code such as ``de``, by which it is cut into sentences;
+            None for the one that its words show, see `slice_os.text.languages`.
 
     Raises:
         InputError: if the id or the text is not a string, the id is empty, the language is not a
@@ -81,14 +82,14 @@ class Document:
     metadata: Metadata = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     source: str = ""
-    language: str = ENGLISH
+    language: str | None = None
 
     @property
     def fingerprint(self) -> str:
         """A hash of everything that a store keeps of this document, except its id and source."""
         segments = [_content(segment) for segment in self.segments]
         content: list[object] = [self.text, dict(self.metadata), segments]
-        content += [] if self.language == ENGLISH else [self.language]
+        content += [] if self.language is None else [self.language]
         packed = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(packed).hexdigest()[:32]
 
@@ -102,7 +103,8 @@ class Document:
         if not self.id:
             raise InputError("a document needs an id that is not empty")
         where = f"document {self.id!r}"
-        check_language(self.language)
+        if self.language is not None:
+            check_language(self.language)
         check_text(self.id, f"id of {where}")
         check_text(self.text, where)
         for name, value in self.metadata.items():

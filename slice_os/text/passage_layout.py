@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from slice_os.arrays import IntArray
-from slice_os.text.documents import Document, Metadata, Scalar, Segment
+from slice_os.text.documents import ENGLISH, Document, Metadata, Scalar, Segment
 from slice_os.text.reading import Reading, reading_of
 from slice_os.text.sentences import sentence_ends
 
@@ -37,6 +37,7 @@ class PassageLayout:
         sentences: starts and ends of its sentences in the document, one after the other.
         turns: starts and ends of its turns; none if the text has no turns.
         cuts: starts and ends of what is left out to read it.
+        language: of the document, an ISO 639 code.
     """
 
     start: int
@@ -44,6 +45,7 @@ class PassageLayout:
     sentences: Sequence[int] = ()
     turns: Sequence[int] = ()
     cuts: Sequence[int] = ()
+    language: str = ENGLISH
 
     def own_metadata(self, metadata: Metadata, start: int, end: int) -> Metadata:
         """The metadata of the words ``start:end`` of the document, from that of the passage."""
@@ -87,7 +89,8 @@ def layout_of(metadata: Metadata, start: int) -> PassageLayout:
             for name in ("sentences", "turns", "cuts")
         )
         segments = [[int(place[0]), *place[1:3], *place[3:]] for place in found.get("segments", ())]
-        return PassageLayout(start, segments, sentences, turns, cuts)
+        language = str(found.get("language", ENGLISH))
+        return PassageLayout(start, segments, sentences, turns, cuts, language)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError):
         return PassageLayout(start)
 
@@ -98,6 +101,7 @@ def layout_fields(
     sentences: Iterable[int],
     turns: Iterable[int],
     cuts: Iterable[int] = (),
+    language: str = ENGLISH,
 ) -> dict[str, Scalar]:
     """Metadata of a passage: speaker, times, fields of its first segment, and its layout.
 
@@ -108,7 +112,7 @@ def layout_fields(
     if segments and segments[0].speaker is not None:
         found["speaker"] = segments[0].speaker
     found |= _times([(one.start_time, one.end_time) for one in segments])
-    marks: dict[str, list[Any]] = {}
+    marks: dict[str, Any] = {} if language == ENGLISH else {"language": language}
     packed = [_packed(segment, start) for segment in segments]
     if any(place[1:] != packed[0][1:] for place in packed):
         marks["segments"] = packed

@@ -16,6 +16,8 @@ _LONGEST_WINDOW = 8_000
 _WRAPPED_LINE = 40
 # sentencex fails on these between a capital and a full stop; a space has the same length.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+# sentencex overlooks sentences that begin with these.
+_INVERTED = re.compile(r"(?<=[.!?…])\s+(?=[¿¡])")
 _NEWLINE = re.compile(r"\n\s*")
 
 
@@ -77,4 +79,5 @@ def _ends_in(block: str, language: str) -> list[int]:
 
 def _window_ends(window: str, language: str) -> list[int]:
     sentences = sentencex.get_sentence_boundaries(language, _WIDE_SPACE.sub(" ", window))
-    return sorted({sentence["end_index"] for sentence in sentences} | {len(window)})
+    inverted = {space.end() for space in _INVERTED.finditer(window)}
+    return sorted({sentence["end_index"] for sentence in sentences} | inverted | {len(window)})

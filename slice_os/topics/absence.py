@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from slice_os.corpus import Corpus
-from slice_os.hits.bands import reaches
 from slice_os.hits.hit import Hit, without_vectors
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import MineOptions
@@ -60,19 +59,17 @@ def search_phrases(corpus: Corpus, phrases: Sequence[str], options: MineOptions)
     """The search of `Corpus.iter_mine`, as hits come: neither ordered nor collapsed."""
     own = corpus.refinement(options.verify).verifier
     query, refine = prepare(corpus.encoder, phrases, options, own)
-    least, every = refine.options.min_probability, replace(refine.options, min_probability=None)
-    judge = replace(refine, options=every)
 
     def hits(below: Callable[[Hit], None]) -> Iterator[Hit]:
         threshold = refine.threshold(corpus.encoder.card.threshold)
         mined = mine(corpus.store, query, threshold=threshold, exhaustive=options.exhaustive)
-        for hit in judge.each(mined):
-            if least is None or reaches(hit.probability, least):
+        for hit in refine.judged(mined):
+            if refine.admits(hit):
                 yield hit
             else:
                 below(hit)
 
-    return Search(corpus, query, lambda span: next(judge.each([span])), hits)
+    return Search(corpus, query, lambda span: next(refine.judged([span])), hits)
 
 
 def search_topics(

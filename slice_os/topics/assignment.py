@@ -44,6 +44,12 @@ class Rule:
     refine: Refinement = field(default_factory=Refinement)
     labels: Mapping[str, Sequence[Label]] = field(default_factory=dict)
 
+    def admits(self, hit: Hit) -> bool:
+        """Whether a hit has what the topic needs; without a probability, its cosine decides."""
+        if hit.probability is None and self.needs.probability:
+            return hit.cosine >= max(self.needs.cosine, self.refine.unread)
+        return self.needs.admits(hit)
+
     def judged(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits, verified, with the probability of the topic."""
         for hit in self.refine.each(hits):
@@ -167,7 +173,7 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
 def _judged(rule: Rule, hits: Iterable[Hit], below: Callable[[Hit], None] | None) -> Iterator[Hit]:
     """The hits that have what the topic needs, verified, with the probability of the topic."""
     for hit in rule.judged(hits):
-        if rule.needs.admits(hit):
+        if rule.admits(hit):
             yield hit
         elif below is not None:
             below(without_vectors(hit))

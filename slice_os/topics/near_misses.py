@@ -65,11 +65,11 @@ def near_misses(
     encoder = corpus.encoder
     known = labels_of_store(corpus) if labels is None else labels
     rules = make_rules(topics, encoder, verifier=corpus.refinement().verifier, labels=known)
-    needs = {rule.topic.name: rule.needs for rule in rules}
+    by_name = {rule.topic.name: rule for rule in rules}
     wide = [replace(rule, needs=_lowered(rule.needs, margin)) for rule in rules]
     asked = TopicQuery.of(wide, encoder, parse_where(where))
     for hit in asked.assign(mine(corpus.store, asked.query, threshold=asked.least)):
-        if and_hits or not needs[hit.topic or ""].admits(hit):
+        if and_hits or not by_name[hit.topic or ""].admits(hit):
             yield hit
 
 

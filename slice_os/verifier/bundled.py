@@ -8,6 +8,7 @@ from math import exp, log
 from pathlib import Path
 
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.verifier import WordingVerifier
@@ -30,6 +31,8 @@ class BundledVerifier:
 
     Raises a `ModelError` as `WordingVerifier`.
     """
+
+    language = ENGLISH
 
     def __init__(self, encoder: SpanEncoder) -> None:
         self._wording = WordingVerifier(encoder)

@@ -56,7 +56,10 @@ class Verdict:
 
 
 class Verifier(Protocol):
-    """Checks claims: one of `slice_os.verifier.registry`, or an object of your own."""
+    """Checks claims: one of `slice_os.verifier.registry`, or an object of your own.
+
+    One with an attribute ``language``, an ISO 639 code, gets no claims about other languages.
+    """
 
     def check(self, claims: Sequence[Claim]) -> Sequence[Verdict]:
         """A verdict for each claim, in order."""

@@ -102,7 +102,9 @@ def digest(
             name = "other groups"
         probability = record["probability"]
         near = (threshold is not None and record["cosine"] < threshold) or (
-            min_probability is not None and (probability or 0) < min_probability
+            min_probability is not None
+            and probability is not None
+            and probability < min_probability
         )
         tallies.setdefault(name, _Tally()).add(record, near)
         if not near:

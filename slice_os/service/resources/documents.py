@@ -24,7 +24,7 @@ from slice_os.service.resources.hits import (
 from slice_os.service.services import Shared
 from slice_os.service.settings import MOST_TEXTS
 from slice_os.stores.protocol import DocumentEntry
-from slice_os.text.documents import ENGLISH, Document, Scalar, Segment
+from slice_os.text.documents import Document, Scalar, Segment
 
 router = APIRouter(tags=["documents"])
 
@@ -47,7 +47,7 @@ class DocumentBody(Body):
     text: str
     metadata: dict[str, Scalar] = Field(default_factory=dict)
     segments: list[SegmentBody] = Field(default_factory=list)
-    language: str = ENGLISH
+    language: str | None = None
 
     def document(self, name: str) -> Document:
         """The document, of this name if it has no id; errors as `slice_os.Document`."""

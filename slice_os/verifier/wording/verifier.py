@@ -14,6 +14,7 @@ from slice_os.arrays import Float64Array, FloatArray
 from slice_os.encoder.model_folder import check_size, read_json
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, ModelError
+from slice_os.text.documents import ENGLISH
 from slice_os.verifier.claims import Claim, Verdict
 from slice_os.verifier.wording.comparison import FEATURES, SIMILARITIES, compare_wording
 from slice_os.verifier.wording.reading import ClaimReader
@@ -129,6 +130,8 @@ class WordingVerifier:
 
     Raises a `ModelError` if the weights belong to another encoder, or it has no calibration.
     """
+
+    language = ENGLISH
 
     def __init__(
         self, encoder: SpanEncoder, weights: WordingWeights | None = None, *, about: bool = True
