@@ -17,7 +17,7 @@ from slice_os.topics.topic import Requirement, Topic
 from slice_os.version import __version__
 
 # Of each topic, so many of the most uncertain are compared with one another.
-MOST_COMPARED = 500
+MOST_COMPARED = 100
 
 
 def to_review(

@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 from playwright.sync_api import Page, expect
 
 from tests.service.conftest import Server
-from tests.service.page.conftest import OpenPage, search_fragment
+from tests.service.page.conftest import RENEWAL, OpenPage, search_fragment
 
 CANCEL = "I want to cancel my subscription"
 
@@ -113,6 +113,35 @@ def test_a_reader_with_a_name_does_not_see_other_answers(
     card = page.locator(".card[aria-label=blind]")
     expect(card).to_contain_text("2 readers agree on 1 hit: alpha")
     expect(card).to_contain_text("1 to settle")
+    card.get_by_role("button", name="Settle").click()
+    dispute = card.locator(".outcome li")
+    expect(dispute).to_contain_text("ann ✓ bob ✕")
+    dispute.get_by_role("button", name="Right").click()
+    expect(dispute).to_contain_text("is right")
+    expect(card).not_to_contain_text("to settle")
+    labels = asked(page_server, "labels?topic=blind")["labels"]
+    assert isinstance(labels, list)
+    assert [(label["label"], label["settled"]) for label in labels] == [(True, True)]
+    assert labels[0]["reader"] == "ann"
+
+
+def test_hits_in_the_same_words_are_answered_at_once(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "same-words")
+    page = open_page(search_fragment(RENEWAL, least="0.1", topic="same-words"))
+    more = page.get_by_role("button", name="+ 5 in the same words")
+    row = page.locator(".hit").filter(has=more)
+    row.get_by_role("button", name="Accept").click()
+    expect(row).to_have_attribute("data-answer", "yes")
+
+    def labelled() -> int:
+        return len(list(asked(page_server, "labels?topic=same-words")["labels"]))  # type: ignore[call-overload]
+
+    assert labelled() == 6
+    page.keyboard.press("u")
+    expect(row).to_have_attribute("data-answer", "")
+    assert labelled() == 0
 
 
 def test_an_answer_without_a_topic_makes_one(open_page: OpenPage, page_server: Server) -> None:

@@ -22,24 +22,30 @@ export function keepReaderName(name) {
  * @param {() => string} store the name of the store that hits are from
  */
 export function labelBook(store) {
-  /** @type {Map<string, boolean>} */
+  /** @type {Map<string, {label: boolean, reader?: string, settled?: boolean}>} */
   let given = new Map();
-  /** @type {import("./scores.js").Hit[]} */
+  /** @type {import("./scores.js").Hit[][]} */
   let history = [];
   let topic = "";
 
   async function load() {
     const name = topic;
     const found = name ? await allLabels(name, readerName()) : [];
-    if (topic === name) given = new Map(found.map((label) => [keyOf(label), label.label]));
+    if (topic === name) given = new Map(found.map((label) => [keyOf(label), label]));
   }
 
-  /** Take the last answer to a hit back; one before it counts again. */
-  async function takeBack(hit) {
-    const { label, passage, ...key } = labelOf(topic, hit, true);
-    await ask("labels", { method: "DELETE", body: key });
+  /** Take the answers to hits back that are shown; those before them count again. */
+  async function takeBack(hits) {
+    for (const hit of hits) {
+      const shown = given.get(keyOf(hit));
+      if (!shown) continue;
+      const { label, passage, ...key } = labelOf(topic, hit, true);
+      await ask("labels", { method: "DELETE", body: { ...key, reader: shown.reader ?? "", settled: shown.settled ?? false } });
+    }
     await load();
   }
+
+  const answerOf = (hit) => given.get(keyOf(hit))?.label;
 
   return {
     /** Begin with the answers of a topic; none for an empty name. */
@@ -49,27 +55,33 @@ export function labelBook(store) {
       history = [];
       await load();
     },
-    answerOf: (hit) => given.get(keyOf(hit)),
+    answerOf,
     /** How many places are accepted. */
-    accepted: () => [...given.values()].filter(Boolean).length,
-    /** Answer a hit; the same answer again takes it back. Rejects if the service did not keep it. */
-    async give(hit, right) {
-      if (given.get(keyOf(hit)) === right) {
-        await takeBack(hit);
-        history = history.filter((one) => one !== hit);
+    accepted: () => [...given.values()].filter(({ label }) => label).length,
+    /**
+     * Answer hits in the same words; the answer that the first one has takes it back. Rejects if
+     * the service did not keep it.
+     */
+    async give(hits, right) {
+      if (answerOf(hits[0]) === right) {
+        await takeBack(hits);
+        history = history.filter(([first]) => first !== hits[0]);
         return;
       }
-      await ask("labels", { body: { store: store(), labels: [labelOf(topic, hit, right)] } });
-      given.set(keyOf(hit), right);
-      history.push(hit);
+      for (let begin = 0; begin < hits.length; begin += PAGE) {
+        const labels = hits.slice(begin, begin + PAGE).map((hit) => labelOf(topic, hit, right));
+        await ask("labels", { body: { store: store(), labels } });
+      }
+      for (const hit of hits) given.set(keyOf(hit), { label: right, reader: readerName() });
+      history.push(hits);
     },
-    /** Take the last answer back; the hit it was about, or null if there is none. */
+    /** Take the last answer back; the first hit it was about, or null if there is none. */
     async undo() {
-      const hit = history.at(-1);
-      if (!hit) return null;
-      await takeBack(hit);
+      const hits = history.at(-1);
+      if (!hits) return null;
+      await takeBack(hits);
       history.pop();
-      return hit;
+      return hits[0];
     },
   };
 }

@@ -5,7 +5,7 @@
 export function sameWords() {
   /** @type {WeakMap<Hit, string>} */
   const known = new WeakMap();
-  /** @type {Map<Hit, number>} how many are not shown, by the one that is */
+  /** @type {Map<Hit, Hit[]>} those that are not shown, by the one that is */
   const behind = new Map();
   /** @type {Set<string>} */
   const opened = new Set();
@@ -33,7 +33,7 @@ export function sameWords() {
       behind.clear();
       return [...groups].flatMap(([words, [first, ...others]]) => {
         if (opened.has(words)) return [first, ...others];
-        behind.set(first, others.length);
+        behind.set(first, others);
         return [first];
       });
     },
@@ -41,7 +41,9 @@ export function sameWords() {
       behind.clear();
       return hits;
     },
-    behind: (hit) => behind.get(hit) ?? 0,
+    behind: (hit) => behind.get(hit)?.length ?? 0,
+    /** A hit, and those in its words that are not shown. */
+    group: (hit) => [hit, ...(behind.get(hit) ?? [])],
     /** From now on, show all hits in the words of this one. */
     open: (hit) => opened.add(wordsOf(hit)),
     reset() {

@@ -262,7 +262,7 @@ export function searchView(current, change, topics, topicsChanged) {
       if (!saved) return;
     }
     try {
-      await book.give(hit, right);
+      await book.give(same.group(hit), right);
     } catch (error) {
       toastError(error);
     }

@@ -1,6 +1,7 @@
 /** One topic on the board: what it is, how often it occurs, and what can be done with it. */
 
 import { countsChart } from "./counts-chart.js";
+import { disputeList } from "./disputes.js";
 import { counted, element, isolated, plural } from "./dom.js";
 import { allLabels } from "./labels.js";
 import { inWords, toastError } from "./notices.js";
@@ -57,6 +58,7 @@ export function topicCard(topic, view, told) {
     const found = await allLabels(topic.name).catch(() => []);
     const right = found.filter(({ label }) => label).length;
     const { topics: [readers] } = await ask(`agreement?${new URLSearchParams({ topic: topic.name })}`).catch(() => ({ topics: [] }));
+    settling.hidden = !readers?.disputed;
     labels.textContent = (found.length ? `${counted(right)} accepted, ${counted(found.length - right)} rejected` : "no answers yet") + (readers ? ` · ${agreementInWords(readers)}` : "");
   }
 
@@ -99,6 +101,8 @@ export function topicCard(topic, view, told) {
     place?.replaceChildren(...difference(learned));
   }
 
+  const settling = button("Settle", async () => outcome.replaceChildren(...await disputeList(topic.name, countLabels)));
+  settling.hidden = true;
   const card = element(
     "article",
     { class: "card", "aria-label": topic.name },
@@ -114,6 +118,7 @@ export function topicCard(topic, view, told) {
       button("Test", test),
       button("Near misses", suggest),
       button("Learn", learn),
+      settling,
       button("Edit", () => told.edit(topic)),
       button("Delete", () => told.drop(topic)),
     ),
