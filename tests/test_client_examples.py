@@ -18,10 +18,10 @@ from .service.conftest import ENVIRONMENT, Server, served
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PHRASE = "I want to cancel my subscription"
-# What one must not read as bytes, as UTF-16 or as parts of an address.
+# What one must not read as bytes, as UTF-16, as parts of an address or as an escape of a shell.
 DOCUMENT = Document(
     "calls/ü &?#%2F 1.txt",
-    "😀👩‍👩‍👧 Grüezi. I want to cancel my subscription \u2028😀. Well, "
+    "😀👩‍👩‍👧 Grüezi.\nI want to cancel my subscription \u2028😀. Well, "
     'please <b>cancel</b> my subscription "today".',
 )
 OTHER = Document("other", "Stop my subscription at once. The weather is nice.")

@@ -108,7 +108,8 @@ def test_the_example_hit_is_real(demo_store: Path) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory, demo_store: Path) -> Path:
     """A folder with the demo documents and a store of them, where the examples run in turn."""
     folder = tmp_path_factory.mktemp("readme")
-    (folder / "demo").symlink_to(REPOSITORY / "demo")
+    for name in ("demo", "examples"):
+        (folder / name).symlink_to(REPOSITORY / name)
     shutil.copytree(demo_store, folder / "demo.slice")
     return folder
 
@@ -234,6 +235,15 @@ def test_documented_commands_on_the_demo_run(folder: Path, monkeypatch: pytest.M
     assert len(commands) >= 3
     for words in commands:
         assert CliRunner().invoke(cli, words[1:]).exit_code == 0, words
+
+
+@pytest.mark.slow
+def test_the_examples_of_topics_pass_the_documented_checks(folder: Path) -> None:
+    lines = "".join(fences(REPOSITORY / "docs" / "topics.md", "sh")).splitlines()
+    checks = [line for line in lines if re.match("slice-os topics (test|lint) ", line)]
+    assert len(checks) == 2
+    for command in checks:
+        run(command, folder)
 
 
 @pytest.mark.slow

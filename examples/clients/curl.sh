@@ -16,8 +16,8 @@ line='"\(.cosine)  \(.doc_id):\(.start)-\(.end)  \(.text)"'
 
 echo "search"
 found=$(ask search "$(jq -n --arg phrase "$phrase" '{phrases: $phrase, top_k: 3}')") ||
-  { echo "$found" >&2; exit 1; }
-echo "$found" | jq -r ".hits[] | $line"
+  { printf '%s\n' "$found" >&2; exit 1; }
+printf '%s\n' "$found" | jq -r ".hits[] | $line"
 
 echo "mine"
 ask mine "$(jq -n --arg phrase "$phrase" '{phrases: $phrase, threshold: 0.5}')" |
@@ -25,7 +25,7 @@ ask mine "$(jq -n --arg phrase "$phrase" '{phrases: $phrase, threshold: 0.5}')" 
     elif .summary then \"\(.summary.hits) hits\" else empty end"
 
 echo "highlights"
-id=$(echo "$found" | jq -r '.hits[0].doc_id | @uri')
+id=$(printf '%s\n' "$found" | jq -r '.hits[0].doc_id | @uri')
 # jq counts code points, as the service does.
 ask "documents/$id/highlights" "$(jq -n --arg phrase "$phrase" '{phrases: $phrase, threshold: 0.5}')" |
   jq -r '.text as $text | reduce (.hits | sort_by(-.start)[]) as $hit

@@ -57,7 +57,7 @@ def write_marked(hits: Iterable[Hit], path: Path, find: FindOriginal) -> list[Ma
         if len(marks) > 1:
             raise InputError(
                 f"{path}: hits are in {len(marks)} documents; name a folder ({path.stem}/) for a "
-                "copy of each, or choose one with --filter _id=ID"
+                "copy of each, or look for hits in one alone: --filter _id=ID"
             )
         return [_copied(doc_id, own, path, find(doc_id)) for doc_id, own in marks.items()]
     copies: list[MarkedCopy] = []

@@ -140,6 +140,8 @@ def test_a_fault_is_that_of_the_form_it_is_nearest_to(client: TestClient) -> Non
     answer = client.post("/mine", json={"topics": ["a"], "threshold": 0.5})
     assert answer.status_code == 422
     assert answer.json()["error"]["message"].startswith("body.threshold: Extra inputs")
+    told = client.post("/search", json={"phrase": "a"}).json()["error"]["message"]
+    assert "body.phrases: Field required; body.phrase: Extra inputs" in told
 
 
 def test_a_method_that_is_not_allowed_tells_those_that_are(client: TestClient) -> None:

@@ -46,6 +46,8 @@ _STATUSES: Sequence[tuple[type[SliceError], int, str]] = (
     (StoreError, 503, "store_error"),
     (SliceError, 500, "library_error"),
 )
+# Faults of a request that an answer tells.
+_TOLD = 3
 _HTTP_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}
 
 
@@ -82,7 +84,7 @@ def answer_errors(app: FastAPI) -> None:
 def _problem_in(request: Request, error: Exception) -> Problem:
     """The problem that an error of the library, of FastAPI or of Starlette becomes."""
     if isinstance(error, RequestValidationError):
-        return Problem(422, "invalid_request", _first_of(error.errors()))
+        return Problem(422, "invalid_request", _faults_of(error.errors()))
     if not isinstance(error, HTTPException):
         return problem_of(error)
     code = _HTTP_CODES.get(error.status_code, "bad_request")
@@ -101,10 +103,10 @@ def _methods(request: Request) -> list[str]:
     return sorted({method for methods in same for method in methods})
 
 
-def _first_of(errors: Sequence[Any]) -> str:
-    """The first fault of a request, and its place.
+def _faults_of(errors: Sequence[Any]) -> str:
+    """The first faults of a request, and their places.
 
-    A body may have one of several forms: the fault is that of the form with the fewest.
+    A body may have one of several forms: the faults are those of the form with the fewest.
     """
     forms: dict[str, list[str]] = {}
     for error in errors:
@@ -112,8 +114,9 @@ def _first_of(errors: Sequence[Any]) -> str:
         place = [str(part) for part in error["loc"]]
         form = place.pop(1) if len(place) > 1 and place[1][:1].isupper() else ""
         forms.setdefault(form, []).append(f"{'.'.join(place)}: {error['msg']}")
-    first, *others = min(forms.values(), key=len)
-    return f"{first} (and {len(others)} more)" if others else first
+    faults = min(forms.values(), key=len)
+    more = f" (and {len(faults) - _TOLD} more)" if len(faults) > _TOLD else ""
+    return "; ".join(faults[:_TOLD]) + more
 
 
 class ErrorDetail(BaseModel):
