@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +34,7 @@ from slice_os.query.options import (
 )
 from slice_os.search.around import units_of
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
+from slice_os.search.recording import without_password
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search
 from slice_os.search.turns import Turn, turns_of
@@ -383,9 +383,7 @@ class Corpus:
         return True  # even without documents, and without asking a server for their number
 
     def __repr__(self) -> str:
-        # Addresses must not have a password, but may.
-        shown = re.sub(r"//([^:/@]*):.*@", r"//\1:…@", self._location)
-        return f"{type(self).__name__}({shown!r})"
+        return f"{type(self).__name__}({without_password(self._location)!r})"
 
     def _repr_html_(self) -> str:
         """The counts of the store, for notebooks; its name alone if it cannot be opened."""

@@ -179,7 +179,9 @@ class TestCommand:
         assert done.status == 1
         assert done.err.startswith("slice-os: hits.jsonl, line 1: not a hit (")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["hits.jsonl"]
-        assert run("report", "hits.jsonl", "-o", "report.csv").status == 2
+        for output in ("report.pdf", "report.qdpx"):
+            assert "needs --store" in run("report", "hits.jsonl", "-o", output).err
+        assert "give HITS or --from" in run("report", "-o", "report.html").err
 
 
 def test_a_name_that_is_no_report_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "match": ("match:match", "Find documents that combined topics describe."),
         "topics": ("topics:topics", "Check, compare and improve topic files."),
         "review": ("review:review", "Label hits of topics as right or wrong."),
-        "labels": ("labels:labels", "Compare and settle what readers said."),
+        "labels": ("labels:labels", "Compare, settle and import what readers said."),
         "estimate": ("estimate:estimate", "Estimate what a topic finds and misses."),
         "report": ("hit_files:report", "Show hits in context on one HTML page."),
         "cut": ("hit_files:cut", "Choose a cut-off for a target precision."),

@@ -62,14 +62,23 @@ def search(
     context; a pipe, or --json, gets one line of JSON per hit.
     """
     from slice_os.originals.finding import find_original
+    from slice_os.search.recording import run_record
 
     with encoder.corpus(store) as corpus:
         hits = corpus.search([phrase, *more], options)
         if hits and not hits.said:
             # A pipe has nothing but hits.
             click.echo("Nobody says this. Nearest:", err=output is not None or wants_json(as_json))
-        find = partial(find_original, corpus.store)
-        give(hits, output, as_json, options.offset + 1, several=bool(more), find=find)
+        give(
+            hits,
+            output,
+            as_json,
+            options.offset + 1,
+            several=bool(more),
+            find=partial(find_original, corpus.store),
+            text_of=corpus.text,
+            run=run_record("search", corpus.encoder, [phrase, *more], options, store=store),
+        )
 
 
 @click.command(epilog=FORMATS_HELP)
@@ -99,17 +108,21 @@ def scan(
     status is 1. With -l, -L, -c, -m, -A, -B or -C it is as that of grep: 0 if there are hits, 1 if
     there are none, 2 on an error.
     """
+    from slice_os.hits.exchange.documents import TextSpool
+    from slice_os.hits.files import holds_texts
     from slice_os.ingest.readers import BadRecord, ReadNote, SkippedFile
     from slice_os.ingest.reading import read
     from slice_os.ingest.sources import find_sources, skipped_line
     from slice_os.originals.finding import original_at
     from slice_os.search.around import units_in
+    from slice_os.search.recording import run_record
     from slice_os.search.refinement import arranged
     from slice_os.search.scan import scan as scan_documents
 
     grep.check(output=output, order=options.order, collapse=options.collapse)
     files: dict[str, str] = {}
-    texts: deque[Document] = deque()
+    near: deque[Document] = deque()
+    texts = TextSpool() if output is not None and holds_texts(output) else None
     bad = 0
 
     def documents() -> Iterator[Document]:
@@ -123,7 +136,9 @@ def scan(
                     click.echo(complaint(record), err=True)
                 else:
                     files[record.id] = record.source
-                    texts.extend([record] if grep.around else ())
+                    near.extend([record] if grep.around else ())
+                    if texts is not None:
+                        texts.add(record.id, record.text)
                     yield record
 
     def find(doc_id: str) -> Original:
@@ -131,20 +146,30 @@ def scan(
 
     def place(hit: Hit) -> Place:
         own = hit.context  # two documents may have one id
-        while texts[0].id != hit.doc_id or texts[0].text[own.start : own.end] != own.text:
-            texts.popleft()
-        return texts[0].text, units_in(texts[0])
+        while near[0].id != hit.doc_id or near[0].text[own.start : own.end] != own.text:
+            near.popleft()
+        return near[0].text, units_in(near[0])
 
     with grep.statuses():
         sources = find_sources(paths, format_name)
         as_they_come = replace(options, order=None, collapse=False)
-        hits = scan_documents(documents(), phrases, as_they_come, encoder=encoder.load())
+        model = encoder.load()
+        hits = scan_documents(documents(), phrases, as_they_come, encoder=model)
         if grep.listing:
             grep.list_documents(hits, files, as_json)
         else:
             shown = grep.limited(arranged(grep.surrounded(hits, place), options))
-            several = len(phrases) > 1
-            give(shown, output, as_json, several=several, find=find, whole=grep.around)
+            about = {"paths": list(paths), "max_count": grep.most}
+            give(
+                shown,
+                output,
+                as_json,
+                several=len(phrases) > 1,
+                find=find,
+                whole=grep.around,
+                text_of=texts,
+                run=run_record("scan", model, phrases, options, further=about),
+            )
         if sources.skipped:
             click.echo(f"slice-os: {printable(skipped_line(sources.skipped))}", err=True)
     return grep.status(bool(bad))
@@ -182,6 +207,7 @@ def mine(
     """
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
+    from slice_os.topics.recording import mining_record
 
     _check(options, phrases, topic_paths)
     if phrases and (run.exclusive or run.only_new or run.work or run.counts):
@@ -217,8 +243,18 @@ def mine(
                 return find_original(corpus.store, doc_id)
 
             shown = grep.limited(arranged(hits, options))
-            whole = grep.around
-            give(shown, output, as_json, several=several, find=find, whole=whole, **cut)
+            about = {**run.recorded(), "max_count": grep.most}
+            give(
+                shown,
+                output,
+                as_json,
+                several=several,
+                find=find,
+                whole=grep.around,
+                text_of=corpus.text,
+                run=mining_record(corpus, store, phrases, topic_paths, options, about),
+                **cut,
+            )
     return grep.status()
 
 

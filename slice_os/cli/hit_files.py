@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -20,13 +20,22 @@ from slice_os.cli.options import (
 from slice_os.cli.render import show
 from slice_os.errors import InputError
 
+if TYPE_CHECKING:
+    from slice_os.hits.run_record import RunRecord
+
 
 @click.command()
-@click.argument("hits", type=click.File("rb"), metavar="HITS")
+@click.argument("hits", type=click.File("rb"), required=False, metavar="[HITS]")
+@click.option(
+    "--from",
+    "recorded",
+    type=FILE,
+    metavar="FILE",
+    help="Instead of HITS: a file of JSON lines with its run record, which tells the cut.",
+)
 @output_file(
-    "Write the report to this file, which ends in .html; or, with --store, mark the hits in a copy "
-    "of the file they are in: .pdf or .docx, or a folder (marked/) for several copies.",
-    required=True,
+    "Write the report to this file, which ends in .html, or the hits in another format of "
+    "`slice-os mine -o`; some need --store.  [default with --from: FILE ending in .html]",
 )
 @optional_store_option
 @click.option("--threshold", type=COSINE, help="Hits of a lower cosine are near misses.")
@@ -34,7 +43,13 @@ from slice_os.errors import InputError
     "--min-probability", type=PROBABILITY, help="Hits of a lower probability are near misses."
 )
 @click.option("--title", default="Hits", help="Title of the page.")
-def report(hits: BinaryIO, output: Path, store: str | None, **settings: Any) -> None:
+def report(
+    hits: BinaryIO,
+    recorded: Path | None,
+    output: Path | None,
+    store: str | None,
+    **settings: Any,
+) -> None:
     """Show HITS in context, with histograms of their scores, on one HTML page.
 
     HITS is a file of JSON lines as `slice-os mine --json` prints them, or - for standard input.
@@ -42,21 +57,47 @@ def report(hits: BinaryIO, output: Path, store: str | None, **settings: Any) -> 
     'slice-os[report]'.
     """
     from slice_os.corpus import Corpus
+    from slice_os.hits.files import holds_texts
     from slice_os.hits.hit import read_hits
+    from slice_os.hits.run_record import record_file
     from slice_os.originals.copies import is_marked
     from slice_os.originals.finding import find_original
 
-    if output.suffix.lower() != REPORT and not (store and is_marked(output)):
-        raise click.UsageError(f"--output {output}: a report ends in .html; marks need --store")
+    if (hits is None) == (recorded is None):
+        raise click.UsageError("give HITS or --from FILE")
+    cuts = {name: settings[name] for name in ("threshold", "min_probability")}
+    place = recorded or Path(hits.name)
+    run = _run(place) if recorded or record_file(place).exists() else None
+    if recorded is not None:
+        hits, output = recorded.open("rb"), output or recorded.with_suffix(REPORT)
+        if not any(cut is not None for cut in cuts.values()):
+            settings |= {name: getattr(run, name) for name in cuts}
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    if store is None and (is_marked(output) or holds_texts(output)):
+        raise click.UsageError(f"--output {output}: needs --store, where the documents are")
+    if output.suffix.lower() != REPORT and any(cut is not None for cut in cuts.values()):
+        raise click.UsageError("--threshold and --min-probability are for reports (.html)")
     try:
         if store is None:
-            give(read_hits(hits), output, **settings)
+            give(read_hits(hits), output, run=run, **settings)
             return
         with Corpus(store) as corpus:
             find = partial(find_original, corpus.store)
-            give(read_hits(hits), output, find=find, **settings)
+            text_of = corpus.text
+            give(read_hits(hits), output, find=find, text_of=text_of, run=run, **settings)
     except InputError as error:
         raise InputError(f"{hits.name}, {error}") from None
+
+
+def _run(path: Path) -> RunRecord:
+    """The recorded run of a file of hits; if the file has changed since, a line says so."""
+    from slice_os.hits.run_record import read_record
+
+    record = read_record(path)
+    if not record.matches(path):
+        click.echo(f"slice-os: {path}: changed since its run record was written", err=True)
+    return record.run
 
 
 @click.command()

@@ -36,7 +36,9 @@ from slice_os.query.options import (
 )
 
 if TYPE_CHECKING:
+    from slice_os.hits.exchange.documents import TextOf
     from slice_os.hits.hit import Hit
+    from slice_os.hits.run_record import RunRecord
     from slice_os.originals.finding import FindOriginal
 
 _FLAGS: dict[str, Callable[[Command], Command]] = {
@@ -133,8 +135,9 @@ def output_file(told: str, required: bool = False) -> Callable[[Command], Comman
 
 
 file_option = output_file(
-    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; or mark "
-    "them in a copy of the file they are in: .pdf, .docx, or a folder (marked/) for several copies."
+    "Write the hits to this file: .jsonl, .csv, .xlsx, .parquet, or a report in .html; for other "
+    "tools: .labelstudio.json, .jsonld, .qdpx, .prodigy.jsonl; or mark them in a copy of the file "
+    "they are in: .pdf, .docx, or a folder (marked/) for several copies."
 )
 
 
@@ -159,12 +162,15 @@ def give(
     several: bool = False,
     find: FindOriginal | None = None,
     whole: bool = False,
+    text_of: TextOf | None = None,
+    run: RunRecord | None = None,
     **settings: Any,
 ) -> None:
     """Write hits, of several phrases or not, to a file, or print them; settings as of a report.
 
     Originals of documents, which ``find`` finds, are marked, or shown in a report. Text has the
-    ``whole`` context of each hit, or what is near in it.
+    ``whole`` context of each hit, or what is near in it. ``text_of`` and ``run`` are as for
+    `write_hits`.
     """
     if output is None:
         _show(hits, as_json, first, several, whole)
@@ -174,27 +180,30 @@ def give(
     from slice_os.originals.copies import is_marked
 
     if find is not None and is_marked(output):
-        _mark(hits, output, find)
+        _mark(hits, output, find, run)
         return
     if output.suffix.lower() == REPORT:
         from slice_os.hits.report.html_page import write_report
         from slice_os.originals.report_pages import page_drawer
 
         draw = page_drawer(find) if find else None
-        count = write_report(hits, output, draw=draw, **settings)
+        count = write_report(hits, output, draw=draw, run=run, **settings)
     else:
         from slice_os.hits.files import write_hits
 
-        count = write_hits(hits, output)
+        count = write_hits(hits, output, text_of=text_of, run=run)
     click.echo(f"{output}: {count:,} {'hit' if count == 1 else 'hits'}", err=True)
 
 
-def _mark(hits: Iterable[Hit], output: Path, find: FindOriginal) -> None:
+def _mark(hits: Iterable[Hit], output: Path, find: FindOriginal, run: RunRecord | None) -> None:
     """Write marked copies, with a line for each document."""
+    from slice_os.hits.run_record import write_record
     from slice_os.originals.copies import write_marked
 
     copies = write_marked(hits, output, find)
     for copy in copies:
+        if copy.path is not None and run is not None:
+            write_record(run, copy.path, copy.marked)
         place = printable(str(copy.path or copy.doc_id))
         why = f"; {printable(copy.why)}" if copy.why else ""
         click.echo(f"{place}: {copy.marked:,} of {copy.hits:,} hits marked{why}", err=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from slice_os.cli.groups import CommandGroup
+from slice_os.cli.label_import import import_
 from slice_os.cli.options import output_option, reader_option
 from slice_os.cli.render import in_context, printable, show, styled, wants_json
 from slice_os.cli.review import Question, ask_about
@@ -23,7 +24,7 @@ labels_file = click.argument(
 
 @click.group(cls=CommandGroup)
 def labels() -> None:
-    """Compare the labels of several readers, and settle what they disagree on.
+    """Compare the labels of several readers, settle what they disagree on, and import others.
 
     `slice-os review --reader NAME` adds labels with a name.
     """
@@ -98,3 +99,6 @@ def _question(hit: ReadHit, reader: str) -> Question:
     words = {label.key: label for label in hit.labels}
     settled = (replace(one, reader=reader, settled=True, date="") for one in words.values())
     return Question("\n".join(lines) + "\n", tuple(settled))
+
+
+labels.add_command(import_)

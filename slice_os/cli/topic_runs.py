@@ -30,6 +30,10 @@ class TopicRun:
     counts: str | None
     date_field: str | None
 
+    def recorded(self) -> dict[str, bool | None]:
+        """What the record of a run says of it; None for what was not given."""
+        return {"exclusive": self.exclusive or None, "new": self.only_new or None}
+
     def check(self, corpus: Corpus) -> None:
         """Refuse counts by dates, or by a field, that the store does not have."""
         from slice_os.query.filters import DATE

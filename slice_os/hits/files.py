@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from slice_os.errors import InputError, MissingExtraError
+from slice_os.hits.exchange.documents import HitDocuments, TextOf, by_document
+from slice_os.hits.exchange.label_studio import write_label_studio
+from slice_os.hits.exchange.refi_qda import write_refi_qda
+from slice_os.hits.exchange.span_lines import write_span_lines
+from slice_os.hits.exchange.web_annotations import write_web_annotations
 from slice_os.hits.hit import Hit
+from slice_os.hits.run_record import RunRecord, write_record
 from slice_os.query.filter_values import parse_number
 from slice_os.tables.fields import Column, Kind
 from slice_os.tables.frames import write_parquet
@@ -28,24 +34,47 @@ _FIRST: dict[str, Kind] = {
 }
 
 
+WriteHits: TypeAlias = Callable[[Iterable[Hit], Path, TextOf | None], None]
+
+
 @dataclass(frozen=True, slots=True)
 class HitFormat:
-    """A writer of hits, the package that it needs, if any, and the extra that installs that."""
+    """A writer of hits.
 
-    write: Callable[[Iterable[Hit], Path], None]
+    Attributes:
+        write: writes them.
+        package: that it needs, if any.
+        extra: that installs the package.
+        texts: whether it needs the texts of the documents.
+    """
+
+    write: WriteHits
     package: str = ""
     extra: str = ""
+    texts: bool = False
 
 
-def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
+def write_hits(
+    hits: Iterable[Hit],
+    path: str | Path,
+    *,
+    text_of: TextOf | None = None,
+    run: RunRecord | None = None,
+) -> int:
     """Write hits to a file, in the format that its extension names; returns how many.
 
     The file appears when it is complete and replaces an earlier one; if writing stops before,
     nothing is left. Memory does not grow with the number of hits.
 
+    Args:
+        hits: in any order.
+        path: the file.
+        text_of: gives the text of a document, such as `Corpus.text`, for formats that hold it.
+        run: what made the hits, to be written beside the file.
+
     Raises:
-        InputError: on another extension, a folder that cannot be, or more columns than the format
-            holds.
+        InputError: on another extension, a folder that cannot be, more columns than the format
+            holds, or a text that the format needs but nobody gives.
         MissingExtraError: if a package for the format is not installed.
     """
     format_ = output_format(path)
@@ -58,7 +87,9 @@ def write_hits(hits: Iterable[Hit], path: str | Path) -> int:
             yield hit
 
     with replacing(Path(path)) as part:
-        format_.write(counted(), part)
+        format_.write(counted(), part, text_of)
+    if run is not None:
+        write_record(run, path, count)
     return count
 
 
@@ -69,15 +100,23 @@ def output_format(path: str | Path) -> HitFormat:
         InputError, MissingExtraError: as `write_hits`.
     """
     path = Path(path)
-    found = FORMATS.get(path.suffix.lower())
-    if found is None:
+    endings = [one for one in FORMATS if path.name.lower().endswith(one)]
+    if not endings:
         raise InputError(f"{path}: hits are written to files ending in {', '.join(FORMATS)}")
     check_place(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder; give the name of a file")
+    ending = max(endings, key=len)
+    found = FORMATS[ending]
     if found.package and find_spec(found.package) is None:
-        raise MissingExtraError(path.suffix.lower(), found.extra)
+        raise MissingExtraError(ending, found.extra)
     return found
+
+
+def holds_texts(path: Path) -> bool:
+    """Whether the format that a file name asks for holds the texts of documents."""
+    name = path.name.lower()
+    return any(one.texts and name.endswith(ending) for ending, one in FORMATS.items())
 
 
 def check_place(path: Path) -> None:
@@ -87,32 +126,42 @@ def check_place(path: Path) -> None:
         raise InputError(f"{path}: {above} is a file, not a folder")
 
 
-def _write_jsonl(hits: Iterable[Hit], path: Path) -> None:
+def _write_jsonl(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     with path.open("wb") as stream:
         stream.writelines(hit.to_json() for hit in hits)
 
 
-def _write_page(hits: Iterable[Hit], path: Path) -> None:
+def _write_page(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     from slice_os.hits.report.html_page import write_report
 
     write_report(hits, path)
 
 
-def _write_parquet(hits: Iterable[Hit], path: Path) -> None:
+def _write_parquet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
     with spooled((hit.to_dict() for hit in hits), Hit.columns(), path.parent) as table:
         write_parquet(table, path)
 
 
-def _as_sheet(write: Callable[[Table, Path], None]) -> Callable[[Iterable[Hit], Path], None]:
+def _as_sheet(write: Callable[[Table, Path], None]) -> WriteHits:
     """A writer of hits for people from a writer of tables."""
 
-    def write_sheet(hits: Iterable[Hit], path: Path) -> None:
+    def write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
         kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
         columns = [Column(name, kind) for name, kind in kinds.items()]
         with spooled(map(_for_people, hits), columns, path.parent) as table:
             write(table, path)
 
     return write_sheet
+
+
+def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
+    """A writer of hits from a writer of documents with hits."""
+
+    def write_documents(hits: Iterable[Hit], path: Path, text_of: TextOf | None) -> None:
+        with by_document(hits, text_of) as documents:
+            write(documents, path)
+
+    return write_documents
 
 
 def _for_people(hit: Hit) -> dict[str, Any]:
@@ -132,11 +181,15 @@ def _plain(value: Scalar) -> Scalar:
     return value if number is None or field_text(number) != value else number
 
 
-# A new format is a module and a line here.
+# A new format is a module and a line here; the longest ending of a name decides.
 FORMATS = {
     ".jsonl": HitFormat(_write_jsonl),
     ".csv": HitFormat(_as_sheet(write_csv)),
     ".xlsx": HitFormat(_as_sheet(write_xlsx), "xlsxwriter", "tables"),
     ".parquet": HitFormat(_write_parquet, "pyarrow", "tables"),
     ".html": HitFormat(_write_page, "jinja2", "report"),
+    ".labelstudio.json": HitFormat(_by_document(write_label_studio), texts=True),
+    ".jsonld": HitFormat(_by_document(write_web_annotations)),
+    ".qdpx": HitFormat(_by_document(write_refi_qda), texts=True),
+    ".prodigy.jsonl": HitFormat(_by_document(write_span_lines), texts=True),
 }

@@ -91,6 +91,11 @@ class Hit:
         """What to make of the probability, in a word; None if there is none."""
         return None if self.probability is None else band_of(self.probability)
 
+    @property
+    def group(self) -> str:
+        """The name under which it is shown beside others: its topic, or else its phrase."""
+        return self.topic or self.phrase
+
     def to_dict(self) -> dict[str, Any]:
         """The hit as plain JSON types; floats are rounded to six decimals."""
         return {

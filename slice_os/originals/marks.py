@@ -48,7 +48,7 @@ def marks_of(hits: Iterable[Hit]) -> Iterator[Mark]:
     """A mark for each hit; hits of one topic or phrase have one colour."""
     groups: dict[str, int] = {}
     for hit in hits:
-        group = groups.setdefault(hit.topic or hit.phrase, len(groups))
+        group = groups.setdefault(hit.group, len(groups))
         colour = _COLOURS[group % len(_COLOURS)]
         yield Mark(hit.doc_id, Extent(hit.start, hit.end), hit.text, _note(hit), colour)
 

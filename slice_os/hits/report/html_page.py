@@ -15,6 +15,7 @@ from slice_os.errors import MissingExtraError
 from slice_os.hits.hit import Hit
 from slice_os.hits.report.digest import BINS, Digest, Group, digest
 from slice_os.hits.report.pages import DrawPages, Pages, Place
+from slice_os.hits.run_record import RunRecord, write_record
 from slice_os.tables.replacing import replacing
 from slice_os.version import __version__
 
@@ -57,6 +58,7 @@ def write_report(
     min_probability: float | None = None,
     title: str = "Hits",
     draw: DrawPages | None = None,
+    run: RunRecord | None = None,
 ) -> int:
     """Write hits as an HTML page, which appears when it is complete; returns how many there were.
 
@@ -71,6 +73,7 @@ def write_report(
         min_probability: the same for the probability.
         title: of the page.
         draw: draws the original pages of the hits that are shown.
+        run: what made the hits, to be shown at the end, and written beside the file.
     """
     found = digest((hit.to_dict() for hit in hits), threshold, min_probability)
     cuts = {"cosine": threshold, "probability": min_probability}
@@ -87,6 +90,7 @@ def write_report(
         found=found,
         originals=draw(_shown(found)) if draw else Pages(),
         title=title,
+        run=run.told() if run else {},
         cuts=" and ".join(
             f"{name} from {cut:g}"
             for name, cut in cuts.items()
@@ -108,6 +112,8 @@ def write_report(
     )
     with replacing(Path(path)) as part:
         part.write_text(page, encoding="utf-8")
+    if run is not None:
+        write_record(run, path, found.hits)
     return found.hits
 
 

@@ -1,0 +1,49 @@
+"""Label Studio's JSON: a task for each document, its hits as predictions.
+
+Offsets are code points, as Label Studio has them since 1.4.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from slice_os.hits.exchange.documents import HitDocument, HitDocuments
+from slice_os.hits.hit import Hit
+from slice_os.version import __version__
+
+
+def write_label_studio(documents: HitDocuments, path: Path) -> None:
+    """Write the tasks as one list of JSON, a task a line."""
+    between = b"[\n"
+    with path.open("wb") as stream:
+        for document in documents:
+            stream.write(between + orjson.dumps(_task(document)))
+            between = b",\n"
+        stream.write(b"\n]\n" if between == b",\n" else b"[]\n")
+
+
+def _task(document: HitDocument) -> dict[str, Any]:
+    """What the field ``hits`` of its data is for, `slice_os.topics.answers` says."""
+    return {
+        "data": {"text": document.text, "doc_id": document.id, "hits": document.given},
+        "predictions": [
+            {
+                "model_version": f"slice-os {__version__}",
+                "result": [_region(number, hit) for number, hit in enumerate(document.hits)],
+            }
+        ],
+    }
+
+
+def _region(number: int, hit: Hit) -> dict[str, Any]:
+    region = {
+        "id": f"hit-{number}",
+        "from_name": "label",
+        "to_name": "text",
+        "type": "labels",
+        "value": {"start": hit.start, "end": hit.end, "text": hit.text, "labels": [hit.group]},
+    }
+    return region if hit.probability is None else region | {"score": round(hit.probability, 6)}
