@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from slice_os.cli.options import store_option, work_option
 from slice_os.cli.render import printable
 from slice_os.errors import InputError
+
+if TYPE_CHECKING:
+    from slice_os.topics.labels import Label
 
 
 @click.command("import")
@@ -30,10 +34,9 @@ def import_(files: tuple[str, ...], store: str, work: Path | None, reader: str) 
     from slice_os.corpus import Corpus
     from slice_os.topics.answers import read_answered
     from slice_os.topics.journal import LabelJournal
-    from slice_os.topics.labels import Label
     from slice_os.topics.work import Work
 
-    found: list[Label] = []
+    found: dict[tuple[object, ...], Label] = {}
     bad = 0
     with Corpus(store) as corpus:
         journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
@@ -43,10 +46,16 @@ def import_(files: tuple[str, ...], store: str, work: Path | None, reader: str) 
                     bad += 1
                     click.echo(f"slice-os: {printable(str(one))}", err=True)
                 else:
-                    found.append(replace(one, reader=one.reader or reader))
-    known = {answer.label for answer in journal.of_all_readers()}
-    new = [one for one in dict.fromkeys(found) if one not in known]
+                    label = replace(one, reader=one.reader or reader)
+                    found[_about(label)] = label
+    known = {_about(one.label): one.label.right for one in journal.of_all_readers()}
+    new = [one for about, one in found.items() if known.get(about) != one.right]
     journal.add(new)
     told = f"{len(new):,} labels added to {journal.path}, {len(found) - len(new):,} known before"
     click.echo(printable(told), err=True)
     return 1 if bad else 0
+
+
+def _about(label: Label) -> tuple[object, ...]:
+    """Who answers, and about which words; the last answer holds."""
+    return label.reader, label.settled, label.key
