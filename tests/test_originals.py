@@ -184,7 +184,9 @@ def test_hits_in_several_files_need_a_folder(run: Run, tmp_path: Path) -> None:
     assert not Path("marked.pdf").exists()
     many = mine(run, "marked/")
     assert many.exit_code == 0
-    assert sorted(path.name for path in Path("marked").iterdir()) == ["a.pdf", "b.docx"]
+    copies = ["a.pdf", "b.docx"]
+    made = sorted(path.name for path in Path("marked").iterdir())
+    assert made == sorted([*copies, *(f"{name}.run.json" for name in copies)])
     assert many.stderr.splitlines() == [
         "marked/a.pdf: 1 of 1 hits marked",
         "marked/b.docx: 2 of 2 hits marked",
