@@ -230,7 +230,7 @@ def utf16(text: str, offset: int) -> int:
 @pytest.mark.usefixtures("store")
 class TestImport:
     def imported(self, run: Run, name: str) -> str:  # noqa: F811
-        done = run("labels", "import", name, "--store", "store")
+        done = run("labels", "import", name, "--store", "store", "--reader", "ann")
         return f"{done.status} {done.err}"
 
     def labels(self) -> dict[tuple[str, str], bool]:
@@ -253,7 +253,8 @@ class TestImport:
             for value in (region["value"] for region in regions if region["type"] == "labels"):
                 value.update({name: count(text, value[name]) for name in ("start", "end")})
             skipped = {"result": [], "was_cancelled": True}
-            task["annotations"] = [{"result": regions, "was_cancelled": False}, skipped]
+            done = {"result": regions, "completed_by": 3, "created_at": "2026-11-23T16:00:00.12Z"}
+            task["annotations"] = [done, skipped]
         Path("export.json").write_text(json.dumps(tasks))
         assert self.imported(run, "export.json").startswith("0 3 labels added to ")
         assert self.labels() == {
@@ -263,6 +264,7 @@ class TestImport:
         }
         assert "0 labels added" in self.imported(run, "export.json")
         added = read_labels("store/labels.jsonl")[0]
+        assert (added.reader, added.date) == ("label-studio-3", "2026-11-23T16:00:00.12Z")
         assert added.context is not None
         assert added.context.text == "I never\nsaid so."
         done = run("mine", "--topics", "cancel.toml", "--store", "store")
@@ -279,6 +281,7 @@ class TestImport:
         )
         assert self.imported(run, "out.jsonl").startswith("0 2 labels added")
         assert list(self.labels().values()) == [False, True]
+        assert {one.reader for one in read_labels("store/labels.jsonl")} == {"ann"}
 
     def test_takes_labelled_hits(self, run: Run) -> None:  # noqa: F811
         lines = [json.loads(one) for one in mine(run, "hits.jsonl").read_bytes().splitlines()]

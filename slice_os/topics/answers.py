@@ -156,8 +156,8 @@ def _task(
     raw: dict[str, Any], doc_id: Any, spans: list[Span], right: bool, reader: Any, date: Any
 ) -> Task:
     given = decoded(tuple[Given, ...], raw.get("hits") or [])
-    texts = [decoded(str, one) for one in (doc_id, raw["text"], reader, date)]
-    return Task(*texts[:2], tuple(spans), given, right, *texts[2:])
+    doc_id, text, reader, date = (decoded(str, one) for one in (doc_id, raw["text"], reader, date))
+    return Task(doc_id, text, tuple(spans), given, right, reader, date)
 
 
 def _checked(label: Label, text_of: TextOf) -> Label:
