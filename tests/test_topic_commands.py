@@ -347,7 +347,7 @@ def test_readers_are_blind_agree_and_settle(run: Run, store: str, encoder: SpanE
     assert "  alpha     " in shown
     queue = run("labels", "settle", str(labels))
     assert (queue.status, len(queue.rows())) == (1, 2)
-    settled = run("labels", "settle", str(labels), "--text", "--reader", "eve", typed="yuyy")
+    settled = run("labels", "settle", str(labels), "--text", "--reader", "eve", typed="yuynuy")
     assert "cancel: ann: right, bob: wrong" in settled.out
     assert settled.status == 0
     found = {(one.doc_id, one.reader) for one in read_labels(labels) if one.right}

@@ -105,10 +105,12 @@ def ask_about(questions: Sequence[Question], journal: LabelJournal) -> None:
     """Show questions one by one, and add the answers to a journal."""
     click.echo(f"{len(questions)} to review. {KEYS}", err=True)
     answered: list[tuple[Label, ...]] = []  # the labels of each question, none if skipped
-    while len(answered) < len(questions):
-        question = questions[len(answered)]
-        click.echo(question.shown)
-        key = _ask()
+    while questions:
+        question = next(iter(questions[len(answered) :]), None)
+        if question is not None:
+            click.echo(question.shown)
+        # The last answer can be taken back, too.
+        key = _ask("right?", "ynsuq") if question else _ask("all answered", "uq")
         if key == "q":
             break
         if key == "u" and not answered:
@@ -117,7 +119,7 @@ def ask_about(questions: Sequence[Question], journal: LabelJournal) -> None:
             journal.take_back(answered.pop())
         elif key == "s":
             answered.append(())
-        else:
+        elif question is not None:
             labels = tuple(replace(label, right=key == "y") for label in question.labels)
             journal.add(labels)
             answered.append(labels)
@@ -125,11 +127,11 @@ def ask_about(questions: Sequence[Question], journal: LabelJournal) -> None:
     click.echo(f"{given} labels added to {printable(str(journal.path))}", err=True)
 
 
-def _ask() -> str:
+def _ask(asked: str, keys: str) -> str:
     """One of the keys, read until it is one; the end of the input quits."""
     while True:
-        click.echo("right? [y/n/s/u/q] ", nl=False, err=True)
+        click.echo(f"{asked} [{'/'.join(keys)}] ", nl=False, err=True)
         key = click.getchar() if sys.stdin.isatty() else sys.stdin.read(1) or "q"
         click.echo(printable(key), err=True)
-        if key.lower() in ("y", "n", "s", "u", "q"):
+        if key.lower() in tuple(keys):
             return key.lower()

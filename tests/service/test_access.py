@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -33,6 +34,7 @@ REQUESTS = [
     ("read", "POST", "/pages/chat-1", {"page": 1}),
     ("read", "GET", "/topics", None),
     ("read", "GET", "/labels", None),
+    ("read", "GET", "/agreement", None),
     ("write", "POST", "/documents", {"documents": []}),
     ("write", "DELETE", "/documents/none", None),
     ("curate", "POST", "/topics", {"name": "a", "phrases": ["b"]}),
@@ -81,6 +83,19 @@ def test_every_route_needs_a_key_but_those_that_tell_nothing(guarded: TestClient
         for method in operations:
             expected = path in ("/health", "/ready")
             assert (guarded.request(method, path).status_code != 401) == expected, path
+
+
+def test_a_label_has_the_name_of_the_key(guarded: TestClient, keys: dict[str, str]) -> None:
+    def asked(scope: str, method: str, body: object = None) -> Any:
+        header = {"Authorization": f"Bearer {keys[scope]}"}
+        return guarded.request(method, "/labels", json=body, headers=header)
+
+    asked("curate", "POST", {"labels": [LABEL]})
+    (row,) = asked("read", "GET").json()["labels"]
+    assert row["reader"] == "only-curate"
+    words = {name: one for name, one in LABEL.items() if name != "label"}
+    assert asked("curate", "DELETE", words).status_code == 204
+    assert asked("read", "GET").json()["labels"] == []
 
 
 def test_the_page_and_its_files_need_no_key(guarded: TestClient) -> None:
