@@ -27,6 +27,22 @@ def test_hits_are_files_in_every_format(client: TestClient) -> None:
     assert disposition == 'attachment; filename="hits.xlsx"'
 
 
+@pytest.mark.parametrize("kind", ["labelstudio.json", "prodigy.jsonl", "jsonld", "qdpx"])
+def test_hits_are_files_for_other_tools(client: TestClient, kind: str) -> None:
+    hits = client.post("/search", json={"phrases": "cancel my plan"}).json()["hits"]
+    answer = client.post("/export", params={"format": kind}, json={"hits": hits})
+    assert answer.status_code == 200
+    content = answer.content
+    if kind == "qdpx":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            content = archive.read("project.qde")
+    assert all(hit["text"] in content.decode() for hit in hits)
+    if kind != "jsonld":
+        moved = [{**hits[0], "text": "elsewhere"}]
+        answer = client.post("/export", params={"format": kind}, json={"hits": moved})
+        assert answer.status_code == 400
+
+
 @pytest.mark.parametrize(
     ("kind", "hits", "status"), [("doc", [], 422), ("csv", [{"text": "a"}], 400), ("csv", [3], 422)]
 )

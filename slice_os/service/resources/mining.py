@@ -15,7 +15,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
-from slice_os.hits.files import write_hits
+from slice_os.hits.files import holds_texts, write_hits
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.service.asgi.problems import error_body, problem_of
@@ -40,6 +40,10 @@ _MEDIA_TYPES = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "parquet": "application/vnd.apache.parquet",
     "html": "text/html; charset=utf-8",
+    "labelstudio.json": "application/json",
+    "prodigy.jsonl": "application/x-ndjson",
+    "jsonld": "application/ld+json",
+    "qdpx": "application/zip",
 }
 FileFormat: Any = Literal[tuple(_MEDIA_TYPES)]
 
@@ -133,8 +137,14 @@ def _line(content: dict[str, Any]) -> bytes:
 
 
 class ExportRequest(Body):
-    """Hits to write into a file, each as an answer had it."""
+    """Hits to write into a file, each as an answer had it.
 
+    Attributes:
+        store: where their documents are, for files that hold these; may be missing if one store
+            is served.
+    """
+
+    store: StoreName = None
     hits: Annotated[list[dict[str, Any]], Field(max_length=MOST_EXPORTED)]
 
 
@@ -152,7 +162,8 @@ def export(
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, f"hits.{wanted}")
-        write_hits((Hit.from_dict(hit) for hit in body.hits), path)
+        text_of = services.stores.get(body.store).text if holds_texts(path) else None
+        write_hits((Hit.from_dict(hit) for hit in body.hits), path, text_of=text_of)
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
     return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)
