@@ -191,9 +191,15 @@ def _cut_long(
             break
         earliest = start + max(1, 2 * (stop - start) // 3)
         near = range(stop, earliest, -1)
-        start = next((cut for cut in near if CLAUSE_MARKS.intersection(gaps[cut])), stop)
+        start = next((cut for cut in near if _parts_clauses(gaps, cut)), stop)
         cuts.append(start)
     return cuts
+
+
+def _parts_clauses(gaps: Sequence[str], at: int) -> bool:
+    """Whether a mark of a clause stands before a word, and not that of "twelve (12) months"."""
+    marks = CLAUSE_MARKS.intersection(gaps[at])
+    return bool(marks - {")"}) or (bool(marks) and not gaps[at - 1].endswith("("))
 
 
 def _place(text: str, words: IntArray, bounds: list[int], breaks: IntArray) -> list[PassageRange]:

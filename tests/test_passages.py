@@ -117,6 +117,9 @@ def test_long_sentences_break_at_clauses(encoder: SpanEncoder) -> None:
     document = Document("d", "the supplier shall deliver all of the goods in time, " * 40)
     surfaces = [document.text[p.start : p.end] for p in cut(encoder, document, 64)]
     assert all(surface.endswith("time,") for surface in surfaces)
+    amounts = Document("d", "the fees of the last twelve (12) months or so, " * 40)
+    surfaces = [amounts.text[p.start : p.end] for p in cut(encoder, amounts, 48)]
+    assert all(surface.endswith("so,") for surface in surfaces)
 
 
 def test_a_passage_has_the_metadata_of_its_turns(encoder: SpanEncoder) -> None:
