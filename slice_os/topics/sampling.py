@@ -77,6 +77,12 @@ def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
     asked = TopicQuery.of([rule], corpus.encoder, topic.where)
     by_probability = bool(rule.needs.probability)
     cut = rule.needs.probability or rule.needs.cosine
+
+    def score(hit: Hit) -> float:
+        if by_probability and hit.probability is None:  # in another language
+            return cut if rule.admits(hit) else hit.cosine - _UNREAD
+        return (hit.probability or 0.0) if by_probability else hit.cosine
+
     parts: list[FloatArray] = []
     best: dict[int, Hit] = {}
     for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
@@ -84,12 +90,12 @@ def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
         cosines = candidates.cosines.max(axis=0, initial=-1.0)
         for number, hit in _judged(candidates, asked):
             former = best.get(begin + number)
-            if former is None or _score(hit, by_probability) > _score(former, by_probability):
+            if former is None or score(hit) > score(former):
                 best[begin + number] = hit
         scores = cosines - _UNREAD if by_probability else cosines.copy()
         for number in range(len(scores)) if by_probability else ():
             if begin + number in best:
-                scores[number] = _score(best[begin + number], True)
+                scores[number] = score(best[begin + number])
         parts.append(scores)
     scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
     if not len(scores):
@@ -157,10 +163,6 @@ def _chosen(
     guesses = [min(0.95, max(_RARE, mean)) for mean in means]
     wanted = allocated(list(map(len, members)), guesses, size)
     return [sorted(random.sample(own, n)) for own, n in zip(members, wanted, strict=True)]
-
-
-def _score(hit: Hit, by_probability: bool) -> float:
-    return (hit.probability or 0.0) if by_probability else hit.cosine
 
 
 def _key(hit: Hit) -> LabelKey:
