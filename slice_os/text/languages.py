@@ -49,7 +49,12 @@ _KNOWN = {language: frozenset(words.split()) for language, words in _FUNCTION_WO
 
 def language_of(document: Document) -> str:
     """The language that a document is told to be in, or else the one that its beginning shows."""
-    return document.language or _shown(document.text[:_SAMPLE])
+    return document.language or shown_language(document.text)
+
+
+def shown_language(text: str) -> str:
+    """The language that the words at the beginning of a text show it to be in."""
+    return _shown(text[:_SAMPLE])
 
 
 @lru_cache(maxsize=8)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from slice_os.hits.hit import Hit
 from slice_os.search.turns import Turn
+from slice_os.text.languages import shown_language
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
 from slice_os.topics.combination import SECONDS, SENTENCES, TURNS, WORDS, Part
@@ -81,7 +82,9 @@ class _Begins(dict[str, list[int]]):
 
     def __missing__(self, measure: str) -> list[int]:
         if measure == SENTENCES:
-            found = sorted({0, *sentence_ends(self._text)[:-1], *self[TURNS]})
+            found = sorted(
+                {0, *sentence_ends(self._text, shown_language(self._text))[:-1], *self[TURNS]}
+            )
         else:
             found = find_words(self._text)[:, 0].tolist()
         return self.setdefault(measure, found)
