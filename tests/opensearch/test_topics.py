@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from slice_os import Corpus, Document, Hit, SpanEncoder
+from slice_os.query.options import MineOptions
 from slice_os.topics import match_topics, mine_topics, read_topics
+from slice_os.topics.absence import search_phrases
 
 from .support import call_cli, dialogues
 
@@ -52,6 +54,29 @@ def test_mining_for_topics(
     assert matched[0] == matched[1] != set()
     likely = [hit.probability for hit in here]
     assert [hit.probability for hit in there] == pytest.approx(likely, abs=1e-3)
+
+
+def test_documents_without_hits_and_in_other_languages(
+    opensearch_url: str, index_name: str, encoder: SpanEncoder, tmp_path: Path
+) -> None:
+    letter = Document("brief", "Am 3. Mai kam sie. Ich will den Vertrag kündigen.", language="de")
+    found = []
+    for store in (f"{opensearch_url}/{index_name}", tmp_path / "local"):
+        with Corpus(store, encoder) as corpus:
+            corpus.add([*calls()[:12], letter])
+            search = search_phrases(corpus, ["Vertrag kündigen", "my screen broke"], MineOptions())
+            hits = list(search.hits())
+            with_hits = {hit.doc_id for hit in hits}
+            near = [search.nearest(doc_id) for doc_id in sorted({*corpus} - with_hits)]
+            assert [hit.probability for hit in hits if hit.doc_id == "brief"] == [None]
+            found.append(
+                (shown(sorted(hits, key=lambda hit: hit.doc_id)), near, corpus.units("brief"))
+            )
+    (hits_there, near_there, units_there), (hits_here, near_here, units_here) = found
+    assert hits_there == hits_here
+    assert units_there == units_here == [(0, 18), (19, 49)]
+    assert None not in near_here
+    assert shown([hit for hit in near_there if hit]) == shown([hit for hit in near_here if hit])
 
 
 def test_the_command_line_knows_what_is_new(
