@@ -22,6 +22,8 @@ from slice_os.topics import Topic, match_topics, read_topics
 from slice_os.topics.checks import lint, run_examples
 from slice_os.topics.combination import Combination, Length, Part
 from slice_os.topics.files import parse_topic
+from slice_os.topics.labels import Label
+from slice_os.topics.learning import learn
 from slice_os.topics.matching import components, find_matches
 from slice_os.topics.table import topic_text
 
@@ -163,6 +165,12 @@ def test_topics_that_are_not_given() -> None:
     nested = Topic("nested", combination=Combination(all=(Part("lost"),)))
     with pytest.raises(InputError, match="'lost' is combined itself"):
         components([CANCEL, OFFER, LOST, nested])
+
+
+def test_a_combination_learns_nothing(encoder: SpanEncoder) -> None:
+    label = Label("lost", "please end my plan", right=True)
+    with pytest.raises(InputError, match="teach those that it names"):
+        learn(LOST, [label], encoder)
 
 
 def test_lint_finds_what_can_never_hold(calls: Corpus, tmp_path: Path) -> None:

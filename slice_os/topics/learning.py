@@ -56,7 +56,7 @@ def learn(
     A right hit that no phrase is near becomes a phrase. A wrong one that comes near the threshold
     becomes a counter-phrase, unless a right one would be out by it. Threshold and calibration are
     fitted to the cosines that the labelled words have without their own label. Raises an
-    `InputError` if there is no label of the topic.
+    `InputError` if there is no label of the topic, or it combines others.
 
     Args:
         topic: as its file has it.
@@ -67,6 +67,10 @@ def learn(
         verify: whether the probabilities of hits will be those of the verifier.
         today: the day to note; None for the present one.
     """
+    if topic.combination is not None:
+        raise InputError(
+            f"topic {topic.name!r} combines others and learns nothing; teach those that it names"
+        )
     if not labels or any(label.topic != topic.name for label in labels):
         raise InputError(
             f"topic {topic.name!r}: learning needs labels of this topic, and no others"
