@@ -23,7 +23,7 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey
-from slice_os.topics.matching import match_topics
+from slice_os.topics.matching import components, find_matches
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, place_of, tally
 from slice_os.topics.topic import Topic
@@ -205,13 +205,17 @@ def _hits(services: Services, corpus: Corpus, topics: list[StoredTopic]) -> list
     keys = {one.topic.name: key_of(one.topic) for one in topics}
     known = {name: services.counted.get(key) for name, key in keys.items()}
     new = [one.topic for one in topics if known[one.topic.name] is None]
-    plain = [one for one in new if one.combination is None]
     rules = [one for one in new if one.combination is not None]
     parts = [one.topic for one in stored.values() if one.topic.combination is None]
+    asked = {one.name: one for one in (*new, *components([*rules, *parts])) if one not in rules}
     found: dict[str | None, list[Found]] = {topic.name: [] for topic in new}
-    hits = mine_topics(corpus, plain, labels=labels) if plain else ()
-    matches = match_topics(corpus, [*rules, *parts], labels=labels) if rules else ()
-    for one in until_stopped(chain[Found](hits, matches)):
-        found[one.topic].append(one)
+    hits = (
+        list(until_stopped(mine_topics(corpus, list(asked.values()), labels=labels)))
+        if asked
+        else []
+    )
+    for one in chain[Found](hits, until_stopped(find_matches(hits, rules, corpus))):
+        if one.topic in found:
+            found[one.topic].append(one)
     known |= {one.name: services.counted.keep(keys[one.name], found[one.name]) for one in new}
     return [known[one.topic.name] or () for one in topics]

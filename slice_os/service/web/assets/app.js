@@ -8,6 +8,8 @@ import { shortcuts } from "./keyboard.js";
 import { sentence, showError, showNotice, toast } from "./notices.js";
 import { narrow } from "./reader-pane.js";
 import { cutOf } from "./scores.js";
+import { matchesView } from "./matches-view.js";
+import { isRule } from "./rules.js";
 import { searchView } from "./search-view.js";
 import { ask, whenKeyNeeded } from "./service.js";
 import { themeButton } from "./theme-button.js";
@@ -23,7 +25,8 @@ whenKeyNeeded(keyDialog());
 themeButton(byId("theme"));
 const form = topicForm();
 const search = searchView(() => view, change, form, listTopics);
-const board = topicBoard(form, { search: searchTopic, changed: listTopics });
+const matches = matchesView(() => view, search.reader);
+const board = topicBoard(form, { search: searchTopic, match: showMatches, changed: listTopics });
 
 /** Change the view; a pushed one can be gone back from. */
 function change(changes, pushed = false) {
@@ -42,30 +45,38 @@ async function show() {
   const store = storeOf(view.store);
   const onTopics = view.page === "topics";
   byId("search-view").hidden = onTopics;
+  byId("search-view").classList.toggle("of-matches", view.page === "matches");
   byId("topics-view").hidden = !onTopics;
   for (const page of ["search", "topics"]) {
     byId(`to-${page}`).setAttribute("aria-current", view.page === page ? "page" : "false");
   }
-  document.title = onTopics ? "Topics – SLICE-OS" : [view.phrases[0], "SLICE-OS"].filter(Boolean).join(" – ");
+  const titles = { topics: "Topics", matches: view.without ? `Without ${view.without}` : view.topic, search: view.phrases[0] };
+  document.title = [titles[view.page], "SLICE-OS"].filter(Boolean).join(" – ");
   if (!store) {
     showNotice(byId("notice"), "No store is served", "Start the service with one: slice-os serve STORE. Make it with slice-os ingest FILES --store STORE.");
     return;
   }
   view.store = store.name;
   byId("store").value = store.name;
-  board.fields(Object.keys(store.fields ?? {}));
-  if (onTopics) await board.show(store.name);
+  if (onTopics) await board.show(store);
+  else if (view.page === "matches") await matches.open();
   else await search.open(store);
 }
 
 async function listTopics() {
-  const { topics } = await ask("topics").catch(() => ({ topics: [] }));
+  const found = await ask("topics").catch(() => ({ topics: [] }));
+  const topics = found.topics.filter((topic) => !isRule(topic));
   byId("topic").replaceChildren(
     element("option", { value: "" }, "none"),
     ...topics.map(({ name }) => element("option", { value: name }, name)),
   );
-  if (topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
+  if (view.page !== "matches" && topics.length && !topics.some(({ name }) => name === view.topic)) change({ topic: "" });
   byId("topic").value = view.topic;
+}
+
+function showMatches(changes) {
+  change({ page: "matches", topic: "", without: "", open: null, ...changes }, true);
+  show();
 }
 
 function searchTopic(topic, where = {}) {
@@ -78,6 +89,7 @@ function searchTopic(topic, where = {}) {
     verify: true,
     ...(cutOf(topic) ?? { measure: "probability", least: null }),
     most: TOPIC,
+    order: "unsure",
     topic: topic.name,
     open: null,
   }, true);
@@ -121,7 +133,7 @@ byId("store").addEventListener("change", () => {
 for (const page of ["search", "topics"]) {
   byId(`to-${page}`).addEventListener("click", (event) => {
     event.preventDefault();
-    change({ page }, true);
+    change({ page, open: null, without: "", ...(view.page === "matches" && { topic: "" }) }, true);
     show();
   });
 }

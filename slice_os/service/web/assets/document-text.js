@@ -10,7 +10,7 @@ const BLOCK = 2000;
  * @param {string} text
  * @param {import("./scores.js").Hit[]} hits
  * @param {{start: number, end: number, speaker: string | null, start_time: number | null}[]} turns
- * @param {(phrase: string) => string} colourOf
+ * @param {(hit: any) => string} colourOf
  * @returns {{blocks: import("./minimap.js").Block[], marks: {element: HTMLElement, covering: number[], unit: number}[]}}
  */
 export function textBlocks(text, hits, turns, colourOf) {
@@ -38,7 +38,7 @@ export function textBlocks(text, hits, turns, colourOf) {
     if (!covering.length) return place.append(words);
     // Of hits on the same words the nearest one answers a click.
     const number = covering.reduce((best, other) => (hits[other].cosine > hits[best].cosine ? other : best));
-    const mark = element("mark", { "data-number": number, class: colourOf(hits[number].phrase) }, words);
+    const mark = element("mark", { "data-number": number, class: colourOf(hits[number]) }, words);
     marks.push({ element: mark, covering, unit: from });
     place.append(mark);
   }

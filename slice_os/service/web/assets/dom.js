@@ -63,8 +63,8 @@ export function clock(seconds) {
   return hours ? `${hours}:${parts.join(":")}` : parts.join(":").replace(/^0/, "");
 }
 
-/** Classes of phrases, so that each has a colour; none if there is only one. */
-export function phraseColours(phrases) {
-  const numbers = new Map(phrases.map((phrase, number) => [phrase, `p${number % 6}`]));
-  return (phrase) => (phrases.length > 1 ? numbers.get(phrase) ?? "" : "");
+/** Classes of hits by their phrase or topic, so that each has a colour; none if there is only one. */
+export function coloursBy(key, values) {
+  const numbers = new Map(values.map((value, number) => [value, `p${number % 6}`]));
+  return (hit) => (values.length > 1 ? numbers.get(hit[key]) ?? "" : "");
 }

@@ -21,13 +21,13 @@ export function hitList(feed, end, told) {
   const hitOf = new WeakMap();
   let hits = [];
   let limit = CHUNK;
-  let colourOf = (phrase) => "";
+  let colourOf = (hit) => "";
   let chosen = null;
 
   function rowOf(hit) {
     let row = rows.get(hit);
     if (!row) {
-      row = hitRow(hit, colourOf(hit.phrase));
+      row = hitRow(hit, colourOf(hit));
       showAnswer(row, told.answerOf(hit));
       rows.set(hit, row);
       hitOf.set(row, hit);

@@ -91,7 +91,7 @@ function score(name, value, share) {
   return element("span", { class: "score" }, element("span", { class: "soft" }, `${name} `), bar, element("b", {}, value));
 }
 
-function percent(probability) {
+export function percent(probability) {
   const share = probability * 100;
   return share > 0 && share < 1 ? "< 1 %" : `${Math.round(share)} %`;
 }

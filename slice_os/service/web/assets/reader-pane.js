@@ -1,6 +1,6 @@
 /** Opens documents beside the list, and keeps both at the same hit. */
 
-import { byId, phraseColours } from "./dom.js";
+import { byId, coloursBy } from "./dom.js";
 import { inWords } from "./notices.js";
 import { originalPage } from "./original-page.js";
 import { documentReader } from "./reader.js";
@@ -27,7 +27,7 @@ export function readerPane(current, change, queryBody, choose) {
       former: byId("former-mark"), next: byId("next-mark"), close: byId("close-reader"),
     },
     {
-      closed: close,
+      closed: () => close(),
       moved: (mark) => {
         remember(mark);
         choose(mark);
@@ -49,7 +49,8 @@ export function readerPane(current, change, queryBody, choose) {
     },
   );
 
-  async function open(hit) {
+  /** Open a document at a hit, with all hits of a query marked in it. */
+  async function open(hit, body = bodyOfQuery(), colourOf = coloursBy("phrase", body.phrases ?? [])) {
     remember(hit);
     if (hit.doc_id === id && reader.goTo(hit)) return;
     running.abort();
@@ -61,11 +62,9 @@ export function readerPane(current, change, queryBody, choose) {
     reader.expect(id);
     // Over a narrow screen the document is all there is.
     if (narrow()) byId("close-reader").focus();
-    const { where, ...query } = queryBody();
-    const body = query.topics ? query : { ...query, threshold: FLOOR };
     try {
       const shown = await ask(`${documentPath(id)}/highlights`, { body, signal: mine.signal });
-      reader.show(shown, hit, phraseColours(query.phrases));
+      reader.show(shown, hit, colourOf);
     } catch (error) {
       if (error.name === "AbortError") return;
       page.close();
@@ -73,18 +72,24 @@ export function readerPane(current, change, queryBody, choose) {
     }
   }
 
+  function bodyOfQuery() {
+    const { where, ...query } = queryBody();
+    return query.topics ? query : { ...query, threshold: FLOOR };
+  }
+
   function remember(hit) {
     change({ open: { id: hit.doc_id, start: hit.start, end: hit.end } });
   }
 
-  function close() {
+  /** Close the document; one that is only replaced stays in the address. */
+  function close(stays = false) {
     if (!id) return;
     running.abort();
     id = "";
     view.classList.remove("with-reader");
     reader.close();
     page.close();
-    change({ open: null });
+    if (!stays) change({ open: null });
     if (opener?.isConnected) opener.focus({ preventScroll: true });
   }
 

@@ -78,7 +78,9 @@ export function documentReader(parts, told) {
     /** Show a document at a hit, which is marked even if it is not among the others. */
     show(document_, hit, colourOf) {
       const others = document_.hits.filter((other) => keyOf(other) !== keyOf(hit));
-      hits = [...others, hit].sort((one, other) => one.start - other.start);
+      // A place without words is none to mark.
+      const at = hit.end > hit.start ? [hit] : [];
+      hits = [...others, ...at].sort((one, other) => one.start - other.start);
       parts.fields.replaceChildren(...fields(document_.metadata));
       const made = textBlocks(document_.text, hits, document_.turns ?? [], colourOf);
       marks = made.marks;

@@ -71,6 +71,7 @@ export function cutOf(topic) {
 /** Hits in another order; the service's own for "rank". */
 export function ordered(hits, order) {
   if (order === "rank") return hits;
+  if (order === "unsure") return hits.toSorted((one, other) => doubt(one) - doubt(other));
   if (order === "place") {
     return hits.toSorted((one, other) =>
       one.doc_id === other.doc_id
@@ -78,6 +79,11 @@ export function ordered(hits, order) {
         : one.doc_id < other.doc_id ? -1 : 1);
   }
   return hits.toSorted((one, other) => (other[order] ?? -2) - (one[order] ?? -2));
+}
+
+/** How far a hit is from being as likely right as wrong; those without a probability are last. */
+function doubt({ probability }) {
+  return probability === null ? 1 : Math.abs(probability - 0.5);
 }
 
 /** The words that scored, however wide the hit is shown. */

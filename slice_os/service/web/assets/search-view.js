@@ -1,25 +1,25 @@
 /** The search: asks the service, and shows the hits that reach the threshold. */
 
+import { answering } from "./answering.js";
 import { TOPIC, leastOf, queryBody, samePhrases, scopeOf, usualLeast } from "./asked.js";
-import { byId, counted, phraseColours, plural } from "./dom.js";
+import { byId, coloursBy, counted, plural } from "./dom.js";
 import { facetPanel } from "./facets.js";
+import { bestHits, mineHits } from "./fetch-hits.js";
 import { headline } from "./headline.js";
 import { hitList } from "./hit-list.js";
-import { keepReaderName, labelBook, readerName } from "./labels.js";
+import { labelBook, readerName } from "./labels.js";
 import { showError, showNotice, tell, toast, toastError } from "./notices.js";
 import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
 import { keyOf, ordered, reached, reaches } from "./scores.js";
-import { ServiceError, ask, askLines } from "./service.js";
+import { ask } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
-import { nameFrom } from "./topic-form.js";
 import { welcome } from "./welcome.js";
 import { nearTurns } from "./wordings.js";
 
-const MOST_MINED = 5000;
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.1;
 // Of what nobody says, so many of the nearest are shown.
@@ -64,7 +64,7 @@ export function searchView(current, change, topics, topicsChanged) {
     deed: (name, hit) => {
       if (name === "open") reader.open(hit);
       else if (name === "same") showSame(hit);
-      else answer(hit, name === "yes");
+      else answers.answer(hit, name === "yes");
     },
     answerOf: book.answerOf,
     sameAs: same.behind,
@@ -88,12 +88,13 @@ export function searchView(current, change, topics, topicsChanged) {
     if (current().phrases.length) run();
   });
   const reader = readerPane(current, change, () => queryBody(current(), readerName()), (mark) => {
-    const hit = visible.find((one) => keyOf(one) === keyOf(mark));
+    const hit = current().page === "search" && visible.find((one) => keyOf(one) === keyOf(mark));
     if (!hit || hit === list.chosen) return;
     if (!list.shows(hit)) showSame(hit);
     list.choose(hit);
   });
 
+  const answers = answering(current, change, { book, list, topics, same }, { topicsChanged, answered: () => found.length && sayHow(), reread: run, isVisible: (hit) => visible.includes(hit) });
   const least = () => leastOf(current(), store);
 
   /** The hits that count: those that reach the cut, without what is rejected. */
@@ -169,7 +170,7 @@ export function searchView(current, change, topics, topicsChanged) {
     visible = [];
     complete = false;
     same.reset();
-    list.reset(phraseColours(view.phrases));
+    list.reset(coloursBy("phrase", view.phrases));
     byId("toolbar").hidden = true;
     byId("mining").hidden = true;
     notice.hidden = true;
@@ -197,9 +198,7 @@ export function searchView(current, change, topics, topicsChanged) {
   }
 
   async function searchBest(most, signal) {
-    const body = { ...queryBody(current()), top_k: most };
-    if (most > 200) body.num_candidates = most;
-    found = (await ask("search", { body, signal })).hits;
+    found = await bestHits(queryBody(current(), readerName()), most, signal);
     complete = found.length < most;
     drawAll();
   }
@@ -209,33 +208,13 @@ export function searchView(current, change, topics, topicsChanged) {
     // A topic has its own cut; for phrases there is some room below, for the slider.
     const floor = Math.max(0, Math.min(least(), usualLeast(current(), store)) - ROOM);
     const cut = most === TOPIC ? {} : { [measure === "cosine" ? "threshold" : "min_probability"]: floor };
-    const body = { ...queryBody(current(), readerName()), ...cut, limit: MOST_MINED };
-    const bar = byId("progress");
-    byId("mining").hidden = false;
-    bar.removeAttribute("value");
-    byId("progress-text").textContent = "Reading the whole store …";
-    let drawn = 0;
-    for await (const line of askLines("mine", { body, signal })) {
-      if (line.error) throw new ServiceError(500, line.error.code, line.error.message);
-      if (line.hit) found.push(line.hit);
-      if (line.progress) {
-        const { done, of } = line.progress;
-        if (of) Object.assign(bar, { max: of, value: done });
-        byId("progress-text").textContent = `${counted(done)}${of ? ` of ${counted(of)}` : ""} · ${plural(found.length, "hit")}`;
-      }
-      if (line.summary) ({ complete } = line.summary);
-      if (line.summary && !line.summary.complete) toast(`Shown are the first ${counted(found.length)} hits; there are more.`);
-      if (performance.now() - drawn > 300 && found.length) {
-        drawMined();
-        drawn = performance.now();
-      }
-    }
+    complete = await mineHits(found, { ...queryBody(current(), readerName()), ...cut }, signal, drawMined);
     drawMined();
   }
 
   /** The best first: mined hits come in the order of documents. */
   function drawMined() {
-    found = ordered(found, current().measure);
+    found.sort((one, other) => (other[current().measure] ?? -2) - (one[current().measure] ?? -2));
     drawAll();
   }
 
@@ -256,74 +235,6 @@ export function searchView(current, change, topics, topicsChanged) {
     });
   }
 
-  async function answer(hit, right) {
-    if (!current().topic) {
-      const saved = await saveTopic();
-      if (!saved) return;
-    }
-    try {
-      await book.give(same.group(hit), right);
-    } catch (error) {
-      toastError(error);
-    }
-    list.refresh(hit);
-    sayHow();
-  }
-
-  async function answerChosen(right) {
-    const hit = list.chosen;
-    if (!hit) return list.step(0);
-    await answer(hit, right);
-    if (list.chosen === hit) list.step(1);
-  }
-
-  async function undo() {
-    try {
-      const hit = await book.undo();
-      if (!hit) return;
-      list.refresh(hit);
-      sayHow();
-      if (visible.includes(hit)) list.choose(hit);
-      toast("Answer taken back");
-    } catch (error) {
-      toastError(error);
-    }
-  }
-
-  async function saveTopic() {
-    const view = current();
-    const [first = ""] = view.phrases;
-    const cut = view.measure === "cosine" ? "threshold" : "min_probability";
-    const saved = await topics.make({
-      name: nameFrom(first), phrases: view.phrases, counter_phrases: view.counters,
-      ...(view.least !== null && { [cut]: view.least }),
-      ...(Object.keys(view.where).length && { where: view.where }),
-      ...(view.unit !== "span" && { unit: view.unit }),
-    });
-    if (!saved) return null;
-    toast(`Topic ${saved.name} saved`);
-    await topicsChanged();
-    await useTopic(saved.name);
-    return saved;
-  }
-
-  async function useTopic(name) {
-    byId("topic").value = name;
-    change({ topic: name, ...(current().most === TOPIC && { most: "every" }) });
-    await book.open(name).catch(toastError);
-    list.refreshAll();
-    if (found.length) sayHow();
-  }
-
-  byId("topic").addEventListener("change", () => useTopic(byId("topic").value));
-  byId("reader-name").value = readerName();
-  byId("reader-name").addEventListener("change", async () => {
-    keepReaderName(byId("reader-name").value);
-    await useTopic(current().topic);
-    // What others rejected is to be read by a reader with a name.
-    if (current().most === TOPIC) await run();
-  });
-  byId("save-topic").addEventListener("click", saveTopic);
   byId("stop").addEventListener("click", () => {
     running.abort();
     drawMined();
@@ -348,6 +259,7 @@ export function searchView(current, change, topics, topicsChanged) {
   });
 
   return {
+    reader,
     /** Show the view of the page, with a store. */
     async open(opened) {
       const view = current();
@@ -370,9 +282,9 @@ export function searchView(current, change, topics, topicsChanged) {
       j: () => list.step(1),
       k: () => list.step(-1),
       o: () => list.chosen && reader.open(list.chosen),
-      y: () => answerChosen(true),
-      n: () => answerChosen(false),
-      u: undo,
+      y: answers.accept,
+      n: answers.reject,
+      u: answers.undo,
       Escape: () => reader.close(),
     },
   };

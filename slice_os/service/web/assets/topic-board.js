@@ -4,25 +4,35 @@ import { sure } from "./dialogs.js";
 import { byId, element, isolated } from "./dom.js";
 import { sentence, showError, showNotice, toast, toastError } from "./notices.js";
 import { ask } from "./service.js";
+import { isRule } from "./rules.js";
 import { saveCounts } from "./table-file.js";
+import { estimateTask } from "./estimate-task.js";
+import { ruleForm } from "./rule-form.js";
 import { topicCard } from "./topic-card.js";
 import { quoted, topicPath } from "./topic-form.js";
 
 /**
  * @param {ReturnType<import("./topic-form.js").topicForm>} form
- * @param {{search: (topic: any) => void, changed: () => void}} told
+ * @param {{search: (topic: any) => void, match: (view: Object) => void, changed: () => void}} told
  */
 export function topicBoard(form, told) {
   const by = byId("counts-by");
   const board = byId("board");
   const notice = byId("board-notice");
-  let store = "";
+  const rules = ruleForm();
+  const estimate = estimateTask();
+  /** @type {any} as the service has it */
+  let store = {};
+  let topics = [];
 
   byId("new-topic").addEventListener("click", async () => {
     if (await form.make({ phrases: [] })) await again();
   });
+  byId("new-rule").addEventListener("click", async () => {
+    if (await rules({}, true, topics, store)) await again();
+  });
   by.addEventListener("change", () => show(store));
-  byId("save-counts").addEventListener("click", () => saveCounts({ store, by: by.value }).catch(toastError));
+  byId("save-counts").addEventListener("click", () => saveCounts({ store: store.name, by: by.value }).catch(toastError));
 
   async function again() {
     told.changed();
@@ -30,9 +40,14 @@ export function topicBoard(form, told) {
   }
 
   async function edit(topic) {
-    const saved = await form.change(topic);
+    const saved = await (isRule(topic) ? rules(topic, false, topics, store) : form.change(topic));
     if (!saved) return;
     toast(`${topic.name} saved`);
+    await again();
+  }
+
+  async function measure(topic) {
+    await estimate(topic, store.name);
     await again();
   }
 
@@ -46,13 +61,18 @@ export function topicBoard(form, told) {
     }
   }
 
-  async function show(name) {
-    store = name;
+  async function show(opened) {
+    store = opened;
+    offerFields(Object.keys(store.fields ?? {}));
     notice.hidden = true;
     try {
-      const { topics, problems = [] } = await ask("topics");
-      const view = { store, by: by.value };
-      const cards = topics.map((topic) => topicCard(topic, view, { search: told.search, edit, drop, changed: again }));
+      const found = await ask("topics");
+      const { problems = [] } = found;
+      ({ topics } = found);
+      byId("new-rule").disabled = !topics.some((topic) => !isRule(topic));
+      const view = { store: store.name, by: by.value };
+      const deeds = { search: told.search, match: told.match, edit, drop, changed: again, estimate: measure };
+      const cards = topics.map((topic) => topicCard(topic, view, deeds));
       const broken = problems.map((problem) => element("p", { class: "wrong" }, isolated(sentence(problem))));
       board.replaceChildren(...broken, ...cards);
       if (!topics.length) {
@@ -80,13 +100,12 @@ export function topicBoard(form, told) {
     for (const card of cards) card.showCounts(counts.get(card.getAttribute("aria-label")) ?? { documents: 0, total: 0, of: null, counts: [] });
   }
 
-  return {
-    show,
-    /** Offer to count by the fields of a store. */
-    fields(names) {
-      const chosen = by.value;
-      by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name)));
-      by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
-    },
-  };
+  /** Offer to count by the fields of the store. */
+  function offerFields(names) {
+    const chosen = by.value;
+    by.replaceChildren(...["week", "day", "document", ...names].map((name) => element("option", { value: name }, name)));
+    by.value = [...by.options].some((one) => one.value === chosen) ? chosen : "week";
+  }
+
+  return { show };
 }

@@ -3,6 +3,7 @@
 import { countsChart } from "./counts-chart.js";
 import { disputeList } from "./disputes.js";
 import { counted, element, isolated, plural } from "./dom.js";
+import { partInWords, isRule, partsOf, KINDS } from "./rules.js";
 import { allLabels } from "./labels.js";
 import { inWords, toastError } from "./notices.js";
 import { cutOf } from "./scores.js";
@@ -13,7 +14,8 @@ import { topicPath } from "./topic-form.js";
 /**
  * @param {any} topic
  * @param {{store: string, by: string}} view
- * @param {{search: (topic: any, where?: any) => void, edit: (topic: any) => void, drop: (topic: any) => void,
+ * @param {{search: (topic: any, where?: any) => void, match: (view: Object) => void,
+ *   edit: (topic: any) => void, drop: (topic: any) => void, estimate: (topic: any) => void,
  *   changed: (topic: any) => void}} told
  * @returns {HTMLElement}
  */
@@ -23,6 +25,7 @@ export function topicCard(topic, view, told) {
   const labels = element("span", { class: "soft" });
   const outcome = element("div", { class: "outcome", "aria-live": "polite" });
   const path = topicPath(topic.name);
+  const rule = isRule(topic);
 
   const button = (text, deed) => element("button", { type: "button", click: async (event) => {
     event.target.disabled = true;
@@ -39,8 +42,10 @@ export function topicCard(topic, view, told) {
     total.replaceChildren(element("b", {}, counted(found.documents)), found.of === null ? "" : ` of ${counted(found.of)}`);
     const rate = found.of ? `, ${perHundred(found.documents, found.of)} per 100` : "";
     chart.replaceChildren(
-      element("p", { class: "soft" }, `${plural(found.documents, "document")} with ${plural(found.total, "hit")}${rate}`),
-      countsChart(found.counts, view.by, (where) => told.search(topic, where)),
+      element("p", { class: "soft" }, rule
+        ? `${counted(found.total)} ${found.total === 1 ? "match" : "matches"}${rate}`
+        : `${plural(found.documents, "document")} with ${plural(found.total, "hit")}${rate}`),
+      countsChart(found.counts, view.by, (where) => (rule ? told.match({ topic: topic.name }) : told.search(topic, where))),
     );
   }
 
@@ -55,6 +60,7 @@ export function topicCard(topic, view, told) {
   }
 
   async function countLabels() {
+    if (rule) return;
     const found = await allLabels(topic.name).catch(() => []);
     const right = found.filter(({ label }) => label).length;
     const { topics: [readers] } = await ask(`agreement?${new URLSearchParams({ topic: topic.name })}`).catch(() => ({ topics: [] }));
@@ -109,22 +115,35 @@ export function topicCard(topic, view, told) {
     element("header", {}, element("h2", {}, isolated(topic.name)), total),
     topic.description ? element("p", { dir: "auto" }, topic.description) : null,
     chart,
-    element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
+    rule ? ruleInWords(topic) : element("ul", { class: "phrases" }, ...topic.phrases.map((phrase) => element("li", {}, isolated(phrase))),
       ...(topic.counter_phrases ?? []).map((phrase) => element("li", { class: "not" }, element("span", { class: "soft" }, "not "), isolated(phrase)))),
-    element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), labels),
+    rule ? null : element("p", {}, element("span", { class: "soft" }, `${cutInWords(topic)} · `), labels),
     element(
       "div", { class: "deeds" },
-      button("Show hits", () => told.search(topic)),
-      button("Test", test),
-      button("Near misses", suggest),
-      button("Learn", learn),
-      settling,
+      ...(rule ? [
+        button("Show matches", () => told.match({ topic: topic.name })),
+        button("Test", test),
+      ] : [
+        button("Show hits", () => told.search(topic)),
+        button("Documents without", () => told.match({ without: topic.name })),
+        button("What is missed?", () => told.estimate(topic)),
+        button("Test", test),
+        button("Near misses", suggest),
+        button("Learn", learn),
+        settling,
+      ]),
       button("Edit", () => told.edit(topic)),
       button("Delete", () => told.drop(topic)),
     ),
     outcome,
   );
   return Object.assign(card, { count, countLabels, showCounts });
+}
+
+/** What a rule asks for, as a list. */
+export function ruleInWords(topic) {
+  return element("ul", { class: "phrases" }, ...partsOf(topic).map((part) =>
+    element("li", { class: part.kind === "none" ? "not" : null }, element("span", { class: "soft" }, `${KINDS[part.kind]} `), isolated(partInWords(part)))));
 }
 
 function cutInWords(topic) {

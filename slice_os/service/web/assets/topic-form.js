@@ -62,7 +62,7 @@ export function topicForm() {
 }
 
 /** Save a topic: a new one, or a changed or renamed one in place of what was read. */
-function save(topic, former) {
+export function save(topic, former) {
   const { etag: _, ...body } = topic;
   if (former === null) return ask("topics", { body });
   return ask(topicPath(former.name), { method: "PUT", body, headers: { "If-Match": quoted(former.etag) } });

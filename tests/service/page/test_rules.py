@@ -1,0 +1,112 @@
+"""Rules out of topics, their matches, and what a topic misses, on the page."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.service.conftest import Server
+from tests.service.page.conftest import OpenPage
+from tests.service.page.test_curation import CANCEL, asked, make_topic
+
+
+def test_a_rule_is_made_without_toml_and_edited_again(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "leaves")
+    make_topic(page_server, "stolen", phrases=["my card was stolen"])
+    page = open_page("#topics")
+    page.get_by_role("button", name="New rule").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("Leaves and stays safe")
+    dialog.get_by_label("topic", exact=True).select_option("leaves")
+    dialog.get_by_role("button", name="+ another topic").click()
+    part = dialog.locator("#rule-parts > li").nth(1)
+    part.get_by_label("It", exact=True).select_option("none")
+    part.get_by_label("topic", exact=True).select_option("stolen")
+    part.locator("summary").click()
+    part.get_by_label("place").select_option("before")
+    part.get_by_label("of which topic").select_option("leaves")
+    part.get_by_label("Within", exact=True).fill("3")
+    part.get_by_label("Within: unit").select_option("sentences")
+    expect(part.locator("summary")).to_have_text("within 3 sentences before leaves")
+    dialog.get_by_role("button", name="Try it").click()
+    expect(dialog.get_by_role("status")).to_have_text("3 matches")
+    dialog.get_by_role("button", name="Save").click()
+    card = page.get_by_role("article", name="Leaves and stays safe", exact=True)
+    expect(card).to_contain_text("lacks stolen, within 3 sentences before leaves")
+    kept = asked(page_server, "topics/Leaves%20and%20stays%20safe")
+    assert kept["all"] == ["leaves"]
+    wanted = {"topic": "stolen", "before": "leaves", "within": "3 sentences"}
+    assert kept["none"] == [wanted]
+
+    card.get_by_role("button", name="Edit").click()
+    part = dialog.locator("#rule-parts > li").nth(1)
+    part.locator("summary").click()
+    part.get_by_label("Said by").fill("customer")
+    dialog.get_by_role("button", name="Save").click()
+    expect(card).to_contain_text("stolen, said by customer, within 3 sentences before leaves")
+    kept = asked(page_server, "topics/Leaves%20and%20stays%20safe")
+    assert kept["none"] == [{**wanted, "speaker": "customer"}]
+    expect(card.locator(".total")).to_have_text("4 of 7")
+
+    card.get_by_role("button", name="Show matches").click()
+    expect(page.locator("#matches-total")).to_have_text("4 matches")
+    match = page.get_by_role("article", name="calls/ben.txt", exact=True)
+    expect(match).to_contain_text("no stolen")
+    match.locator(".place button").click()
+    expect(page.locator("#reader-title")).to_have_text("calls/ben.txt")
+    expect(page.locator("#reader mark.now")).to_contain_text("cancel my subscription")
+    again = open_page(page.url[page.url.index("#") :])
+    expect(again.locator("#reader-title")).to_have_text("calls/ben.txt")
+
+
+def test_documents_without_a_topic_open_too(open_page: OpenPage, page_server: Server) -> None:
+    make_topic(page_server, "leaving")
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="leaving", exact=True)
+    card.get_by_role("button", name="Documents without").click()
+    expect(page.locator("#matches-title")).to_have_text("Documents without leaving")
+    expect(page.locator("#matches-total")).to_have_text("3 matches")
+    match = page.get_by_role("article", name="chats/opening", exact=True)
+    match.locator(".place button").click()
+    expect(page.locator("#reader-text")).to_contain_text("We open at nine.")
+
+
+def test_what_a_topic_misses_is_asked_passage_by_passage(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "missed", where={"domain": "media"})
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="missed", exact=True)
+    card.get_by_role("button", name="What is missed?").click()
+    dialog = page.get_by_role("dialog")
+    done = dialog.locator("#estimate-done")
+    expect(done).to_have_text("0 of 2")
+    expect(dialog.locator("mark")).to_be_visible()
+    page.keyboard.press("n")
+    expect(done).to_have_text("1 of 2")
+    page.keyboard.press("u")
+    expect(done).to_have_text("0 of 2")
+    page.keyboard.press("y")
+    expect(done).to_have_text("1 of 2")
+    page.keyboard.press("y")
+    expect(dialog).to_contain_text("Finds about 100 of 100")
+    expect(dialog).to_contain_text("after 2 labels")
+    page.keyboard.press("Escape")
+    expect(card).to_contain_text("2 accepted, 0 rejected")
+
+
+def test_the_unsure_ones_come_first_where_people_label(
+    open_page: OpenPage, page_server: Server
+) -> None:
+    make_topic(page_server, "doubted", phrases=[CANCEL, "my card was stolen"], threshold=0.2)
+    page = open_page("#topics")
+    card = page.get_by_role("article", name="doubted", exact=True)
+    card.get_by_role("button", name="Show hits").click()
+    expect(page.locator("#order")).to_have_value("unsure")
+    expect(page.locator("#results[aria-busy=true]")).to_have_count(0)
+    expect(page.locator(".hit .score b").first).to_be_visible()
+    shown = page.locator(".hit .evidence > .score b").all_text_contents()
+    shares = [0.5 if text.startswith("<") else float(text.split()[0]) for text in shown]
+    doubts = [abs(share - 50) for share in shares]
+    assert doubts == sorted(doubts)
