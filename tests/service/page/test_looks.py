@@ -62,6 +62,27 @@ def show_board(page: Page) -> None:
     expect(page.locator(".card .chart").first).to_be_visible()
 
 
+def show_rule(page: Page) -> None:
+    show_board(page)
+    page.get_by_role("button", name="New rule").click()
+    page.locator("#rule-parts summary").click()
+
+
+def show_matches(page: Page) -> None:
+    show_board(page)
+    card = page.get_by_role("article", name="looks", exact=True)
+    card.get_by_role("button", name="Documents without").click()
+    page.locator(".match .place button").first.click()
+    expect(page.locator("#reader .block").first).to_be_visible()
+
+
+def show_estimate(page: Page) -> None:
+    show_board(page)
+    card = page.get_by_role("article", name="looks", exact=True)
+    card.get_by_role("button", name="What is missed?").click()
+    expect(page.locator("#estimate-place mark")).to_be_visible()
+
+
 def show_error(page: Page) -> None:
     page.route("**/search", lambda route: route.abort())
     page.get_by_label("Phrase 1", exact=True).fill(CANCEL)
@@ -76,6 +97,9 @@ VIEWS = [
     show_help,
     show_topic_dialogue,
     show_board,
+    show_rule,
+    show_matches,
+    show_estimate,
     show_error,
 ]
 

@@ -57,7 +57,7 @@ export function estimateTask() {
     if (!hit) return;
     const [before, words, after] = around(hit.passage, spanOf(hit));
     place.replaceChildren(element(
-      "blockquote", { class: "passage", dir: "auto" }, dense(before).trimStart(), element("mark", {}, words), dense(after).trimEnd()));
+      "blockquote", { class: "passage", dir: "auto", tabindex: 0 }, dense(before).trimStart(), element("mark", {}, words), dense(after).trimEnd()));
     place.querySelector("mark").scrollIntoView({ block: "nearest" });
     byId("estimate-yes").focus();
   }
