@@ -15,11 +15,14 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
+from timing import cpu_seconds
+
 from slice_os import Corpus, IndexOptions, LocalStore, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.loading import compaction
+from slice_os.stores.opensearch.server.handle import IndexHandle
 from slice_os.text.documents import Document
 
 BATCH = 500
@@ -40,7 +43,8 @@ def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> d
     with Corpus(local) as source, Corpus(location, source.encoder, index=options) as target:
         store = source.store
         assert isinstance(store, LocalStore)
-        pieces, began = 0, time.perf_counter()
+        client = IndexHandle.at(location).client
+        pieces, began, worked = 0, time.perf_counter(), cpu_seconds(client)
         with target._for_writing().writer() as writer:
             for number in range(copies):
                 for part in stored_parts(store, source.encoder):
@@ -50,8 +54,9 @@ def copy(local: str, location: str, options: IndexOptions, copies: int = 1) -> d
                     pieces += sum(len(passage.vectors) for passage in part.passages)
                     assert not writer.write(replace(part, document=document))
             assert not writer.flush()
-        seconds = time.perf_counter() - began
-    return {"tokens": pieces, "seconds": round(seconds, 1), "per_second": round(pieces / seconds)}
+        seconds, worked = time.perf_counter() - began, cpu_seconds(client) - worked
+    rates = {"seconds": round(seconds, 1), "per_second": round(pieces / seconds)}
+    return {"tokens": pieces, **rates, "cpu_seconds": round(worked, 1)}
 
 
 def _doc_id(passage: StoredPassage) -> str:

@@ -5,8 +5,9 @@
 Copies a local store into one index for each span policy and length of span vectors, prints what
 each kind of Lucene file takes a token (`fdt` stored fields, `dvd` doc values with the token
 vectors, `vec` and `vex` span vectors and their graph), the share of the local store's ten best
-passages that the index finds, and milliseconds. `--no-small` scores candidates even where an index
-is small enough to score every passage. Saves JSON to benchmarks/results/.
+passages that the index finds, milliseconds, and seconds of processors for loading and merging.
+`--no-small` scores candidates even where an index is small enough to score every passage. Saves
+JSON to benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from unittest import mock
 import corpora
 from copy_store import copy
 from opensearch_store import ask, passages
+from timing import cpu_seconds
 
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
@@ -72,7 +74,9 @@ def measure(
     row: dict[str, Any] = {"policy": options.policy, "truncate_dim": options.truncate_dim, **loaded}
     row["bytes_loaded"] = bytes_per_token(location, loaded["tokens"])
     alias = IndexHandle.at(location)
+    began = cpu_seconds(alias.client)
     drop_copies(alias.named(require_index(alias).name), writes_before=0)
+    row["merge_cpu_seconds"] = round(cpu_seconds(alias.client) - began, 1)
     row["bytes"] = bytes_per_token(location, loaded["tokens"])
     with Corpus(location) as index:
         for fusion in FUSIONS:

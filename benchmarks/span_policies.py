@@ -32,8 +32,8 @@ POLICIES = (
     "grid:8", "grid:4,12", "grid:2,5,12", "grid:1", "grid:1,8", "grid:1,6", "grid:1,5",
     "grid:1,3,8", "cover:0.8", "cover:0.9", "all",
 )  # fmt: skip
-FORMS = ("f384", "b384", "b256", "b192", "b128", "t192")
-DEPTHS = (50, 100, 200, 300)
+FORMS = ("f384", "b384", "b256", "b192", "b128", "b96", "t192")
+DEPTHS = (50, 100, 200, 300, 1_000, 2_000)
 BM25_DEPTH = 200
 BLOCK = 128
 

@@ -1,4 +1,4 @@
-"""Milliseconds of calls, one at a time, and their percentiles, for other benchmarks."""
+"""Milliseconds of calls and their percentiles, and seconds of processors, for other benchmarks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
+
+from opensearchpy import OpenSearch
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,3 +27,9 @@ def percentiles(milliseconds: Sequence[float], digits: int | None = 1) -> dict[s
     """The median and the 95th percentile, rounded."""
     p95 = statistics.quantiles(milliseconds, n=20)[-1]
     return {"p50_ms": round(statistics.median(milliseconds), digits), "p95_ms": round(p95, digits)}
+
+
+def cpu_seconds(client: OpenSearch) -> float:
+    """Seconds that processors have worked for a node and for this process."""
+    ((_, node),) = client.nodes.stats(metric="process")["nodes"].items()
+    return float(node["process"]["cpu"]["total_in_millis"] / 1000 + time.process_time())

@@ -305,7 +305,7 @@ index_options = as_one(
     click.option(
         "--truncate-dim",
         type=COUNT,
-        help="Index: length of span vectors; by default half the model's.",
+        help="Index: length of span vectors; by default a quarter of the model's.",
     ),
     click.option("--analyzer", help="Index: name of a text analyzer in OpenSearch."),
     click.option(

@@ -106,7 +106,7 @@ def test_ingest_makes_the_index_with_the_given_options(
     [
         ("--policy=grid:8", "policy grid:1,6, not grid:8"),
         ("--vectors=float", "vectors byte, not float"),
-        ("--truncate-dim=384", "truncate_dim 192, not 384"),
+        ("--truncate-dim=384", "truncate_dim 96, not 384"),
         ("--analyzer=standard", "analyzer english, not standard"),
         ("--field=age=integer", "field age undeclared, not integer"),
         ("--replicas=2", "replicas 0, not 2"),

@@ -28,8 +28,8 @@ class IndexOptions:
     Attributes:
         policy: which spans are indexed; see `SpanPolicy.parse`.
         vectors: ``byte`` or ``float``.
-        truncate_dim: length of the indexed span vectors; None for half of the encoder's, or all if
-            the model has no projection.
+        truncate_dim: length of the indexed span vectors; None for a quarter of the encoder's, or
+            all if the model has no projection.
         analyzer: name of the text analyser.
         fields: types of metadata fields; OpenSearch derives those of other fields.
         shards: number of primary shards.
@@ -100,7 +100,7 @@ def choose(
         InputError: on more dimensions than the encoder has, or fewer if it has no projection.
     """
     full = card.dimension
-    dimensions = options.truncate_dim or (full if projection is None else full // 2)
+    dimensions = options.truncate_dim or (full if projection is None else full // 4)
     if not 1 <= dimensions <= full:
         raise InputError(f"{dimensions} dimensions; the encoder has {full}")
     if dimensions == full:

@@ -34,10 +34,11 @@ from slice_os.stores.opensearch.search.scripting import (
 from slice_os.stores.opensearch.search.searches import Answer, Body
 from slice_os.stores.opensearch.search.server_scan import ServerScan
 
-# Where passages are short, as turns of dialogues are, many are alike: more passages by vector are
-# scored, as many as have that many token vectors, and the graph is explored further for them.
-CHEAP_PIECES = 10_000
-MOST_NEAREST = 1_000
+# Scoring costs little, so as many passages by vector are scored as have that many token vectors.
+# Where passages are short, as turns of dialogues are, many are alike: the most are scored, and the
+# graph is explored further for them.
+CHEAP_PIECES = 100_000
+MOST_NEAREST = 2_000
 # For how many passages the graph is explored at least; benchmarks/server_search.py measures it.
 DEPTH = 1_000
 DEPTH_FOR_SHORT = 4_000
@@ -134,8 +135,9 @@ class ServerFlows(SearchFlows):
         self, query: Query, num_candidates: int, engine: ScriptEngine, limit: int | None
     ) -> Flow[tuple[list[scripted.Proposals] | None, FloatArray]]:
         """Proposals, or None if every passage is scored, and the highest BM25, of each phrase."""
-        nearest = max(num_candidates, self._size.affordable(CHEAP_PIECES, MOST_NEAREST))
-        depth = max(nearest, DEPTH_FOR_SHORT if nearest > num_candidates else DEPTH)
+        affordable = self._size.affordable(CHEAP_PIECES, MOST_NEAREST)
+        nearest = max(num_candidates, affordable)
+        depth = max(nearest, DEPTH_FOR_SHORT if affordable == MOST_NEAREST else DEPTH)
         ranking = searches.ranking(query, self.index.settings, num_candidates, nearest, depth)
         small = self._size.is_small(engine, limit)
         bodies = searches.best(query) if small else ranking
