@@ -280,7 +280,7 @@ def size(count: float) -> str:
 
 
 def hours(count: float) -> str:
-    """Hours, or minutes if that is less than one."""
+    """Hours, or minutes if that is less than one; at least one minute."""
     if count < 1:
-        return f"{60 * count:,.0f} min"
+        return f"{max(60 * count, 1):,.0f} min"
     return f"{count:,.1f} h" if count < 10 else f"{count:,.0f} h"
