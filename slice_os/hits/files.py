@@ -93,6 +93,17 @@ def write_hits(
     return count
 
 
+def write_labelled(hits: Iterable[tuple[Hit, bool | None]], path: Path) -> None:
+    """Write hits to a CSV or XLSX file, each with its label; None leaves the cell empty.
+
+    `slice_os.hits.labelled.labelled_rows` reads them back.
+    """
+    kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
+    columns = [Column(name, kind) for name, kind in kinds.items()]
+    with spooled((_for_people(*row) for row in hits), columns, path.parent) as table:
+        _SHEETS[path.suffix](table, path)
+
+
 def output_format(path: str | Path) -> HitFormat:
     """The format that a file name asks for, after a check that it can be written there.
 
@@ -142,16 +153,8 @@ def _write_parquet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
         write_parquet(table, path)
 
 
-def _as_sheet(write: Callable[[Table, Path], None]) -> WriteHits:
-    """A writer of hits for people from a writer of tables."""
-
-    def write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
-        kinds = _FIRST | {column.name: column.kind for column in Hit.columns()}
-        columns = [Column(name, kind) for name, kind in kinds.items()]
-        with spooled(map(_for_people, hits), columns, path.parent) as table:
-            write(table, path)
-
-    return write_sheet
+def _write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
+    write_labelled(((hit, None) for hit in hits), path)
 
 
 def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
@@ -164,11 +167,11 @@ def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
     return write_documents
 
 
-def _for_people(hit: Hit) -> dict[str, Any]:
-    """A hit with an empty cell for a label, its page beside its text, and numbers as such."""
+def _for_people(hit: Hit, right: bool | None) -> dict[str, Any]:
+    """A hit with its label, its page beside its text, and numbers as such."""
     metadata = {name: _plain(value) for name, value in hit.metadata.items()}
     return {
-        "label": None,
+        "label": None if right is None else "✓" if right else "✕",
         "page": metadata.pop("page", None),
         **hit.to_dict(),
         "metadata": metadata,
@@ -181,11 +184,13 @@ def _plain(value: Scalar) -> Scalar:
     return value if number is None or field_text(number) != value else number
 
 
+_SHEETS: dict[str, Callable[[Table, Path], None]] = {".csv": write_csv, ".xlsx": write_xlsx}
+
 # A new format is a module and a line here; the longest ending of a name decides.
 FORMATS = {
     ".jsonl": HitFormat(_write_jsonl),
-    ".csv": HitFormat(_as_sheet(write_csv)),
-    ".xlsx": HitFormat(_as_sheet(write_xlsx), "xlsxwriter", "tables"),
+    ".csv": HitFormat(_write_sheet),
+    ".xlsx": HitFormat(_write_sheet, "xlsxwriter", "tables"),
     ".parquet": HitFormat(_write_parquet, "pyarrow", "tables"),
     ".html": HitFormat(_write_page, "jinja2", "report"),
     ".labelstudio.json": HitFormat(_by_document(write_label_studio), texts=True),

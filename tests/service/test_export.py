@@ -14,6 +14,10 @@ from slice_os import Hits
 
 def test_hits_are_files_in_every_format(client: TestClient) -> None:
     hits = client.post("/search", json={"phrases": "cancel my plan"}).json()["hits"]
+    answered = [{**hit, "label": number == 0} for number, hit in enumerate(hits[:2])]
+    marked = client.post("/export", params={"format": "csv"}, json={"hits": answered}).text
+    labels = [row["label"] for row in csv.DictReader(io.StringIO(marked.lstrip("\ufeff")))]
+    assert labels == ["✓", "✕"][: len(hits)]
     answers = {
         kind: client.post("/export", params={"format": kind}, json={"hits": hits})
         for kind in ("jsonl", "csv", "xlsx", "parquet", "html")

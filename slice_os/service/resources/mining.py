@@ -15,7 +15,8 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
-from slice_os.hits.files import holds_texts, write_hits
+from slice_os.errors import InputError
+from slice_os.hits.files import holds_texts, write_hits, write_labelled
 from slice_os.hits.hit import Hit
 from slice_os.query.options import MineOptions
 from slice_os.service.asgi.problems import error_body, problem_of
@@ -136,12 +137,20 @@ def _line(content: dict[str, Any]) -> bytes:
     return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
+def _label(hit: dict[str, Any]) -> bool | None:
+    label = hit.get("label")
+    if label not in (True, False, None):
+        raise InputError("field 'label' of a hit is neither true nor false")
+    return None if label is None else bool(label)
+
+
 class ExportRequest(Body):
     """Hits to write into a file, each as an answer had it.
 
     Attributes:
         store: where their documents are, for files that hold these; may be missing if one store
             is served.
+        hits: with ``label`` true or false, if somebody answered them; CSV and XLSX have it.
     """
 
     store: StoreName = None
@@ -162,8 +171,12 @@ def export(
     """The hits of a request as a file, as `slice_os.write_hits` writes it."""
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, f"hits.{wanted}")
-        text_of = services.stores.get(body.store).text if holds_texts(path) else None
-        write_hits((Hit.from_dict(hit) for hit in body.hits), path, text_of=text_of)
+        rows = ((Hit.from_dict(hit), _label(hit)) for hit in body.hits)
+        if wanted in ("csv", "xlsx"):
+            write_labelled(rows, path)
+        else:
+            text_of = services.stores.get(body.store).text if holds_texts(path) else None
+            write_hits((hit for hit, _ in rows), path, text_of=text_of)
         content = path.read_bytes()
     headers = {"Content-Disposition": f'attachment; filename="hits.{wanted}"'}
     return Response(content, media_type=_MEDIA_TYPES[wanted], headers=headers)

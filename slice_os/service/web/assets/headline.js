@@ -31,6 +31,7 @@ export function headline(choose, answerOf) {
   }
 
   function drawSentence(sure, { least, measure, complete, within }) {
+    const weekly = place.hidden ? "" : "; the bars count these by week";
     const noun = store?.speakers.length ? "dialogue" : "document";
     const shares = likely(sure);
     const number = Math.round(shares.reduce((sum, share) => sum + share, 0));
@@ -39,13 +40,13 @@ export function headline(choose, answerOf) {
     const sum = sure.some((hit) => hit.probability !== null) ? "The sum of the probabilities of " : "";
     sentence.replaceChildren(
       element("b", {}, `${some} ${of}`), number > 1 ? "say this" : "says this",
-      element("span", { class: "soft" }, `${sum}${plural(shares.length, noun)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}.`),
+      element("span", { class: "soft" }, `${sum}${plural(shares.length, noun)} with a hit from ${measure} ${least.toFixed(2)} on${within ? ", within your filters" : ""}${weekly}.`),
     );
   }
 
   function drawWeeks(sure, time) {
     const weeks = store?.weeks ?? [];
-    place.hidden = weeks.length < 2;
+    place.hidden = weeks.length < 2 || (!sure.length && !time);
     if (place.hidden) return;
     /** @type {Map<string, Set<string>>} */
     const found = new Map(weeks.map(({ week }) => [week, new Set()]));
@@ -68,8 +69,8 @@ export function headline(choose, answerOf) {
      */
     show(visible, how) {
       const sure = visible.filter((hit) => answerOf(hit) !== false);
-      drawSentence(sure, how);
       drawWeeks(sure, how.time);
+      drawSentence(sure, how);
     },
   };
 }

@@ -60,8 +60,13 @@ export function fields(metadata) {
   return [
     ...(who || time ? [element("span", { class: "field" }, who, time)] : []),
     ...Object.entries(others).map(([name, value]) =>
-      element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), Array.isArray(value) ? value.join(", ") : String(value))),
+      element("bdi", { class: "field" }, element("span", { class: "soft" }, `${name} `), Array.isArray(value) ? value.join(", ") : readable(value))),
   ];
+}
+
+/** A value; a time in ISO 8601 with a space before its hours. */
+function readable(value) {
+  return String(value).replace(/^(\d{4}-\d\d-\d\d)T(?=\d\d:\d\d)/, "$1 ");
 }
 
 function evidence(hit, colour) {

@@ -23,12 +23,7 @@ export function lowest(hits, measure, least) {
   return Math.floor(Math.max(-1, low) * 20 + EDGE) / 20;
 }
 
-/** The hits that reach a value; those without the score do not. */
-export function reached(hits, measure, least) {
-  return hits.filter((hit) => reaches(hit, measure, least));
-}
-
-/** Whether one hit does. */
+/** Whether a hit reaches a value; one without the score does not. */
 export function reaches(hit, measure, least) {
   return (hit[measure] ?? -2) >= least - EDGE;
 }

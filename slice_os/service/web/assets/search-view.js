@@ -13,7 +13,7 @@ import { precisionSoFar } from "./precision.js";
 import { queryForm } from "./query-form.js";
 import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
-import { keyOf, ordered, reached, reaches } from "./scores.js";
+import { keyOf, ordered, reaches } from "./scores.js";
 import { ask } from "./service.js";
 import { saveCsv, saveXlsx } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
@@ -22,6 +22,8 @@ import { nearTurns } from "./wordings.js";
 
 // How far below the threshold hits are fetched, so that the slider has room.
 const ROOM = 0.1;
+// As in slice_os/query/options.py.
+const LOW_THRESHOLD = 0.45;
 // Of what nobody says, so many of the nearest are shown.
 const NEAREST = 10;
 
@@ -97,9 +99,24 @@ export function searchView(current, change, topics, topicsChanged) {
   const answers = answering(current, change, { book, list, topics, same }, { topicsChanged, answered: () => found.length && sayHow(), reread: run, isVisible: (hit) => visible.includes(hit) });
   const least = () => leastOf(current(), store);
 
+  /**
+   * Whether a hit reaches the cut. Where the probability decides, the service looks at hits from a
+   * cosine on when it goes through a whole store, so the best passages count no others.
+   */
+  function counts(hit) {
+    const { measure, most } = current();
+    const far = measure === "probability" && Number(most) && hit.cosine < Math.min(store.threshold, LOW_THRESHOLD);
+    return !far && reaches(hit, measure, least());
+  }
+
   /** The hits that count: those that reach the cut, without what is rejected. */
   function counting() {
     return visible.filter((hit) => book.answerOf(hit) !== false);
+  }
+
+  /** Hits with their answers, for a file. */
+  function answered(hits) {
+    return hits.map((hit) => ({ ...hit, label: book.answerOf(hit) ?? null }));
   }
 
   function inAll() {
@@ -109,13 +126,13 @@ export function searchView(current, change, topics, topicsChanged) {
   /** Show what reaches the threshold: no query, and called up to once a frame. */
   function show() {
     const { measure, order } = current();
-    visible = ordered(reached(found, measure, least()), order);
+    visible = ordered(found.filter(counts), order);
     const nobody = found.length > 0 && !visible.length && current().least === null;
     feed.classList.toggle("nearest", nobody);
     list.show(current().collapse ? same.once(visible) : same.all(visible));
     facets.count(visible);
     sayHow();
-    reader.cut((hit) => reaches(hit, measure, least()));
+    reader.cut(counts);
     if (nobody) {
       showNotice(notice, "Nobody says this", "Nearest:");
       list.show(ordered(found, measure).slice(0, NEAREST));
@@ -135,7 +152,7 @@ export function searchView(current, change, topics, topicsChanged) {
     sayCount();
     const { where, measure } = current();
     precise.show(found, measure);
-    says.show(visible, { least: least(), measure, complete: complete || visible.length < found.length, within: Object.keys(where).length > 0, time: where.date });
+    says.show(visible, { least: least(), measure, complete, within: Object.keys(where).length > 0, time: where.date });
   }
 
   /** How many hits count, of what, and how many of the accepted ones are among them. */
@@ -251,8 +268,8 @@ export function searchView(current, change, topics, topicsChanged) {
     show();
     list.number();
   });
-  byId("export-csv").addEventListener("click", () => saveCsv(visible).catch(toastError));
-  byId("export-xlsx").addEventListener("click", () => saveXlsx(visible).catch(toastError));
+  byId("export-csv").addEventListener("click", () => saveCsv(answered(visible)).catch(toastError));
+  byId("export-xlsx").addEventListener("click", () => saveXlsx(answered(visible)).catch(toastError));
   byId("copy-link").addEventListener("click", async () => {
     change({});
     await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address.", true));
