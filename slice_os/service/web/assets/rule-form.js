@@ -83,7 +83,7 @@ export function ruleForm() {
     byId("rule-name").value = topic.name ?? "";
     byId("rule-description").value = topic.description ?? "";
     const fields = Object.keys(opened.fields ?? {});
-    const shared = Object.fromEntries([...new Set([...fields, topic.per ?? "document"])].map((name) => [name, `all documents with one ${name}`]));
+    const shared = Object.fromEntries([...new Set([...fields, topic.per ?? "document"])].map((name) => [name, `set of documents with one ${name}`]));
     byId("rule-per").replaceChildren(...Object.entries({ ...shared, ...PER }).reverse().map(([value, text]) => element("option", { value }, text)));
     byId("rule-per").value = topic.per ?? "document";
     byId("rule-error").textContent = byId("rule-tried").textContent = "";

@@ -1,7 +1,7 @@
 /** Rules: topics that combine others. Pure functions, between the keys of their files and words. */
 
 export const KINDS = { all: "has", any: "has one of", none: "lacks" };
-export const PER = { document: "a document", turn: "a turn" };
+export const PER = { document: "document", turn: "turn" };
 
 /** @typedef {{kind: string, topic: string, [key: string]: any}} Part */
 
