@@ -116,6 +116,9 @@ def test_conditions_on_metadata(calls: Corpus) -> None:
     assert topic is not None
     assert not problems
     assert [match.doc_id for match in match_topics(calls, [CANCEL, topic])] == ["other"]
+    anybody = Topic("t", combination=Combination(none=(Part("offer"),)))
+    asked = match_topics(calls, [OFFER, anybody], where={"who": "ann"})
+    assert [match.doc_id for match in asked] == []
 
 
 FULL = """\

@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeAlias
 from slice_os.corpus import Corpus
 from slice_os.errors import InputError, nearest_name
 from slice_os.hits.hit import Hit
+from slice_os.query.filters import Filter, parse_where
+from slice_os.query.query import Where
 from slice_os.search.turns import Turn
 from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.assignment import admits
@@ -47,22 +49,29 @@ class _Scope:
     turn: int | None = None
 
 
-def match_topics(corpus: Corpus, topics: Sequence[Topic], **options: Any) -> Iterator[Match]:
+def match_topics(
+    corpus: Corpus, topics: Sequence[Topic], *, where: Filter | None = None, **options: Any
+) -> Iterator[Match]:
     """The texts of a store that combined topics describe, topic by topic, document by document.
 
-    All topics that they name are mined in one pass. Options are those of `mine_topics`. Raises an
-    `InputError` as that does, or if a topic that is named is not given.
+    All topics that they name are mined in one pass. Options are those of `mine_topics`; ``where``
+    is for the documents that lack every hit, too. Raises an `InputError` as that does, or if a
+    topic that is named is not given.
     """
     plain = components(topics)
     if not plain:
         raise InputError("no combined topic; give one with all, any or none")
     near: list[Hit] = []
-    hits = list(mine_topics(corpus, plain, below=near.append, **options))
-    yield from find_matches(hits, topics, corpus, near)
+    hits = list(mine_topics(corpus, plain, where=where, below=near.append, **options))
+    yield from find_matches(hits, topics, corpus, near, parse_where(where))
 
 
 def find_matches(
-    hits: Iterable[Hit], topics: Sequence[Topic], documents: Documents, near: Iterable[Hit] = ()
+    hits: Iterable[Hit],
+    topics: Sequence[Topic],
+    documents: Documents,
+    near: Iterable[Hit] = (),
+    where: Where = (),
 ) -> Iterator[Match]:
     """The matches of combined topics, topic by topic, in the order of documents.
 
@@ -71,6 +80,7 @@ def find_matches(
         topics: combined ones; others are left out.
         documents: that the hits are in. Texts and turns are read only where a part needs them.
         near: hits that do not count, to tell what comes nearest to a topic that a text lacks.
+        where: conditions on the metadata of documents without a hit; all hits meet them.
     """
     found = _by_document(hits)
     nearly = _by_document(near)
@@ -83,7 +93,7 @@ def find_matches(
 
     for topic in topics:
         if topic.combination is not None:
-            for match in _matches(topic, topic.combination, found, documents, places):
+            for match in _matches(topic, topic.combination, found, documents, places, where):
                 around = [hit for doc_id in match.doc_ids for hit in nearly.get(doc_id, ())]
                 around += [hit for doc_id in match.doc_ids for hit in found.get(doc_id, ())]
                 lacks = tuple(Lack(one.topic, _likeliest(one.topic, around)) for one in match.lacks)
@@ -108,6 +118,7 @@ def _matches(
     found: Mapping[str, Sequence[Hit]],
     documents: Documents,
     places: Places,
+    where: Where,
 ) -> Iterator[Match]:
     names = set(wanted.topics)
     lacks = tuple(map(Lack, dict.fromkeys(part.topic for part in wanted.none)))
@@ -115,8 +126,9 @@ def _matches(
     def candidates() -> Iterator[str]:
         for doc_id in documents if wanted.only_lacks else found:
             named = any(hit.topic in names for hit in found.get(doc_id, ()))
+            conditions = topic.where if doc_id in found else (*topic.where, *where)
             if (wanted.only_lacks or named) and (
-                not topic.where or admits(topic.where, documents.metadata(doc_id))
+                not conditions or admits(conditions, documents.metadata(doc_id))
             ):
                 yield doc_id
 
