@@ -53,8 +53,8 @@ def match(
     with encoder.corpus(store, verifier) as corpus:
         run.check(corpus)
         work, topics = run.work_of(corpus.store), read_topics(paths)
-        options = {"where": where, "exclusive": run.exclusive, "labels": work.labels()}
-        matches = run.left(match_topics(corpus, topics, **options), work)
+        options = {"exclusive": run.exclusive, "labels": work.labels()}
+        matches = run.left(match_topics(corpus, topics, where=where, **options), work)
         if run.counts:
             run.show_counts(matches, "matches", as_json)
             return
