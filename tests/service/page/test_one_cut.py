@@ -136,10 +136,11 @@ def test_what_nobody_says_is_said_at_every_door(
     assert shown.out.startswith("Nobody says this. Nearest:\n")
     assert "Nobody says this. Nearest:" in run("search", phrase, "--store", str(page_store)).err
     assert asked(page_server, "search", {"phrases": phrase})["said"] is False
-    page = open_page(search_fragment(phrase))
-    expect(page.get_by_role("heading", name="Nobody says this")).to_be_visible()
-    expect(page.locator("#count")).to_have_text("0")
-    expect(page.locator("#hits")).to_have_class("nearest")
+    for most in ("200", "every"):
+        page = open_page(search_fragment(phrase, most=most))
+        expect(page.get_by_role("heading", name="Nobody says this")).to_be_visible()
+        expect(page.locator("#count")).to_have_text("0")
+        expect(page.locator("#hits")).to_have_class("nearest")
 
 
 def test_hits_are_verified_unless_somebody_switches_it_off(open_page: OpenPage) -> None:

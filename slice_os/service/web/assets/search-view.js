@@ -225,7 +225,9 @@ export function searchView(current, change, topics, topicsChanged) {
     // A topic has its own cut; for phrases there is some room below, for the slider.
     const floor = Math.max(0, Math.min(least(), usualLeast(current(), store)) - ROOM);
     const cut = most === TOPIC ? {} : { [measure === "cosine" ? "threshold" : "min_probability"]: floor };
-    complete = await mineHits(found, { ...queryBody(current(), readerName()), ...cut }, signal, drawMined);
+    const query = queryBody(current(), readerName());
+    complete = await mineHits(found, { ...query, ...cut }, signal, drawMined);
+    if (!found.length && most !== TOPIC) found = await bestHits(query, NEAREST, signal);
     drawMined();
   }
 
