@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os import doctor as checking
-from slice_os.cli.doctor import doctor
+from slice_os.cli import cli
 
 CPU_INFO = """processor\t: 0
 model name\t: A CPU
@@ -36,7 +36,7 @@ def store(encoder: SpanEncoder, tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(doctor, [*map(str, arguments)], standalone_mode=False)
+    return CliRunner().invoke(cli, ["doctor", *map(str, arguments)], standalone_mode=False)
 
 
 def checks(result: Result) -> dict[str, dict[str, Any]]:

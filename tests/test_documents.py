@@ -152,7 +152,11 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"), [("SECONDS", "takes more than 0 seconds"), ("MEMORY", "memory")]
+    ("limit", "told"),
+    [
+        ("SECONDS", "takes more than 0 seconds"),
+        pytest.param("MEMORY", "memory", marks=pytest.mark.slow),
+    ],
 )
 def test_a_file_has_a_budget(monkeypatch: pytest.MonkeyPatch, limit: str, told: str) -> None:
     need_libraries()

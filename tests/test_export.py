@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from slice_os.cli.model import export as command
+from slice_os.cli import cli
 from slice_os.encoder.model_folder import content_id, read_card
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import MissingExtraError, ModelError
@@ -86,7 +86,7 @@ def _torch_vectors(folder: Path, text: str) -> np.ndarray:
 
 
 def _export(*arguments: object) -> Result:
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+    return CliRunner().invoke(cli, ["model", "export", *map(str, arguments)])
 
 
 @pytest.mark.slow

@@ -263,7 +263,7 @@ def test_the_installed_wheel_searches(environment: Path, tmp_path: Path) -> None
     names = ["slice_os", *(f"slice_os.{name}" for name in FOLDERS)]
     files = run(binaries / "python", "-c", f"import {', '.join(names)}; print(slice_os.__file__)")
     assert Path(files.strip()).is_relative_to(site_packages(environment))
-    assert run(binaries / "slice-os", "--help").startswith("Usage: slice-os")
+    assert run(binaries / "slice-os", "--help").startswith("  Find every passage")
 
     text = "The weather is fine. Either party may end this agreement at any time.\n"
     (tmp_path / "contract.txt").write_text(text, "utf-8")
