@@ -63,11 +63,13 @@ def estimate(
         journal = LabelJournal(Work.of(corpus.store.folder, work).labels_file)
         drawn = sample(corpus, read, size, seed)
         origin = origin_of(corpus, requirements(corpus, [read])[read.name])
-    waiting = drawn.waiting([answer.label for answer in journal.read()])
+    labels = [answer.label for answer in journal.read()]
+    waiting = drawn.waiting(labels)
     if waiting and not wants_json(as_json):
         asked = (Question.of([hit], n, reader, origin) for n, hit in enumerate(waiting, 1))
         ask_about(list(asked), journal)
-        waiting = drawn.waiting([answer.label for answer in journal.read()])
+        labels = [answer.label for answer in journal.read()]
+        waiting = drawn.waiting(labels)
     if waiting:
         click.echo(
             f"{len(waiting)} of {sum(map(len, drawn.hits))} passages of the sample have no label; "
@@ -77,7 +79,7 @@ def estimate(
         for hit in waiting if wants_json(as_json) else ():
             click.echo(hit.to_json(), nl=False)
         return 1
-    found = drawn.estimate([answer.label for answer in journal.read()])
+    found = drawn.estimate(labels)
     show(asdict(found) | {"labels_to_halve": found.labels_to_halve}, _told(found), as_json)
     return 0
 

@@ -33,8 +33,9 @@ def nearest_span(store: Store, query: Query, doc_id: str) -> Hit | None:
 
 def likelier(one: Hit, other: Hit | None) -> Hit:
     """The likelier of two hits, or else the nearer one."""
+    return one if other is None or likelihood(one) > likelihood(other) else other
 
-    def rank(hit: Hit) -> tuple[float, float]:
-        return hit.probability or 0.0, hit.cosine
 
-    return one if other is None or rank(one) > rank(other) else other
+def likelihood(hit: Hit) -> tuple[float, float]:
+    """What ranks hits by how near they come: the probability, then the cosine."""
+    return hit.probability or 0.0, hit.cosine

@@ -20,7 +20,6 @@ from slice_os.topics.labels import Answer, Label, folded
 from slice_os.topics.recall import Interval, Totals
 
 _DRAWS = 10_000
-_TAIL = 2.5
 # Jeffreys' prior of two readers' answers: both right, one of each (in two ways), both wrong.
 _PRIOR = {(2, 0): 0.5, (1, 1): 1.0, (0, 2): 0.5}
 # Two readers mean the same words if they share this part of the shorter ones.
@@ -158,7 +157,8 @@ def _measured(kinds: list[tuple[int, int]], seed: int) -> tuple[Interval, Interv
     sizes = np.array(every, dtype=np.float64)
     (agreed,), (alpha,) = _agreement(plain, sizes)
     shares, alphas = _agreement(drawn, sizes)
-    return _interval(agreed, shares), None if np.isnan(alpha) else _interval(alpha, alphas)
+    known = None if np.isnan(alpha) else Interval.of(float(alpha), [alphas])
+    return Interval.of(float(agreed), [shares]), known
 
 
 def _agreement(numbers: Totals, kinds: Totals) -> tuple[Totals, Totals]:
@@ -170,8 +170,3 @@ def _agreement(numbers: Totals, kinds: Totals) -> tuple[Totals, Totals]:
     with np.errstate(invalid="ignore", divide="ignore"):
         alpha = np.where(expected > 0, 1 - observed / expected, np.nan)
     return 1 - observed, alpha
-
-
-def _interval(value: float, drawn: Totals) -> Interval:
-    low, high = np.nanpercentile(drawn, [_TAIL, 100 - _TAIL])
-    return Interval(float(value), min(float(value), float(low)), max(float(value), float(high)))

@@ -12,6 +12,7 @@ from slice_os.errors import InputError, nearest_name
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
+from slice_os.search.nearest import likelihood
 from slice_os.search.turns import Turn
 from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.assignment import admits
@@ -109,7 +110,7 @@ def _by_document(hits: Iterable[Hit]) -> dict[str, list[Hit]]:
 
 def _likeliest(topic: str, hits: Iterable[Hit]) -> Hit | None:
     own = (hit for hit in hits if hit.topic == topic)
-    return max(own, key=lambda hit: (hit.probability or 0.0, hit.cosine), default=None)
+    return max(own, key=likelihood, default=None)
 
 
 def _matches(

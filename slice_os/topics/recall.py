@@ -50,6 +50,12 @@ class Interval:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, value: float, drawn: Sequence[Totals]) -> Interval:
+        """The interval that spans those of one or more simulations, and the estimate itself."""
+        lows, highs = np.nanpercentile(drawn, [_TAIL, 100 - _TAIL], axis=1)
+        return cls(value, min(value, float(lows.min())), max(value, float(highs.max())))
+
     def __str__(self) -> str:
         return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
 
@@ -111,9 +117,7 @@ def estimate(strata: Sequence[Stratum], cut: float, seed: int = 0) -> TopicEstim
 
     def interval(of: Callable[[Totals, Totals], Totals]) -> Interval:
         value = float(np.nan_to_num(of(plain, sizes))[0])
-        simulated = [np.nan_to_num(of(one, sizes)) for one in drawn]
-        ends = np.percentile(simulated, [_TAIL, 100 - _TAIL], axis=1)
-        return Interval(value, min(value, float(ends[0].min())), max(value, float(ends[1].max())))
+        return Interval.of(value, [np.nan_to_num(of(one, sizes)) for one in drawn])
 
     def at(number: int) -> CutEstimate:
         above = slice(0, number + 1)

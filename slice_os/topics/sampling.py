@@ -85,18 +85,17 @@ def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
 
     parts: list[FloatArray] = []
     best: dict[int, Hit] = {}
+    begin = 0
     for candidates in corpus.store.scan(asked.query, -1.0, exhaustive=True):
-        begin = sum(map(len, parts))
-        cosines = candidates.cosines.max(axis=0, initial=-1.0)
+        scores = candidates.cosines.max(axis=0, initial=-1.0)
+        scores -= _UNREAD if by_probability else 0.0
         for number, hit in _judged(candidates, asked):
             former = best.get(begin + number)
             if former is None or score(hit) > score(former):
                 best[begin + number] = hit
-        scores = cosines - _UNREAD if by_probability else cosines.copy()
-        for number in range(len(scores)) if by_probability else ():
-            if begin + number in best:
-                scores[number] = score(best[begin + number])
+                scores[number] = score(hit) if by_probability else scores[number]
         parts.append(scores)
+        begin += len(scores)
     scores = np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
     if not len(scores):
         raise InputError(f"topic {topic.name!r}: no passage to sample; see its where")
