@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -45,13 +45,13 @@ def test_hits_in_the_same_words_are_read_once_and_clear_ones_never(
     encoder: SpanEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    check = CrossEncoderVerifier.check
+    verdict = CrossEncoderVerifier._verdict
 
-    def counted(self: CrossEncoderVerifier, claims: Sequence[Claim]) -> list[Verdict]:
-        read.extend(one.text for one in claims)
-        return check(self, claims)
+    def counted(self: CrossEncoderVerifier, phrase: str, text: str, *place: Any) -> Verdict:
+        read.append(text)
+        return verdict(self, phrase, text, *place)
 
-    monkeypatch.setattr(CrossEncoderVerifier, "check", counted)
+    monkeypatch.setattr(CrossEncoderVerifier, "_verdict", counted)
     BundledVerifier(encoder).check([CLAIMS[0], CLAIMS[0], CLAIMS[-1]])
     assert read == [CLAIMS[0].text]
 

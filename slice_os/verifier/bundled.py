@@ -41,17 +41,11 @@ class BundledVerifier:
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
         """A verdict for each claim, with evidence for and against; none depends on the others."""
         compared = self._wording.check(claims)
-        texts = [(one.phrase, one.text, one.start, one.end, one.before) for one in claims]
-        unclear = {
-            text: claim
-            for text, claim, one in zip(texts, claims, compared, strict=True)
-            if one.probability >= CLEAR
-        }
-        read = dict(zip(unclear, self._network.check([*unclear.values()]), strict=True))
-        return [
-            together(read[text] if one.probability >= CLEAR else None, one)
-            for text, one in zip(texts, compared, strict=True)
+        unclear = [
+            claim for claim, one in zip(claims, compared, strict=True) if one.probability >= CLEAR
         ]
+        read = iter(self._network.check(unclear))
+        return [together(next(read) if one.probability >= CLEAR else None, one) for one in compared]
 
 
 def together(read: Verdict | None, compared: Verdict) -> Verdict:

@@ -170,11 +170,13 @@ class CrossEncoderVerifier:
         self._read = lru_cache(_REMEMBERED)(self._verdict)
 
     def check(self, claims: Sequence[Claim]) -> list[Verdict]:
-        """A verdict for each claim; none depends on the others."""
+        """A verdict for each claim; none depends on the others. Equal ones are read once."""
         texts = [(one.phrase, one.text, one.start, one.end, one.before) for one in claims]
-        if len(texts) == 1:
-            return [self._read(*texts[0])]
-        return list(self._threads.map(lambda text: self._read(*text), texts))
+        if len(different := dict.fromkeys(texts)) == 1:
+            return [self._read(*texts[0])] * len(texts)
+        read = self._threads.map(lambda text: self._read(*text), different)
+        verdicts = dict(zip(different, read, strict=True))
+        return [verdicts[text] for text in texts]
 
     def _verdict(self, phrase: str, text: str, start: int, end: int, before: str) -> Verdict:
         claim = Claim(phrase, text, start, end, before=before)
