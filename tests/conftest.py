@@ -84,18 +84,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note the CPU time of a test; in CI, one that takes much of it must be marked slow."""
+    """Note the CPU time of a test."""
     before = cpu_seconds()
     yield
-    used = cpu_seconds() - before
-    item.user_properties.append(("cpu", used))
+    item.user_properties.append(("cpu", cpu_seconds() - before))
     marked = item.get_closest_marker("slow") or item.get_closest_marker("release")
-    if used > MOST_CPU_SECONDS and not marked and os.environ.get("CI"):
-        pytest.fail(
-            f"took {used:.1f} s of CPU time, the most is {MOST_CPU_SECONDS:.0f}: make it smaller, "
-            "or mark it slow",
-            pytrace=False,
-        )
+    item.user_properties.append(("marked", marked is not None))
 
 
 def cpu_seconds() -> float:
@@ -105,12 +99,26 @@ def cpu_seconds() -> float:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the tests that took most CPU time."""
-    spent = [
-        (dict(report.user_properties).get("cpu", 0.0), report.nodeid)
-        for report in terminalreporter.getreports("passed")
-        if report.when == "call"
-    ]
-    terminalreporter.section(f"most CPU time of {sum(used for used, _ in spent):.0f} s in all")
-    for used, name in sorted(spent, reverse=True)[:30]:
-        terminalreporter.line(f"{used:7.2f}s {name}")
+    """List the tests that took most CPU time, and those that should be smaller or marked slow.
+
+    They do not fail: a test takes longer on some machines than on others.
+    """
+    spent = sorted(
+        (
+            (dict(report.user_properties), report.nodeid)
+            for report in terminalreporter.getreports("passed")
+            if report.when == "call"
+        ),
+        key=lambda one: -one[0]["cpu"],
+    )
+    total = sum(properties["cpu"] for properties, _ in spent)
+    terminalreporter.section(f"most CPU time of {total:.0f} s in all")
+    for properties, name in spent[:30]:
+        terminalreporter.line(f"{properties['cpu']:7.2f}s {name}")
+    for properties, name in spent:
+        if properties["cpu"] > MOST_CPU_SECONDS and not properties["marked"]:
+            terminalreporter.line(
+                f"{name} took more than {MOST_CPU_SECONDS:.0f} s of CPU time: make it smaller, or "
+                "mark it slow",
+                yellow=True,
+            )
