@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -141,7 +142,9 @@ def estimating(found: Any) -> Estimating:
 
 
 def tallies(found: Any) -> list[Tally]:
-    """The counts of one topic, or of each topic."""
+    """The counts of one topic, or of each topic; a rule that cannot be counted is a warning."""
+    for problem in found.get("problems", ()):
+        warnings.warn(problem, stacklevel=2)
     return [
         Tally(topic["topic"], row["key"], row["hits"], row["documents"])
         for topic in found.get("topics", [found])

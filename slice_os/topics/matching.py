@@ -220,14 +220,23 @@ def components(topics: Sequence[Topic]) -> list[Topic]:
 
     Raises an `InputError` if a combined topic names one that is not among them, or is combined.
     """
-    by_name = {topic.name: topic for topic in topics}
-    plain = [topic.name for topic in topics if topic.combination is None]
-    wanted: dict[str, Topic] = {}
     for topic in topics:
-        for name in topic.combination.topics if topic.combination else ():
-            if name not in plain:
-                why = "is combined itself" if name in by_name else "is not among these topics"
-                hint = nearest_name(name, plain) if plain else "there is no topic with phrases"
-                raise InputError(f"topic {topic.name!r}: {name!r} {why}; {hint}")
-            wanted[name] = by_name[name]
-    return list(wanted.values())
+        if told := missing(topic, topics):
+            raise InputError(told)
+    by_name = {topic.name: topic for topic in topics}
+    combinations = [topic.combination for topic in topics if topic.combination is not None]
+    return [
+        by_name[name] for name in dict.fromkeys(name for one in combinations for name in one.topics)
+    ]
+
+
+def missing(topic: Topic, topics: Sequence[Topic]) -> str:
+    """A line on what a combined topic names that is not among some; empty if nothing is missing."""
+    plain = [one.name for one in topics if one.combination is None]
+    for name in topic.combination.topics if topic.combination else ():
+        if name not in plain:
+            known = any(one.name == name for one in topics)
+            why = "is combined itself" if known else "is not among these topics"
+            hint = nearest_name(name, plain) if plain else "there is no topic with phrases"
+            return f"topic {topic.name!r}: {name!r} {why}; {hint}"
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -66,12 +66,66 @@ class Sample:
         return estimate(counted, self.cut)
 
 
+@dataclass(frozen=True, slots=True)
+class PassageScores:
+    """What every passage of a store scores for a topic.
+
+    Attributes:
+        topic: name.
+        asked: the query that they were scored by.
+        cut: score from which passages have a hit.
+        scores: ``(n_passages,)``, in the order of the store.
+        edges: ``(n_strata,)`` least score of each stratum, falling.
+        strata: ``(n_passages,)`` number of the stratum of each.
+        best: the best hit of those with one, also of one that fails the cut, by number.
+    """
+
+    topic: str
+    asked: TopicQuery
+    cut: float
+    scores: FloatArray
+    edges: FloatArray
+    strata: IntArray
+    best: Mapping[int, Hit]
+
+    def chosen(self, size: int, seed: int = 0) -> list[list[int]]:
+        """The numbers of about so many passages, by stratum; the same for the same seed."""
+        random = Random(f"{seed}/{self.topic}")  # noqa: S311
+        members = [np.flatnonzero(self.strata == n).tolist() for n in range(len(self.edges))]
+        means = [float(self.scores[own].mean()) if own else 0.0 for own in members]
+        guesses = [min(0.95, max(_RARE, mean)) for mean in means]
+        wanted = allocated(list(map(len, members)), guesses, size)
+        return [sorted(random.sample(own, n)) for own, n in zip(members, wanted, strict=True)]
+
+    def sample(self, corpus: Corpus, size: int, seed: int = 0) -> Sample:
+        """The chosen passages, read from the store."""
+        chosen = self.chosen(size, seed)
+        unread = {n for some in chosen for n in some if n not in self.best}
+        best = {**self.best, **_nearest(corpus, self.asked, unread)}
+        counts = np.bincount(self.strata, minlength=len(self.edges)).tolist()
+        return Sample(
+            self.topic,
+            self.cut,
+            tuple(map(Stratum, self.edges.tolist(), counts)),
+            tuple(tuple(replace(best[n], topic=self.topic) for n in some) for some in chosen),
+        )
+
+
 def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
     """About so many passages of a store, more of where right and wrong ones are mixed.
 
+    The same store, topic, size and seed give the same sample. Raises an `InputError` as
+    `score_passages`.
+    """
+    return score_passages(corpus, topic).sample(corpus, size, seed)
+
+
+def score_passages(corpus: Corpus, topic: Topic) -> PassageScores:
+    """Score every passage of a store for a topic.
+
     A passage is scored by its best hit: by its probability, or by cosine if the topic has a
-    threshold. What no verifier has read comes below that, by cosine. The same store, topic, size
-    and seed give the same sample. Raises an `InputError` as `mine_topics`.
+    threshold. What no verifier has read comes below that, by cosine. Raises an `InputError` as
+    `mine_topics`, or if the topic's conditions leave no passage.
     """
     (rule,) = make_rules([topic], corpus.encoder, verifier=corpus.refinement().verifier)
     asked = TopicQuery.of([rule], corpus.encoder, topic.where)
@@ -101,15 +155,7 @@ def sample(corpus: Corpus, topic: Topic, size: int, seed: int = 0) -> Sample:
         raise InputError(f"topic {topic.name!r}: no passage to sample; see its where")
     edges = _edges(scores, cut, by_probability)
     strata = np.searchsorted(-edges, -scores, side="left")
-    chosen = _chosen(strata, scores, len(edges), size, f"{seed}/{topic.name}")
-    best |= _nearest(corpus, asked, {n for some in chosen for n in some if n not in best})
-    counts = np.bincount(strata, minlength=len(edges)).tolist()
-    return Sample(
-        topic.name,
-        cut,
-        tuple(map(Stratum, edges.tolist(), counts)),
-        tuple(tuple(replace(best[n], topic=topic.name) for n in some) for some in chosen),
-    )
+    return PassageScores(topic.name, asked, cut, scores, edges, strata, best)
 
 
 def _judged(candidates: ScoredCandidates, asked: TopicQuery) -> Iterator[tuple[int, Hit]]:
@@ -150,18 +196,6 @@ def _edges(scores: FloatArray, cut: float, by_probability: bool) -> FloatArray:
     counts = np.bincount(np.searchsorted(-falling, -scores, side="left"), minlength=len(falling))
     kept: FloatArray = falling[(counts[: len(falling)] > 0) | (falling == scores.dtype.type(cut))]
     return kept
-
-
-def _chosen(
-    strata: IntArray, scores: FloatArray, count: int, size: int, seed: str
-) -> list[list[int]]:
-    """The numbers of the passages of each stratum that are sampled."""
-    random = Random(seed)  # noqa: S311
-    members = [np.flatnonzero(strata == n).tolist() for n in range(count)]
-    means = [float(scores[own].mean()) if own else 0.0 for own in members]
-    guesses = [min(0.95, max(_RARE, mean)) for mean in means]
-    wanted = allocated(list(map(len, members)), guesses, size)
-    return [sorted(random.sample(own, n)) for own, n in zip(members, wanted, strict=True)]
 
 
 def _key(hit: Hit) -> LabelKey:

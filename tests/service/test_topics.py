@@ -262,7 +262,25 @@ def test_counts_follow_the_store_and_the_topic(settings: ServiceSettings, tmp_pa
 
 
 def test_no_topic_has_no_counts(client: TestClient) -> None:
-    assert client.get("/counts").json() == {"topics": []}
+    assert client.get("/counts").json() == {"topics": [], "problems": []}
+
+
+def test_a_rule_without_its_topic_fails_alone(client: TestClient, etag: str) -> None:
+    own = client.get("/topics/cancel").json()
+    for table in ({"name": "sorry", "phrases": own["phrases"]}, {"name": "rule", "all": ["sorry"]}):
+        assert client.post("/topics", json=table).status_code == 201
+    client.delete("/topics/sorry", headers={"If-Match": "*"})
+    problem = "topic 'rule': 'sorry' is not among these topics; there are cancel"
+    found = client.get("/counts", params={"by": "document"}).json()
+    assert [one["topic"] for one in found["topics"]] == ["cancel"]
+    assert found["topics"][0]["total"] == 2
+    assert found["problems"] == [problem]
+    alone = client.get("/topics/rule/counts", params={"by": "document"})
+    assert (alone.status_code, alone.json()["error"]["message"]) == (400, problem)
+    lines = client.get("/counts.csv", params={"by": "document"}).text.splitlines()
+    assert lines[0].endswith(",problem")
+    assert lines[-1].startswith("rule,")
+    assert problem in lines[-1]
 
 
 def test_rules_match_and_are_counted(client: TestClient, store_folder: Path) -> None:

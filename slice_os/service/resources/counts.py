@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from slice_os.corpus import Corpus
+from slice_os.errors import InputError
 from slice_os.query.filters import DATE
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.known_hits import Found, Key, store_state
@@ -23,7 +24,7 @@ from slice_os.tables.spreadsheets import write_csv
 from slice_os.tables.table import collected
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.labels import LabelKey
-from slice_os.topics.matching import components, find_matches
+from slice_os.topics.matching import components, find_matches, missing
 from slice_os.topics.run import mine_topics
 from slice_os.topics.tallies import PERIODS, place_of, tally
 from slice_os.topics.topic import Topic
@@ -75,9 +76,15 @@ class CountsAnswer(BaseModel):
 
 
 class AllCountsAnswer(BaseModel):
-    """The number of hits of every topic, by name; of topics without a hit, too."""
+    """The number of hits of every topic, by name; of topics without a hit, too.
+
+    Attributes:
+        topics: all that could be counted.
+        problems: a line for each rule that names a topic which is not there.
+    """
 
     topics: list[CountsAnswer]
+    problems: list[str]
 
 
 @router.get("/topics/{name}/counts", response_model=CountsAnswer)
@@ -90,7 +97,10 @@ def counts(
     date_field: DateField = "date",
 ) -> dict[str, Any]:
     """Count the hits of a topic in a store, by day, week or document, or by a field's values."""
-    (found,) = _counted(services, [services.topics.get(name)], store, by, date_field)
+    wanted, known = services.topics.get(name), services.topics.read()[0]
+    if problem := missing(wanted.topic, [one.topic for one in known]):
+        raise InputError(problem)
+    (found,) = _counted(services, [wanted], store, by, date_field)
     return found
 
 
@@ -103,7 +113,11 @@ def all_counts(
 
     Hits are looked for again only if the store, the topic or what is rejected has changed.
     """
-    return {"topics": _counted(services, services.topics.read()[0], store, by, date_field)}
+    sound, problems = _sound(services)
+    return {
+        "topics": _counted(services, sound, store, by, date_field),
+        "problems": list(problems.values()),
+    }
 
 
 @router.get("/counts.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
@@ -111,7 +125,11 @@ def all_counts(
 def counts_file(
     services: Shared, store: str | None = None, by: By = "day", date_field: DateField = "date"
 ) -> Response:
-    """The counts of every topic as CSV, with the documents that have a hit of each 100 there."""
+    """The counts of every topic as CSV, with the documents that have a hit of each 100 there.
+
+    A rule that names a topic which is not there has a row with this problem, and no counts.
+    """
+    sound, problems = _sound(services)
     rows = [
         {
             "topic": found["topic"],
@@ -119,9 +137,10 @@ def counts_file(
             **{name: row[name] for name in ("hits", "documents", "of")},
             "per_100": round(100 * row["documents"] / row["of"], 3) if row["of"] else None,
         }
-        for found in _counted(services, services.topics.read()[0], store, by, date_field)
+        for found in _counted(services, sound, store, by, date_field)
         for row in found["counts"]
     ]
+    rows += [{"topic": name, "problem": problem} for name, problem in problems.items()]
     with TemporaryDirectory(prefix="slice-os-") as folder:
         path = Path(folder, "counts.csv")
         write_csv(collected(rows, ()), path)
@@ -144,6 +163,14 @@ def documents_by(corpus: Corpus, by: str, date_field: str) -> dict[str, int]:
     for value in corpus.field_values(field, None):
         found[place_of(value.value, by)] += value.documents
     return found
+
+
+def _sound(services: Services) -> tuple[list[StoredTopic], dict[str, str]]:
+    """The topics that can be looked for, and what the others lack, by name."""
+    stored = services.topics.read()[0]
+    topics = [one.topic for one in stored]
+    problems = {one.name: told for one in topics if (told := missing(one, topics))}
+    return [one for one in stored if one.topic.name not in problems], problems
 
 
 def _counted(

@@ -86,18 +86,16 @@ export function topicBoard(form, told) {
     }
   }
 
-  /** Count all topics in one pass; if one of them does not fit the store, each by itself. */
+  /** Count all topics in one pass, and by itself what cannot be, so that its card says why. */
   async function countAll(cards, view) {
     if (!cards.length) return;
-    let found;
-    try {
-      found = (await ask(`counts?${new URLSearchParams(view)}`)).topics;
-    } catch {
-      for (const card of cards) if (card.isConnected) await card.count();
-      return;
-    }
+    const { topics: found } = await ask(`counts?${new URLSearchParams(view)}`).catch(() => ({ topics: [] }));
     const counts = new Map(found.map((one) => [one.topic, one]));
-    for (const card of cards) card.showCounts(counts.get(card.getAttribute("aria-label")) ?? { documents: 0, total: 0, of: null, counts: [] });
+    for (const card of cards) {
+      const own = counts.get(card.getAttribute("aria-label"));
+      if (own) card.showCounts(own);
+      else if (card.isConnected) await card.count();
+    }
   }
 
   /** Offer to count by the fields of the store. */
