@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from slice_os.export.verifier import export_verifier
-from slice_os.training.contrasts.contrast_rows import read_rows
+from slice_os.training.contrast_rows import read_rows
 from slice_os.training.progress import Tick
 from slice_os.training.verifier import read_recipe, train_verifier
 

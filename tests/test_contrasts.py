@@ -9,10 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
-from slice_os.errors import InputError
-from slice_os.training.contrasts.clauses import Clause, Party, clause, party
-from slice_os.training.contrasts.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
-from slice_os.training.contrasts.edits import (
+from recipes.made_contrasts.clauses import Clause, Party, clause, party
+from recipes.made_contrasts.edits import (
     ask,
     change_number,
     deny,
@@ -20,9 +18,11 @@ from slice_os.training.contrasts.edits import (
     oppose,
     swap_roles,
 )
-from slice_os.training.contrasts.frames import made_statements
-from slice_os.training.contrasts.lexicon import lexicon
-from slice_os.verifier.wording.words import gerund, participle, past, third
+from recipes.made_contrasts.frames import made_statements
+from recipes.made_contrasts.inflection import gerund, participle, past, third
+from recipes.made_contrasts.lexicon import lexicon
+from slice_os.errors import InputError
+from slice_os.training.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
 
 VERBS = frozenset(["like", "go", "want", "call", "see", "know", "take", "have", "pay", "work"])
 

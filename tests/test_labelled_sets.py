@@ -11,12 +11,12 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
+from recipes.made_contrasts.answers import answered
+from recipes.made_contrasts.frames import Statement
+from recipes.made_contrasts.from_text import from_intents, with_edits
+from recipes.made_contrasts.labelled import labelled_pairs, meaning_contrasts
+from recipes.made_contrasts.placed_rows import placed_rows
 from slice_os import InputError
-from slice_os.training.contrasts.answers import answered
-from slice_os.training.contrasts.frames import Statement
-from slice_os.training.contrasts.from_text import from_intents, with_edits
-from slice_os.training.contrasts.labelled import labelled_pairs, meaning_contrasts
-from slice_os.training.contrasts.placed_rows import placed_rows
 
 VERBS = frozenset({"cancel", "like", "arrive"})
 

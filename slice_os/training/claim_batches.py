@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.encoder.engines import pad
-from slice_os.training.contrasts.contrast_rows import ContrastRow
+from slice_os.training.contrast_rows import ContrastRow
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
 

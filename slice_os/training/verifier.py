@@ -22,7 +22,7 @@ from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.claim_batches import ClaimBatch, ClaimBatches
-from slice_os.training.contrasts.contrast_rows import ContrastRow
+from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.run_files import RunLog
 from slice_os.training.settings import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.alignment_fitting import ComparedClaims, compared, fit_alignment
 from slice_os import InputError, ModelError, SpanEncoder
-from slice_os.training.contrasts.fitting import ComparedClaims, compared, fit_alignment
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.wording.comparison import FEATURES
 from slice_os.verifier.wording.verifier import WordingWeights, logistic, read_weights

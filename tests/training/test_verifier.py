@@ -11,7 +11,7 @@ import pytest
 from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
 from slice_os.encoder.alignment import Aligner
 from slice_os.training.claim_batches import ClaimBatches
-from slice_os.training.contrasts.contrast_rows import ContrastRow
+from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.progress import Tick
 from slice_os.training.run_files import LOG_FILE
 from slice_os.training.verifier import (

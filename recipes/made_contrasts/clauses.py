@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from slice_os.training.contrasts.lexicon import Relation, lexicon
-from slice_os.verifier.wording.words import gerund, participle, past, third
+from .inflection import gerund, participle, past, third
+from .lexicon import Relation, lexicon
 
 _PLACE = re.compile(r"\{(?P<name>\w+)(?::(?P<verb>\w+))?\}")
 

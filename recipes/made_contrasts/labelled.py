@@ -10,9 +10,10 @@ from random import Random
 from typing import Any
 
 from slice_os.datasets.files import DataRow, DataSource
-from slice_os.training.contrasts import sources
-from slice_os.training.contrasts.frames import Statement
 from slice_os.training.settings import toml_table
+
+from . import sources
+from .frames import Statement
 
 PAIRS = DataSource('JSON Lines of {"phrase", "text", "says", "label", "kind"}')
 GROUPS = DataSource('JSON Lines of {"texts"}, or of {"text"} with its meaning')

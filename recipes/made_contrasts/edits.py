@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from random import Random
 
-from slice_os.training.contrasts.lexicon import lexicon
-from slice_os.verifier.wording.words import bases, past, third
+from .inflection import bases, past, third
+from .lexicon import lexicon
 
 Edit = Callable[[str, frozenset[str], Random], "tuple[str, str] | None"]
 """From a sentence, the verbs of English and a source of randomness to the sentence edited and what

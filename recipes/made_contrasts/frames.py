@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from slice_os.training.contrasts.clauses import Clause, Party, clause, party, two_parties
-from slice_os.training.contrasts.lexicon import Relation, State, lexicon
+from .clauses import Clause, Party, clause, party, two_parties
+from .lexicon import Relation, State, lexicon
 
 _ROLE_MODES = ("past", "past", "future", "present", "must", "may", "past not", "want", "ask past")
 _OPENED = 0.12  # share of the wordings

@@ -7,9 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from slice_os.training.contrasts.edits import EDITS, edited
-from slice_os.training.contrasts.frames import Statement
-from slice_os.training.contrasts.lexicon import lexicon
+from .edits import EDITS, edited
+from .frames import Statement
+from .lexicon import lexicon
 
 _EDITABLE = 24
 _DRAWN = 40

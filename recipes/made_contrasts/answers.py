@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from random import Random
 
-from slice_os.training.contrasts.edits import ask, deny, other_persons
-from slice_os.training.contrasts.frames import Statement
+from .edits import ask, deny, other_persons
+from .frames import Statement
 
 _YES = (
     *("Yes.", "Yes please.", "Yes, please do.", "Yeah, sure.", "Sure, go ahead.", "That's right."),

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from slice_os.datasets.files import DataSource
 from slice_os.text.sentences import sentence_ends
-from slice_os.training.contrasts.frames import Statement
 from slice_os.training.examples.formats import joined
+
+from .frames import Statement
 
 TATOEBA = DataSource("pairs of English sentences, separated by a tab", "https://tatoeba.org")
 SNLI = DataSource(

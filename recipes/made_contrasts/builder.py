@@ -10,19 +10,20 @@ from random import Random
 from typing import Any
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
-from slice_os.training.contrasts import labelled, sources
-from slice_os.training.contrasts.answers import answered
-from slice_os.training.contrasts.contrast_rows import ContrastRow
-from slice_os.training.contrasts.frames import Statement, made_statements
-from slice_os.training.contrasts.from_text import (
+from slice_os.training.contrast_rows import ContrastRow
+from slice_os.training.examples.wordnet import read_synsets
+from slice_os.training.settings import toml_table
+
+from . import labelled, sources
+from .answers import answered
+from .frames import Statement, made_statements
+from .from_text import (
     from_intents,
     from_pairs,
     from_sentences,
     with_edits,
 )
-from slice_os.training.contrasts.placed_rows import placed_rows, random_rows
-from slice_os.training.examples.wordnet import read_synsets
-from slice_os.training.settings import toml_table
+from .placed_rows import placed_rows, random_rows
 
 HASHES = "evaluation-sentence-hashes.txt.gz"
 MIXTURE = Path(__file__).with_name("mixture.toml")
