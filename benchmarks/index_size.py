@@ -29,11 +29,11 @@ from timing import cpu_seconds
 from slice_os.corpus import Corpus
 from slice_os.hits.hit import Hits
 from slice_os.stores.opensearch.loading import loading
-from slice_os.stores.opensearch.loading.compaction import drop_copies
+from slice_os.stores.opensearch.loading.loading import drop_copies
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.search import scripting, server_flows
-from slice_os.stores.opensearch.search.lookup import require_index
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.search import scripted, server_flows
+from slice_os.stores.opensearch.search.listing import require_index
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 RESULTS = Path(__file__).parent / "results"
 FORMS = (("grid:1,6", 192), ("grid:1,6", 96), ("grid:4", 192), ("grid:4", 96))
@@ -99,8 +99,8 @@ def main() -> None:
     with ExitStack() as patched:
         if chosen.no_small:
             for name in ("PAINLESS", "NATIVE"):
-                engine = replace(getattr(scripting, name), exhaustive_pieces=0)
-                patched.enter_context(mock.patch.object(scripting, name, engine))
+                engine = replace(getattr(scripted, name), exhaustive_pieces=0)
+                patched.enter_context(mock.patch.object(scripted, name, engine))
                 patched.enter_context(mock.patch.object(server_flows, name, engine))
         with Corpus(chosen.store) as local:
             exact = {fusion: ask(local, phrases, fusion)[0] for fusion in FUSIONS}

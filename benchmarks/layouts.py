@@ -38,7 +38,7 @@ from slice_os.query.fusion import convex
 from slice_os.search.run import make_query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.search import scripted, scripting, searches
+from slice_os.stores.opensearch.search import scripted, searches
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results" / "layouts.json"
@@ -173,7 +173,7 @@ def slice_os(bench: Bench, truth: list[set[Place]]) -> dict[str, Any]:
     """Our index, by both engines, whole searches."""
     store, row = bench.index_of_ours("layout-ours", IndexOptions(replicas=0))
     with Corpus(store, bench.encoder) as corpus:
-        for engine in (scripting.PAINLESS, scripting.NATIVE):
+        for engine in (scripted.PAINLESS, scripted.NATIVE):
             store.script_engine(bench.queries[0])
             store._server._engine = engine
 
@@ -277,7 +277,7 @@ def rescoring(bench: Bench) -> dict[str, Any]:
         bench.client.search(index="layout-late", body=body)
 
     result["lateInteractionScore"] = milliseconds(late)
-    for engine in (scripting.PAINLESS, scripting.NATIVE):
+    for engine in (scripted.PAINLESS, scripted.NATIVE):
         body = scripted.cosines(bench.queries[0], 0, searches.by_id(ids), engine)
         body = {key: value for key, value in body.items() if key not in ("sort", "track_scores")}
         body |= searches.PLACES | {"size": TOP}

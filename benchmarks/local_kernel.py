@@ -30,7 +30,7 @@ from slice_os import Corpus, Document, SpanEncoder
 from slice_os.query.query import Query
 from slice_os.search.run import make_query, mine, search
 from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.local.scoring import passage_cosines
+from slice_os.stores.local.snapshot import passage_cosines
 from slice_os.stores.local.store import LocalStore
 from slice_os.threads import usable_cores
 

@@ -18,7 +18,7 @@ import corpora
 
 from slice_os import Corpus, SpanEncoder
 from slice_os.search.run import make_query
-from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
+from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results" / "mine_phrases.json"

@@ -19,7 +19,7 @@ from slice_os.corpus import Corpus
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.lookup import hits
+from slice_os.stores.opensearch.search.listing import hits
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 DEMO = Path(__file__).parents[1] / "demo"

@@ -30,8 +30,8 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hits
 from slice_os.stores.opensearch.schema.indices import force_merge
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.search.lookup import require_index
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.search.listing import require_index
+from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.registry import store_exists
 
 LEASE_SECONDS = 70

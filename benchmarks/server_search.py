@@ -36,7 +36,7 @@ from urllib3.response import HTTPResponse
 from slice_os import Corpus, Hits, SpanEncoder
 from slice_os.search.run import make_query
 from slice_os.stores.opensearch.search import searches
-from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS
+from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 RESULTS = Path(__file__).parent / "results"

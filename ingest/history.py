@@ -13,8 +13,7 @@ from slice_os.encoder.model_folder import files_hash
 from slice_os.errors import InputError
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.sources import Source, Sources, real_path
-from slice_os.stores.protocol import Store, Writer
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.protocol import WHOLE, Store, WorkShare, Writer
 
 
 @dataclass(frozen=True, slots=True)

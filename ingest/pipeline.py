@@ -32,8 +32,7 @@ from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFil
 from slice_os.ingest.sources import Sources
 from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.protocol import Rejection, Store, Writer
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.protocol import WHOLE, Rejection, Store, WorkShare, Writer
 from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from slice_os.errors import InputError
 from slice_os.ingest.formats import format_of, reader_named, readers
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.protocol import WHOLE, WorkShare
 from slice_os.text.documents import check_text
 
 STDIN = "-"

@@ -39,19 +39,19 @@ from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search
 from slice_os.search.turns import Turn, turns_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
-from slice_os.stores.backend import NewStore
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.schema.settings import IndexOptions
 from slice_os.stores.protocol import (
     DocumentEntry,
     FieldValue,
+    NewStore,
     Rejection,
     SourceEntry,
     Store,
     StoreInfo,
+    WorkShare,
 )
 from slice_os.stores.registry import Location, create_store, find_backend, open_store, store_exists
-from slice_os.stores.work_share import WorkShare
 from slice_os.text.documents import Document, Metadata, checked_documents
 from slice_os.threads import one_blas_thread
 from slice_os.verifier.claims import Verifier

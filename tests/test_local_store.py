@@ -25,8 +25,7 @@ from slice_os import (
     StoreError,
 )
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.backend import NewStore
-from slice_os.stores.protocol import Store
+from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store, store_exists
 from slice_os.testing.random_vectors import CARD
 from slice_os.testing.random_vectors import best_cosines as brute_force
@@ -123,8 +122,8 @@ class TestDocuments:
 class TestScores:
     @pytest.mark.parametrize("chunk", [2, 100, 20_000])
     def test_are_exact(self, store: Store, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("slice_os.stores.local.scoring.CHUNK_PIECES", chunk)
-        monkeypatch.setattr("slice_os.stores.local.scoring.PHRASES_AT_ONCE", 2)
+        monkeypatch.setattr("slice_os.stores.local.snapshot.CHUNK_PIECES", chunk)
+        monkeypatch.setattr("slice_os.stores.local.snapshot.PHRASES_AT_ONCE", 2)
         parts = fill(store, documents(40))
         with store.writer() as writer:
             writer.delete([f"doc {n}" for n in (0, 7, 8, 21, 39)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slice_os import Corpus, InputError, SpanEncoder
 from slice_os.ingest.sources import find_sources
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.protocol import WHOLE, WorkShare
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1)
 

@@ -15,8 +15,8 @@ import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.errors import PluginError
-from slice_os.stores.backend import NewStore
-from slice_os.stores.opensearch.backend import OpenSearchBackend
+from slice_os.stores.opensearch.store import OpenSearchBackend
+from slice_os.stores.protocol import NewStore
 from slice_os.stores.registry import create_store, find_backend, open_store, store_exists
 from slice_os.testing import StoreConformance
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slice_os.stores.local.scoring import PRODUCT_ERROR, PhraseProducts
+from slice_os.stores.local.snapshot import PRODUCT_ERROR, PhraseProducts
 
 
 @given(

@@ -120,7 +120,7 @@ def reindex(store: str, index_choices: dict[str, Any], model: str | None, swap: 
     Options that are not given keep their values. Searches use the old version until the swap;
     an ingest has to wait. An interrupted run starts over.
     """
-    from slice_os.stores.opensearch.search.lookup import require_index
+    from slice_os.stores.opensearch.search.listing import require_index
     from slice_os.stores.opensearch.versions import manage
     from slice_os.stores.opensearch.versions.making import reindex as make
 

@@ -156,7 +156,7 @@ def summary_line(summary: IngestSummary) -> str:
 
 def _index_options(store: str, wanted: dict[str, Any], force_merge: bool) -> IndexOptions | None:
     """Options for a new index; refused for a local store and for an index that has others."""
-    from slice_os.stores.opensearch.backend import OpenSearchBackend
+    from slice_os.stores.opensearch.store import OpenSearchBackend
     from slice_os.stores.registry import find_backend
 
     names = ["force-merge"] * force_merge + [name.replace("fields", "field") for name in wanted]

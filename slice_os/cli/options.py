@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from slice_os.corpus import Corpus
     from slice_os.encoder.span_encoder import SpanEncoder
     from slice_os.query.filters import Condition
-    from slice_os.stores.opensearch.server.handle import IndexHandle
+    from slice_os.stores.opensearch.server.connection import IndexHandle
     from slice_os.verifier.claims import Verifier
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -188,8 +188,8 @@ _FILTER = re.compile(
 
 def connect(store: str) -> IndexHandle:
     """The index of a store in OpenSearch; a store of another kind is a usage error."""
-    from slice_os.stores.opensearch.backend import OpenSearchBackend
-    from slice_os.stores.opensearch.server.handle import IndexHandle
+    from slice_os.stores.opensearch.server.connection import IndexHandle
+    from slice_os.stores.opensearch.store import OpenSearchBackend
     from slice_os.stores.registry import find_backend
 
     if not isinstance(find_backend(store), OpenSearchBackend):

@@ -98,7 +98,7 @@ class StepBar:
 
 def _total_bytes(paths: Sequence[str], read_as: str | None, part: str) -> int | None:
     from slice_os.ingest.sources import find_sources
-    from slice_os.stores.work_share import WorkShare
+    from slice_os.stores.protocol import WorkShare
 
     total = 0
     for source in find_sources(paths, read_as, WorkShare.parse(part)):

@@ -1,7 +1,10 @@
-"""The protocol of stores and their writers."""
+"""Stores and their writers, as protocols; kinds of stores, and shares of the work of loading."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -10,12 +13,65 @@ from typing import Protocol, runtime_checkable
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.model_folder import ModelCard
+from slice_os.errors import InputError
 from slice_os.query.options import SearchOptions
 from slice_os.query.query import Query
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import BestPassages, ScoredCandidates
-from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Document, Metadata
+
+MOST_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkShare:
+    """One of several parts into which sources are divided; by default everything.
+
+    A hash of a file's path below the folder that was given decides, so every worker knows its
+    sources without asking the others. All workers must therefore give the same paths.
+
+    Attributes:
+        number: of this part, from 1.
+        total: number of parts.
+
+    Raises an `InputError` if there is no such part.
+    """
+
+    number: int = 1
+    total: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.total <= MOST_PARTS:
+            raise InputError(
+                f"no part {self}: give NUMBER/TOTAL, such as 3/16, with NUMBER from 1 to TOTAL, "
+                f"and TOTAL at most {MOST_PARTS:,}"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> WorkShare:
+        """Read ``NUMBER/TOTAL``, such as ``3/16``.
+
+        Raises an `InputError` if the text has another form, or there is no such part.
+        """
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if not found:
+            raise InputError(f"part {text!r}: give NUMBER/TOTAL, such as 3/16")
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.total}"
+
+    def holds(self, path: str) -> bool:
+        """Whether a file belongs to this part, by its path below the folder that was given."""
+        digest = hashlib.sha256(path.encode()).digest()
+        return int.from_bytes(digest, "big") % self.total == self.number - 1
+
+    def all(self) -> list[WorkShare]:
+        """The parts of the same division, this one included."""
+        return [WorkShare(number, self.total) for number in range(1, self.total + 1)]
+
+
+WHOLE = WorkShare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,3 +267,50 @@ class ScoringStore(Protocol):
 
     def best_passages(self, query: Query, wanted: SearchOptions) -> BestPassages | None:
         """The best passages; None if this search has to go through `Store.rank`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewStore:
+    """The properties of a new store.
+
+    Attributes:
+        card: of the encoder whose vectors it will hold.
+        max_pieces: most word pieces of a passage.
+        projection: ``(dimension, dimension)`` of the encoder; None if it has none.
+        options: choices of one kind of store, such as `IndexOptions`; others ignore them.
+    """
+
+    card: ModelCard
+    max_pieces: int
+    projection: FloatArray | None = None
+    options: object | None = None
+
+
+class Backend(ABC):
+    """One kind of store: how to find, make and open stores at locations of its form."""
+
+    @abstractmethod
+    def exists(self, location: str) -> bool:
+        """Whether there is a store."""
+
+    @abstractmethod
+    def open(self, location: str) -> Store:
+        """Open the store.
+
+        Raises a `StoreError` if there is none, or a newer version made it.
+        """
+
+    @abstractmethod
+    def create(self, location: str, new: NewStore) -> None:
+        """Make an empty store.
+
+        Raises a `StoreError` if that is not possible.
+        """
+
+    def folder(self, location: str) -> Path | None:
+        """The folder of a store on this machine's disk; None for others."""
+        return None
+
+    def login(self, location: str) -> str | None:
+        """The user who logs in with a password, as in ``ann at https://host:9200``, or None."""
+        return None

@@ -10,8 +10,7 @@ from typing import TypeAlias
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.plugins import plugins
-from slice_os.stores.backend import Backend, NewStore
-from slice_os.stores.protocol import Store
+from slice_os.stores.protocol import Backend, NewStore, Store
 
 Location: TypeAlias = str | Path
 """The folder of a local store, or ``http(s)://[user@]host[:port]/index``."""
@@ -22,8 +21,8 @@ GROUP = "slice_os.stores"
 # By the scheme of their addresses.
 STORES = {
     "": "slice_os.stores.local.store:BACKEND",
-    "http": "slice_os.stores.opensearch.backend:BACKEND",
-    "https": "slice_os.stores.opensearch.backend:BACKEND",
+    "http": "slice_os.stores.opensearch.store:BACKEND",
+    "https": "slice_os.stores.opensearch.store:BACKEND",
 }
 
 

@@ -16,5 +16,5 @@ class StoreConformance(DocumentContract, QueryContract):
     """The contract of `slice_os.stores.protocol.Store`, as tests.
 
     Attributes:
-        options: for new stores; see `slice_os.stores.backend.NewStore`.
+        options: for new stores; see `slice_os.stores.protocol.NewStore`.
     """

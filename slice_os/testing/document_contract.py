@@ -8,8 +8,7 @@ from dataclasses import replace
 from slice_os.errors import EncoderMismatchError, StoreError
 from slice_os.search.run import search
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.backend import NewStore
-from slice_os.stores.protocol import DocumentEntry, SourceEntry
+from slice_os.stores.protocol import DocumentEntry, NewStore, SourceEntry
 from slice_os.stores.registry import create_store, open_store, store_exists
 from slice_os.testing.random_vectors import (
     CARD,

@@ -13,9 +13,8 @@ from slice_os.encoder.model_folder import ModelCard
 from slice_os.query.filters import parse_where
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.backend import NewStore
 from slice_os.stores.candidates import StoredPassage
-from slice_os.stores.protocol import Store
+from slice_os.stores.protocol import NewStore, Store
 from slice_os.stores.registry import create_store, open_store
 from slice_os.text.documents import Document
 from slice_os.text.words import find_words

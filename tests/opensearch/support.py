@@ -16,10 +16,10 @@ from opensearchpy import OpenSearch, helpers
 
 from slice_os import Document
 from slice_os.cli import main
-from slice_os.stores.opensearch.loading.compaction import released
+from slice_os.stores.opensearch.loading.loading import released
 from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.schema.settings import META
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 DEMO = Path(__file__).parents[2] / "demo"
 

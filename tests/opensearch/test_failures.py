@@ -19,7 +19,7 @@ from slice_os.stores.opensearch.loading.bulk import BulkSender, Outcome, index_a
 from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.loading.writer import OpenSearchWriter
 from slice_os.stores.opensearch.schema.settings import IndexOptions
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
 
 from .node import Node

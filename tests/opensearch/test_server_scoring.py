@@ -16,8 +16,7 @@ from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, Span
 from slice_os.query.query import Phrases, Query
 from slice_os.spans.passage_scorer import PassageScorer
 from slice_os.spans.passages import DocumentPart, EncodedPassage
-from slice_os.stores.opensearch.schema.codec import stored_form
-from slice_os.stores.opensearch.schema.records import passage_key
+from slice_os.stores.opensearch.schema.records import passage_key, stored_form
 from slice_os.stores.opensearch.search import (
     scripted,
     scripting,
@@ -25,7 +24,7 @@ from slice_os.stores.opensearch.search import (
     server_flows,
     server_scan,
 )
-from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.scripted import ScriptEngine
 from slice_os.text.documents import Extent, Segment
 
 from .node import Node

@@ -25,9 +25,9 @@ from slice_os.stores.opensearch.loading.loading import leased
 from slice_os.stores.opensearch.loading.repair import find_faults
 from slice_os.stores.opensearch.schema import indices
 from slice_os.stores.opensearch.schema.settings import choose
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.work_share import WorkShare
+from slice_os.stores.protocol import WorkShare
 
 from .support import (
     assert_as_if_in_one_go,

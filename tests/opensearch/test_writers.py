@@ -14,9 +14,9 @@ from slice_os.ingest.passages import encode_documents
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.opensearch.loading import lease
 from slice_os.stores.opensearch.loading.repair import find_faults
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 from slice_os.stores.opensearch.store import OpenSearchStore
-from slice_os.stores.work_share import WHOLE
+from slice_os.stores.protocol import WHOLE
 
 from .node import Cluster
 from .support import (

@@ -15,7 +15,7 @@ IMPORTED = (
     "slice_os.cli.ingest",
     "slice_os.corpus",
     "slice_os.ingest.pipeline",
-    "slice_os.stores.opensearch.backend",
+    "slice_os.stores.opensearch.store",
 )
 
 

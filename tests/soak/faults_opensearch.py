@@ -33,9 +33,9 @@ from slice_os import SpanEncoder
 from slice_os.cli import ingest, search
 from slice_os.cli import main as run_cli
 from slice_os.stores.opensearch.search import server_flows
-from slice_os.stores.opensearch.search.scripting import NATIVE, PAINLESS, ScriptEngine
+from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS, ScriptEngine
 from slice_os.stores.opensearch.server import connection
-from slice_os.stores.opensearch.server.retry import VARIABLE
+from slice_os.stores.opensearch.server.answers import VARIABLE
 from tests.opensearch.node import Node
 from tests.opensearch.proxy import (
     Fault,

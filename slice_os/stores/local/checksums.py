@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
-from slice_os.stores.local.arrays import Arrays
+from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows
 from slice_os.stores.local.files import SOURCES, Database
-from slice_os.stores.local.table import PassageTable, file_rows
 from slice_os.threads import usable_cores
 
 CHUNK_PIECES = 65_536

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slice_os.stores.local.arrays import Arrays
+from slice_os.stores.local.arrays import Arrays, PassageTable, file_rows, read_table, rows_of
 from slice_os.stores.local.files import (
     Database,
     StoreSettings,
@@ -16,7 +16,6 @@ from slice_os.stores.local.files import (
     seal_state,
     transaction,
 )
-from slice_os.stores.local.table import PassageTable, file_rows, read_table, rows_of
 
 # Share of deleted token vectors beyond which a writer compacts the store when it ends: copying
 # the rest then costs at most three times as much as writing the deleted ones did.

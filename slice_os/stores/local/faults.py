@@ -15,7 +15,14 @@ import numpy as np
 import orjson
 
 from slice_os.errors import StoreError
-from slice_os.stores.local.arrays import DATABASE, Arrays, newest_generation
+from slice_os.stores.local.arrays import (
+    Arrays,
+    PassageTable,
+    newest_generation,
+    read_table,
+    rows_within,
+    select_table,
+)
 from slice_os.stores.local.checksums import (
     checked_row,
     damaged_passages,
@@ -28,6 +35,7 @@ from slice_os.stores.local.checksums import (
 )
 from slice_os.stores.local.fields import add_labels, labels_of
 from slice_os.stores.local.files import (
+    DATABASE,
     SOURCES,
     Database,
     StoreSettings,
@@ -39,7 +47,6 @@ from slice_os.stores.local.files import (
     transaction,
     used_counts,
 )
-from slice_os.stores.local.table import PassageTable, read_table, rows_within, select_table
 from slice_os.stores.local.terms import PASSAGE_TERMS, add_terms, terms
 
 MOST_PROBLEMS = 20

@@ -18,9 +18,9 @@ from xxhash import xxh3_64_hexdigest
 
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import ModelError, StoreError
-from slice_os.stores.local.arrays import DATABASE
 from slice_os.stores.local.terms import PASSAGE_TERMS
 
+DATABASE = "store.sqlite"
 # Stores of another version are refused: their documents have to be ingested again.
 SCHEMA_VERSION = 3
 FIXED = ("schema_version", "encoder", "max_pieces")

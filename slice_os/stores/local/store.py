@@ -18,15 +18,15 @@ from filelock import FileLock, Timeout
 from slice_os.encoder.model_folder import ModelCard
 from slice_os.errors import StoreError
 from slice_os.query.query import Query
-from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.local import fields
-from slice_os.stores.local.arrays import DATABASE, Arrays
+from slice_os.stores.local.arrays import Arrays, PassageTable, read_table
 from slice_os.stores.local.checksums import CheckedPassages
 from slice_os.stores.local.compaction import DEAD_SHARE, compact
 from slice_os.stores.local.faults import Fault, find_faults
 from slice_os.stores.local.faults import repair as repair_store
 from slice_os.stores.local.files import (
+    DATABASE,
     SCHEMA_VERSION,
     Database,
     StoreSettings,
@@ -39,19 +39,20 @@ from slice_os.stores.local.files import (
     read_settings,
     read_state,
 )
-from slice_os.stores.local.scoring import PRODUCT_ERROR
-from slice_os.stores.local.snapshot import ReadConnections, Snapshot
-from slice_os.stores.local.table import PassageTable, read_table
+from slice_os.stores.local.snapshot import PRODUCT_ERROR, ReadConnections, Snapshot
 from slice_os.stores.local.writer import LocalWriter
 from slice_os.stores.protocol import (
+    WHOLE,
+    Backend,
     DocumentEntry,
     FieldValue,
+    NewStore,
     SourceEntry,
     Store,
     StoredDocument,
     StoreInfo,
+    WorkShare,
 )
-from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 
 SCAN_PASSAGES = 512

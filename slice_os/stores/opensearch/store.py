@@ -20,21 +20,31 @@ from slice_os.stores.opensearch.schema.records import document_key, source_key
 from slice_os.stores.opensearch.schema.settings import SCHEMA_VERSION, IndexOptions
 from slice_os.stores.opensearch.search import hybrid, listing
 from slice_os.stores.opensearch.search.exchange import Driver
-from slice_os.stores.opensearch.search.lookup import find_entries, find_records, hits, require_index
-from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.listing import (
+    find_entries,
+    find_index,
+    find_records,
+    hits,
+    require_index,
+)
+from slice_os.stores.opensearch.search.scripted import ScriptEngine
 from slice_os.stores.opensearch.search.searches import PASSAGES
 from slice_os.stores.opensearch.search.server_flows import ServerFlows
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import retrying
+from slice_os.stores.opensearch.server.answers import retrying
+from slice_os.stores.opensearch.server.connection import IndexHandle, parse_location
 from slice_os.stores.opensearch.versions.making import create_first
 from slice_os.stores.protocol import (
+    WHOLE,
+    Backend,
     DocumentEntry,
     FieldValue,
+    NewStore,
     SourceEntry,
+    Store,
     StoredDocument,
     StoreInfo,
+    WorkShare,
 )
-from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata
 from slice_os.text.passage_layout import LAYOUT
 
@@ -208,3 +218,29 @@ class OpenSearchStore:
             "_source": list(wanted),
         }
         return (hit["_source"] for hit in hits(self.handle, body))
+
+
+class OpenSearchBackend(Backend):
+    """Stores at ``http(s)://[user@]host[:port]/index``."""
+
+    def exists(self, location: str) -> bool:
+        """Whether there is an index, or an alias of one."""
+        return find_index(IndexHandle.at(location)) is not None
+
+    def open(self, location: str) -> Store:
+        """Open the index; see `OpenSearchStore`."""
+        handle = IndexHandle.at(location)
+        return OpenSearchStore(handle.client, handle.name, handle.location)
+
+    def create(self, location: str, new: NewStore) -> None:
+        """Make the first index of an alias; see `create_first`."""
+        options = new.options if isinstance(new.options, IndexOptions) else IndexOptions()
+        create_first(IndexHandle.at(location), options, new.card, new.max_pieces, new.projection)
+
+    def login(self, location: str) -> str | None:
+        """The user in the address, if there is one."""
+        connection = parse_location(location)
+        return f"{connection.user} at {connection.url}" if connection.user else None
+
+
+BACKEND = OpenSearchBackend()

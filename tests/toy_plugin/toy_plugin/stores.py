@@ -17,18 +17,20 @@ from slice_os.query.filters import DOCUMENT_ID, Condition, matcher, unknown_fiel
 from slice_os.query.query import Query
 from slice_os.spans.passage_scorer import PassageScorer
 from slice_os.spans.passages import DocumentPart
-from slice_os.stores.backend import Backend, NewStore
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.protocol import (
+    WHOLE,
+    Backend,
     DocumentEntry,
     FieldValue,
+    NewStore,
     Rejection,
     SourceEntry,
     Store,
     StoredDocument,
     StoreInfo,
+    WorkShare,
 )
-from slice_os.stores.work_share import WHOLE, WorkShare
 from slice_os.text.documents import Metadata, field_text
 from slice_os.text.words import find_words
 

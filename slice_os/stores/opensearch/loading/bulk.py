@@ -14,9 +14,14 @@ from opensearchpy import exceptions
 
 from slice_os.errors import UnavailableError
 from slice_os.stores.opensearch.search.searches import pieces
-from slice_os.stores.opensearch.server.answers import explain, reason_of
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import given_up, pauses, retry_limit
+from slice_os.stores.opensearch.server.answers import (
+    explain,
+    given_up,
+    pauses,
+    reason_of,
+    retry_limit,
+)
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 CHUNK_BYTES = 4 << 20
 CHUNK_ACTIONS = 500

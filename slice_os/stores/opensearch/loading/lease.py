@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from opensearchpy import exceptions
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.search.lookup import find_entries
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import retry_limit
-from slice_os.stores.work_share import WorkShare
+from slice_os.stores.opensearch.search.listing import find_entries
+from slice_os.stores.opensearch.server.answers import retry_limit
+from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.protocol import WorkShare
 
 GATE_KEY = "writer"
 BEAT_SECONDS = 2.0

@@ -3,17 +3,23 @@
 The first of several processes that load an index notes its settings in the mapping, and the last
 one restores them. A process begins and ends behind a gate, so that the others are either before
 it or after it. If the last one is killed, the note stays, and the next load does the rest.
+
+A load leaves second copies: token vectors and spans are not in ``_source``, so OpenSearch keeps
+every document once more as it was sent, until all copies of its shard have it on disk: a replica
+that missed some writes is brought up to date from these copies. Merges drop the copies that no
+replica can ask for.
 """
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from slice_os.errors import StoreError
-from slice_os.stores.opensearch.loading.compaction import Footprint, drop_copies
 from slice_os.stores.opensearch.loading.lease import (
     GATE_KEY,
     Lease,
@@ -24,12 +30,116 @@ from slice_os.stores.opensearch.loading.lease import (
     watch,
 )
 from slice_os.stores.opensearch.loading.repair import repair
-from slice_os.stores.opensearch.schema.indices import change_notes
+from slice_os.stores.opensearch.schema.indices import change_notes, force_merge
 from slice_os.stores.opensearch.schema.settings import noted
 from slice_os.stores.opensearch.search.searches import PASSAGES
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import retrying
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.opensearch.server.answers import retrying
+from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.protocol import WHOLE, WorkShare
+
+logger = logging.getLogger("slice_os")
+
+# Of an index without second copies, stored fields are about a thirtieth.
+SOME_COPIES = 0.05
+MANY_COPIES = 0.25
+# A load of less does not pay for rewriting the rest.
+LARGE_LOAD = 0.25
+# An index below this is merged by its next loads soon enough.
+SMALLEST_BYTES = 64 << 20
+# What OpenSearch merges by itself at most; a merged segment that is larger stays as it is.
+SEGMENT_BYTES = 5 << 30
+# OpenSearch finds out every 30 seconds which writes all copies of a shard have on disk.
+WAIT_SECONDS = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Disk space of the primary shards of an index.
+
+    Attributes:
+        size_bytes: everything.
+        stored_bytes: stored fields: texts, records, and the second copies.
+        largest_shard: size of the largest one, in bytes.
+        writes: number of writes since the index was made.
+    """
+
+    size_bytes: int
+    stored_bytes: int
+    largest_shard: int
+    writes: int
+
+    @classmethod
+    def of(cls, handle: IndexHandle) -> Footprint:
+        """Measure it."""
+        primaries = [shard for shard in _shards(handle) if shard["routing"]["primary"]]
+        # The sizes of the store as a whole are up to ten seconds old.
+        files = [shard["segments"]["file_sizes"] for shard in primaries]
+        sizes = [sum(file["size_in_bytes"] for file in kinds.values()) for kinds in files]
+        return cls(
+            size_bytes=sum(sizes),
+            stored_bytes=sum(kinds["fdt"]["size_in_bytes"] for kinds in files if "fdt" in kinds),
+            largest_shard=max(sizes, default=0),
+            writes=sum(shard["seq_no"]["max_seq_no"] + 1 for shard in primaries),
+        )
+
+
+def drop_copies(handle: IndexHandle, writes_before: int) -> None:
+    """Merge an index if a load left second copies that take much, as a first load does.
+
+    After a load that adds little to a large index nothing is merged. Whatever prevents a merge
+    costs only space, so that it is a line in the log.
+
+    ``writes_before`` are the writes of its footprint before the load.
+    """
+    try:
+        with handle.errors_explained():
+            _drop(handle, writes_before)
+    except StoreError as error:
+        logger.warning(
+            "%s; what was loaded takes twice the space until OpenSearch merges it", error
+        )
+
+
+def _drop(handle: IndexHandle, writes_before: int) -> None:
+    client = handle.client
+    client.indices.flush(index=handle.name, params={"force": "true"})
+    client.indices.refresh(index=handle.name)
+    footprint = Footprint.of(handle)
+    records = client.count(index=handle.name)["count"]
+    large = footprint.writes - writes_before >= LARGE_LOAD * max(records, 1)
+    copies = (SOME_COPIES if large else MANY_COPIES) * footprint.size_bytes
+    if footprint.size_bytes < SMALLEST_BYTES or footprint.stored_bytes < copies:
+        return
+    if not released(handle):
+        raise StoreError(f"{handle.location}: a replica may still ask for what was loaded")
+    # The commit of the first flush counts as safe only from the next one on.
+    client.indices.flush(index=handle.name, params={"force": "true"})
+    segments = 1 + footprint.largest_shard // SEGMENT_BYTES
+    force_merge(handle, segments)
+    # Until then searches hold on to the former segments, and these to the disk.
+    client.indices.refresh(index=handle.name)
+
+
+def released(handle: IndexHandle) -> bool:
+    """Wait until no copy of a shard can ask for an earlier write; whether that is so."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not all(
+        lease["retaining_seq_no"] > shard["seq_no"]["max_seq_no"]
+        for shard in _shards(handle)
+        for lease in shard["retention_leases"]["leases"]
+    ):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.25)
+    return True
+
+
+def _shards(handle: IndexHandle) -> Iterator[dict[str, Any]]:
+    params = {"level": "shards", "include_segment_file_sizes": "true"}
+    stats = handle.ask(handle.client.indices.stats, metric="segments", params=params)
+    for copies in stats.get("indices", {}).get(handle.name, {}).get("shards", {}).values():
+        yield from copies
+
 
 RESTORE = "restore"
 LOAD = "load"
@@ -71,7 +181,7 @@ def loading(handle: IndexHandle, part: WorkShare = WHOLE) -> Iterator[Lease]:
 
     Processes with different parts of the same division load together. What an interrupted load
     left behind is deleted by the last of them, when all have had the chance to complete it. It also
-    merges the index if that frees much space; see `compaction`.
+    merges the index if that frees much space; see `drop_copies`.
 
     Raises:
         StoreError: if another process is writing the same part, or a part of another division; at

@@ -10,10 +10,9 @@ from operator import itemgetter
 
 from slice_os.stores.opensearch.loading.bulk import BulkSender, delete_action
 from slice_os.stores.opensearch.schema.records import passage_key
-from slice_os.stores.opensearch.search.listing import PAGE
-from slice_os.stores.opensearch.search.lookup import hits
+from slice_os.stores.opensearch.search.listing import PAGE, hits
 from slice_os.stores.opensearch.search.searches import Body
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 
 @dataclass(frozen=True, slots=True)

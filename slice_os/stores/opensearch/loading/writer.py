@@ -27,10 +27,9 @@ from slice_os.stores.opensearch.schema.records import (
     source_key,
 )
 from slice_os.stores.opensearch.schema.settings import IndexSettings
-from slice_os.stores.opensearch.search.lookup import find_records
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.protocol import Rejection
-from slice_os.stores.work_share import WHOLE, WorkShare
+from slice_os.stores.opensearch.search.listing import find_records
+from slice_os.stores.opensearch.server.connection import IndexHandle
+from slice_os.stores.protocol import WHOLE, Rejection, WorkShare
 from slice_os.text.documents import Document
 
 LOOKUP_DOCUMENTS = 64

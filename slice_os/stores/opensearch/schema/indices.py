@@ -17,8 +17,8 @@ from slice_os.stores.opensearch.schema.settings import (
     noted,
     template,
 )
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import retrying
+from slice_os.stores.opensearch.server.answers import retrying
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 MERGE_TIMEOUT_SECONDS = 3600
 PROJECTION_KEY = "axes"

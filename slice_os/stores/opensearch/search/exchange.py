@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 from opensearchpy import OpenSearch
 
 from slice_os.stores.opensearch.server.answers import complete
-from slice_os.stores.opensearch.server.handle import errors_explained
+from slice_os.stores.opensearch.server.connection import errors_explained
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch

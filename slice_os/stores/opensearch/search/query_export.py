@@ -10,7 +10,7 @@ from slice_os.query.fusion import convex
 from slice_os.query.query import Query
 from slice_os.stores.opensearch.schema.settings import IndexSettings
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
-from slice_os.stores.opensearch.search.scripting import ScriptEngine, Weights
+from slice_os.stores.opensearch.search.scripted import ScriptEngine, Weights
 from slice_os.stores.opensearch.search.searches import Body
 
 _BEST_SPAN = {"size": 1, "_source": False, "docvalue_fields": ["spans.start", "spans.end"]}

@@ -23,11 +23,13 @@ from slice_os.stores.candidates import BestPassages, ScoredCandidates, ScoredPas
 from slice_os.stores.opensearch.search import hybrid, scripted, searches
 from slice_os.stores.opensearch.search.exchange import LIST_PLUGINS, Flow, Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows
-from slice_os.stores.opensearch.search.scripted import RankedHit, ScriptsRefusedError, ServerScores
-from slice_os.stores.opensearch.search.scripting import (
+from slice_os.stores.opensearch.search.scripted import (
     NATIVE,
     PAINLESS,
+    RankedHit,
     ScriptEngine,
+    ScriptsRefusedError,
+    ServerScores,
     Weights,
     best_engine,
 )

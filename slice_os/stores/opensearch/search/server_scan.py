@@ -10,7 +10,7 @@ from slice_os.stores.candidates import ScoredCandidates
 from slice_os.stores.opensearch.search import scripted, searches
 from slice_os.stores.opensearch.search.exchange import Stream
 from slice_os.stores.opensearch.search.flows import SearchFlows, all_hits, at_point
-from slice_os.stores.opensearch.search.scripting import ScriptEngine
+from slice_os.stores.opensearch.search.scripted import ScriptEngine
 from slice_os.stores.opensearch.search.searches import Answer, Body
 
 # What a script computes in single precision may be that far below the exact cosine.

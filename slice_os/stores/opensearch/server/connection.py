@@ -1,4 +1,4 @@
-"""OpenSearch clients from a location and the environment; the location never has a secret."""
+"""Connections to OpenSearch from a location and the environment, and an index on a server."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cache
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,10 +19,11 @@ import opensearchpy
 from opensearchpy import OpenSearch, exceptions
 
 from slice_os.errors import InputError, StoreError, imported
-from slice_os.stores.opensearch.server.answers import one_line
+from slice_os.stores.opensearch.server.answers import complete, explain, one_line
 
 if TYPE_CHECKING:
     from opensearchpy import AsyncOpenSearch
+
 
 TIMEOUT_SECONDS = 120
 CONNECTIONS = 8
@@ -212,3 +213,57 @@ def check_name(name: str) -> None:
             f"index name {name!r}: use lower-case letters, digits, '.', '_' and '-', and begin "
             "with a letter or digit"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexHandle:
+    """An index or alias on a server; messages call it by its location, which has no secret."""
+
+    client: OpenSearch
+    name: str
+    location: str
+
+    @classmethod
+    def at(cls, location: str) -> IndexHandle:
+        """The handle for ``http(s)://[user@]host[:port]/index``; see `parse_location`."""
+        connection = parse_location(location)
+        return cls(connection.client(), connection.index, connection.location)
+
+    def named(self, name: str) -> IndexHandle:
+        """Another index on the same server; messages call the store as before."""
+        return replace(self, name=name)
+
+    def errors_explained(self) -> AbstractContextManager[None]:
+        """Turn the client's exceptions into one-line `StoreError`s."""
+        return errors_explained(self.location)
+
+    def ask(self, method: Callable[..., Any], *needed: str, **arguments: Any) -> Any:
+        """What a method of the client answers about the index.
+
+        If ``needed`` names what the answer must have, it has to be whole; see `complete`.
+        """
+        with self.errors_explained():
+            answer = method(index=self.name, **arguments)
+        return complete(answer, self.location, *needed) if needed else answer
+
+    def mapping(self) -> dict[str, Any]:
+        """The mapping of a concrete index."""
+        found = self.ask(self.client.indices.get_mapping)
+        mapping: dict[str, Any] = found[self.name]["mappings"]
+        return mapping
+
+    def refresh(self) -> None:
+        """Make everything written so far searchable.
+
+        Raises a `StoreError` if the server refuses, or not every shard could.
+        """
+        self.ask(self.client.indices.refresh, "_shards")
+
+
+@contextmanager
+def errors_explained(location: str) -> Iterator[None]:
+    """Turn the client's exceptions into one-line `StoreError`s."""
+    try:
+        yield
+    except exceptions.OpenSearchException as error:
+        raise explain(error, location) from None

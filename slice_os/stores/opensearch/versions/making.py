@@ -16,16 +16,13 @@ from slice_os.stores.opensearch.loading.bulk import Action, BulkSender, index_ac
 from slice_os.stores.opensearch.loading.lease import gate
 from slice_os.stores.opensearch.loading.loading import leased, loading
 from slice_os.stores.opensearch.schema import indices
-from slice_os.stores.opensearch.schema.codec import pack, stored_form, unpack
 from slice_os.stores.opensearch.schema.indices import UNFINISHED, Index
-from slice_os.stores.opensearch.schema.records import span_entries
+from slice_os.stores.opensearch.schema.records import pack, span_entries, stored_form, unpack
 from slice_os.stores.opensearch.schema.settings import IndexOptions, IndexSettings, choose, noted
-from slice_os.stores.opensearch.search.listing import PAGE
-from slice_os.stores.opensearch.search.lookup import find_index, hits
+from slice_os.stores.opensearch.search.listing import PAGE, find_index, hits
 from slice_os.stores.opensearch.search.searches import STORED_ORDER, WALK_PASSAGES, Answer, Body
-from slice_os.stores.opensearch.server.connection import check_name
-from slice_os.stores.opensearch.server.handle import IndexHandle
-from slice_os.stores.opensearch.server.retry import retrying
+from slice_os.stores.opensearch.server.answers import retrying
+from slice_os.stores.opensearch.server.connection import IndexHandle, check_name
 from slice_os.stores.opensearch.versions.manage import drop, versions
 
 

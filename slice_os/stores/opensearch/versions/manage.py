@@ -21,10 +21,9 @@ from slice_os.stores.opensearch.schema.settings import (
     settings_of,
 )
 from slice_os.stores.opensearch.schema.span_policy import SpanPolicy
-from slice_os.stores.opensearch.search.listing import count
-from slice_os.stores.opensearch.search.lookup import find_index, find_records
+from slice_os.stores.opensearch.search.listing import count, find_index, find_records
 from slice_os.stores.opensearch.server.answers import no_index
-from slice_os.stores.opensearch.server.handle import IndexHandle
+from slice_os.stores.opensearch.server.connection import IndexHandle
 
 
 @dataclass(frozen=True, slots=True)
