@@ -6,10 +6,8 @@
 from __future__ import annotations
 
 from slice_os.training.config import TrainingConfig, read_config
-from slice_os.training.estimate import Estimate, estimate
 from slice_os.training.progress import Tick
-from slice_os.training.run import train
-from slice_os.training.run_files import TrainingSummary
+from slice_os.training.run import Estimate, TrainingSummary, estimate, train
 
 __all__ = [
     "Estimate",

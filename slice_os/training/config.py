@@ -81,7 +81,7 @@ class Term(Settings):
     Attributes:
         kind: name of the objective in `slice_os.training.objectives.OBJECTIVES`.
         data: names of data sets; each batch comes from one of them.
-        batch: records in a batch, for each process and each accumulated part of a step.
+        batch: records in a batch, for each process.
         weight: factor of its loss.
         shares: how often each data set is sampled, relative to the others; empty for a share
             by its number of records.
@@ -150,8 +150,6 @@ class DevConfig(Settings):
         substitutions: name of a data set of substitutions; the metric is the area under the
             ROC curve of right against wrong ones. Empty for none.
         every: steps between two evaluations.
-        patience: the stage ends after that many evaluations without a better result; 0 for
-            never.
         limit: largest number of records of each data set to use.
         max_words: longest span.
     """
@@ -159,7 +157,6 @@ class DevConfig(Settings):
     pairs: str = ""
     substitutions: str = ""
     every: Count = 100
-    patience: Natural = 0
     limit: Annotated[int, at_least(2)] = 500
     max_words: Count = 20
 
@@ -177,7 +174,6 @@ class Stage(Settings):
         learning_rate: highest learning rate of AdamW.
         warmup: steps over which it rises; then it falls linearly to 0.
         clip: largest norm of a gradient.
-        accumulate: batches of each objective in a step.
         chunk: word pieces that keep activations at a time, for large batches (gradient
             caching); 0 for all.
         dropout: keep the model's dropout; training is steadier without it if student and
@@ -196,7 +192,6 @@ class Stage(Settings):
     warmup: Natural = 20
     weight_decay: NotNegative = 0.01
     clip: Positive = 1.0
-    accumulate: Count = 1
     chunk: Natural = 0
     dropout: bool = False
     freeze: tuple[str, ...] = ("embeddings.word_embeddings",)
@@ -205,7 +200,7 @@ class Stage(Settings):
     @property
     def records(self) -> int:
         """The number of records that its steps read in one process."""
-        return self.steps * self.accumulate * sum(term.batch for term in self.objectives)
+        return self.steps * sum(term.batch for term in self.objectives)
 
     def __post_init__(self) -> None:
         Settings.__post_init__(self)

@@ -33,11 +33,6 @@ class DevResult:
     pearson: float
     auc: float
 
-    @property
-    def score(self) -> float:
-        """The sum, by which early stopping decides."""
-        return self.pearson + self.auc
-
 
 def evaluate(
     config: DevConfig,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
@@ -72,11 +71,7 @@ class StageRun:
         network.train(self.stage.dropout)
         rank = self._accelerator.process_index
         torch.manual_seed(Random(f"{self._seed}/{step}/{rank}").getrandbits(63))  # noqa: S311
-        losses: dict[str, float] = {}
-        for part in range(self.stage.accumulate):
-            turn = step * self.stage.accumulate + part
-            for name, value in self._accumulate(turn).items():
-                losses[name] = losses.get(name, 0.0) + value / self.stage.accumulate
+        losses = self._add_gradients(step)
         if self._accelerator.num_processes > 1:
             for _, parameter in self.trained:
                 if parameter.grad is None:
@@ -94,11 +89,11 @@ class StageRun:
             )
         return losses
 
-    def _accumulate(self, turn: int) -> dict[str, float]:
+    def _add_gradients(self, step: int) -> dict[str, float]:
         """Add the gradients of one batch of every objective."""
         losses = {"loss": 0.0}
         for index, term in enumerate(self.stage.objectives):
-            position = turn * self._accelerator.num_processes + self._accelerator.process_index
+            position = step * self._accelerator.num_processes + self._accelerator.process_index
             key = f"{self._seed}/{index}"
             batch = self._batch(term, key, position)
             rng = Random(f"{key}/{position}/in")  # noqa: S311
@@ -109,7 +104,7 @@ class StageRun:
                 else:
                     loss = term.objective(*given)
             if loss.requires_grad:
-                self._accelerator.backward(loss * term.weight / self.stage.accumulate)
+                self._accelerator.backward(loss * term.weight)
                 with self._accelerator.autocast():
                     self.student.replay()
             value = float(loss.detach())
@@ -131,15 +126,6 @@ def _trained(network: Any, stage: Stage) -> Iterator[tuple[str, Any]]:
             yield name, parameter
 
 
-@dataclass(frozen=True, slots=True)
-class StageState:
-    """The steps taken, the best dev score so far, and the evaluations since it."""
-
-    step: int = 0
-    best: float = -1e9
-    since_best: int = 0
-
-
 class Resumable(Protocol):
     """What a checkpoint holds: named parameters, and their optimizer."""
 
@@ -147,8 +133,8 @@ class Resumable(Protocol):
     optimizer: Any
 
 
-def save_checkpoint(folder: Path, run: Resumable, state: StageState) -> None:
-    """Write a checkpoint, replacing the one before it."""
+def save_checkpoint(folder: Path, run: Resumable, steps: int) -> None:
+    """Write a checkpoint after so many steps, replacing the one before it."""
     from safetensors.torch import save_file
 
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -158,23 +144,23 @@ def save_checkpoint(folder: Path, run: Resumable, state: StageState) -> None:
         weights = {name: p.detach().cpu().contiguous() for name, p in run.trained}
         save_file(weights, made / _WEIGHTS)
         save_file(_moments(run), made / _OPTIMIZER)
-        (made / _PROGRESS).write_bytes(orjson.dumps(state))
+        (made / _PROGRESS).write_bytes(orjson.dumps({"step": steps}))
         if folder.exists():
             folder.rename(Path(scratch) / "before")
         made.rename(folder)
 
 
-def load_checkpoint(folder: Path, run: Resumable) -> StageState:
-    """Resume a stage from a checkpoint; without one it starts at the beginning.
+def load_checkpoint(folder: Path, run: Resumable) -> int:
+    """Resume a stage from a checkpoint, and return the steps taken: 0 without one.
 
     `InputError` if the checkpoint is damaged or belongs to another network.
     """
     from safetensors.torch import load_file
 
     if not folder.is_dir():
-        return StageState()
+        return 0
     try:
-        state = StageState(**orjson.loads((folder / _PROGRESS).read_bytes()))
+        steps = int(orjson.loads((folder / _PROGRESS).read_bytes())["step"])
         weights, moments = load_file(folder / _WEIGHTS), load_file(folder / _OPTIMIZER)
         with torch.no_grad():
             for name, parameter in run.trained:
@@ -185,7 +171,7 @@ def load_checkpoint(folder: Path, run: Resumable) -> StageState:
         raise InputError(
             f"{folder}: damaged checkpoint ({reason}); delete it to start the stage again"
         ) from None
-    return state
+    return steps
 
 
 def _moments(run: Resumable) -> dict[str, Any]:

@@ -15,8 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any
 
-import orjson
-
 from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
@@ -24,7 +22,7 @@ from slice_os.training.backend import torch
 from slice_os.training.claim_batches import ClaimBatch, ClaimBatches
 from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
-from slice_os.training.run_files import RunLog
+from slice_os.training.run import RunLog, claim_folder
 from slice_os.training.settings import (
     Count,
     Natural,
@@ -34,10 +32,9 @@ from slice_os.training.settings import (
     at_least,
     read_settings,
 )
-from slice_os.training.stage import StageState, load_checkpoint, save_checkpoint
+from slice_os.training.stage import load_checkpoint, save_checkpoint
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
 
-RECIPE_FILE = "recipe.json"
 CHECKPOINT = "checkpoint"
 _WORDS = "embeddings.word_embeddings"
 
@@ -174,7 +171,7 @@ def train_verifier(
     """
     from transformers import AutoModelForTokenClassification
 
-    _claim(out, recipe)
+    claim_folder(out, recipe)
     torch.manual_seed(recipe.seed)
     base = load_encoder(recipe.model)
     network = AutoModelForTokenClassification.from_pretrained(
@@ -186,7 +183,7 @@ def train_verifier(
         dtype=torch.float32,
     ).to("cuda" if torch.cuda.is_available() else "cpu")
     run = VerifierRun(recipe, network)
-    first = load_checkpoint(out / CHECKPOINT, run).step
+    first = load_checkpoint(out / CHECKPOINT, run)
     batches = ClaimBatches(
         contrasts,
         ClaimInputs(Aligner(base.plain_tokenizer()), recipe.max_length),
@@ -203,18 +200,6 @@ def train_verifier(
             left = pace * (recipe.steps - step - 1)
             progress(Tick(recipe.name, step + 1, recipe.steps, losses["loss"], left))
             if recipe.save_every and (step + 1) % recipe.save_every == 0:
-                save_checkpoint(out / CHECKPOINT, run, StageState(step + 1))
+                save_checkpoint(out / CHECKPOINT, run, step + 1)
     network.save_pretrained(out, safe_serialization=True)
     base.tokenizer.save_pretrained(out)
-
-
-def _claim(out: Path, recipe: VerifierRecipe) -> None:
-    """Take a folder that is empty, or holds a run of the same recipe."""
-    note = out / RECIPE_FILE
-    content = orjson.dumps(asdict(recipe), option=orjson.OPT_INDENT_2)
-    if note.is_file() and note.read_bytes() == content:
-        return
-    if out.exists() and any(out.iterdir()):
-        raise InputError(f"{out}: holds something else than this run; choose another folder")
-    out.mkdir(parents=True, exist_ok=True)
-    note.write_bytes(content)

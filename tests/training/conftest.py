@@ -190,7 +190,6 @@ batch = 2
 kind = "graded"
 data = ["sts"]
 batch = 4
-matrix = 1.0
 """
 
 

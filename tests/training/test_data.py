@@ -63,12 +63,6 @@ def test_formats_become_records(tmp_path):
     assert read("nli-tsv", "neutral\tHe did n't go .\tHe went , too .\n-\tx\ty\n") == [
         Pair("He didn't go.", "He went, too.", 0.5, Passage("He went, too."))
     ]
-    assert read("paraphrases-tsv", "one\tthe other\textra\n") == [
-        Pair("one", "the other", 1.0, Passage("the other"))
-    ]
-    assert read("patents-csv", "id,anchor,target,context,score\n1,a,b,A47,0.25\n") == [
-        Pair("a", "b", 0.25, Passage("b"))
-    ]
     placed = {"first": "a", "second": "The bun.", "score": 0.4, "passage": "Look, the bun falls."}
     (pair,) = read("pairs-jsonl", json.dumps(placed))
     assert pair.passage.text[pair.passage.start : pair.passage.end] == "the bun"

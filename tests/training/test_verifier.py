@@ -13,7 +13,7 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.training.claim_batches import ClaimBatches
 from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.progress import Tick
-from slice_os.training.run_files import LOG_FILE
+from slice_os.training.run import LOG_FILE
 from slice_os.training.verifier import (
     CHECKPOINT,
     VerifierRecipe,
@@ -85,7 +85,7 @@ def test_training_lowers_the_loss(trained: Path, recipe: VerifierRecipe) -> None
 
 
 def test_another_run_is_not_overwritten(trained: Path, recipe: VerifierRecipe) -> None:
-    with pytest.raises(InputError, match="something else"):
+    with pytest.raises(InputError, match="a run of another recipe"):
         train_verifier(replace(recipe, seed=1), CONTRASTS, trained)
 
 

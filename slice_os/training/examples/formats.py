@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.datasets.graded_pairs import HIGHEST, PATENT, STS_B, read_patents, read_sts_b
+from slice_os.datasets.graded_pairs import HIGHEST, STS_B, read_sts_b
 from slice_os.datasets.span_sets import SPAN_SETS, Question, Span, read_span_set
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
@@ -71,7 +71,7 @@ def _triples(path: Path) -> Iterator[Triple]:
 
 
 def _triples_tsv(path: Path) -> Iterator[Triple]:
-    for query, positive, negative in _cells(path, "triples-tsv", 3):
+    for query, positive, negative in _cells(path, "triples-tsv"):
         yield Triple(query, positive, (negative,))
 
 
@@ -81,24 +81,14 @@ def _sts(path: Path) -> Iterator[Pair]:
 
 
 def _nli(path: Path) -> Iterator[Pair]:
-    for label, premise, hypothesis in _cells(path, "nli-tsv", 3):
+    for label, premise, hypothesis in _cells(path, "nli-tsv"):
         if label in NLI_SCORES:
             yield _pair(joined(premise), joined(hypothesis), NLI_SCORES[label])
 
 
-def _paraphrases(path: Path) -> Iterator[Pair]:
-    for first, second in _cells(path, "paraphrases-tsv", 2):
-        yield _pair(first, second, 1.0)
-
-
-def _patents(path: Path) -> Iterator[Pair]:
-    for pair in read_patents(path):
-        yield _pair(pair.first, pair.second, pair.score)
-
-
-def _cells(path: Path, name: str, count: int) -> Iterator[list[str]]:
-    """The first cells of tab-separated lines without a header."""
-    columns = list(map(str, range(count)))
+def _cells(path: Path, name: str) -> Iterator[list[str]]:
+    """The first three cells of tab-separated lines without a header."""
+    columns = ("first", "second", "third")
     rows = FORMATS[name].source.table(path, columns, separator="\t", quoted=False, header=False)
     for row in rows:
         yield [cell.strip() for cell in row.values.values()]
@@ -222,13 +212,8 @@ FORMATS: dict[str, Format] = {
     "answers": Format(Triple, _answers, SPAN_SETS, splits=True),
     "sts-csv": Format(Pair, _sts, STS_B),
     "nli-tsv": Format(Pair, _nli, DataSource("label, premise, hypothesis in tab-separated lines")),
-    "paraphrases-tsv": Format(
-        Pair, _paraphrases, DataSource("two phrases in each tab-separated line")
-    ),
-    "patents-csv": Format(Pair, _patents, PATENT),
     "wordnet-substitutes": Format(Substitution, wordnet.read_substitutions, wordnet.SYNSETS),
     "wordnet-senses": Format(Sense, wordnet.read_senses, wordnet.SYNSETS),
-    "wordnet-definitions": Format(Pair, wordnet.read_definitions, wordnet.SYNSETS),
     "swords": Format(Substitution, _swords, SWORDS),
 }
 

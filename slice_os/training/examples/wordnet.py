@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from slice_os.datasets.files import DataSource
-from slice_os.training.record_types import Pair, Passage, Sense, Substitution
+from slice_os.training.record_types import Passage, Sense, Substitution
 
 SYNSETS = DataSource(
     'synsets of Open English WordNet, JSON Lines of {"pos", "members", "definition", "examples"}',
@@ -19,7 +19,6 @@ SYNSETS = DataSource(
 _SIBILANT = re.compile(r"(?:s|x|z|ch|sh)\Z")
 _CONSONANT_Y = re.compile(r"[^aeiou]y\Z")
 _LONGEST_EXAMPLE = 30
-_LONGEST_DEFINITION = 12
 _LONGEST_CLAUSE = 16
 _DOMAIN = re.compile(r"\A\([^)]*\)\s*")
 
@@ -76,16 +75,6 @@ def read_senses(path: Path) -> Iterator[Sense]:
         others = tuple(filter(None, map(short_definition, synsets)))
         if definition and others:
             yield Sense(used.text, used.start, used.end, definition, others)
-
-
-def read_definitions(path: Path) -> Iterator[Pair]:
-    """Words with a synonym, and with their definition if it is short."""
-    for synset in read_synsets(path):
-        for other in synset.members[1:]:
-            yield Pair(synset.members[0], other, 1.0, Passage(other))
-        for definition in synset.definitions[:1]:
-            if synset.members and len(definition.split()) < _LONGEST_DEFINITION:
-                yield Pair(synset.members[0], definition, 1.0, Passage(definition))
 
 
 def _uses(path: Path) -> Iterator[tuple[Passage, str, Synset, list[Synset]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slice_os.training.objectives.contextual import Contextual, Senses
 from slice_os.training.objectives.distillation import SpanDistillation
-from slice_os.training.objectives.graded import GradedPairs, GradedSpans, Paraphrases
+from slice_os.training.objectives.graded import GradedSpans
 from slice_os.training.objectives.objective import Objective
 from slice_os.training.objectives.slice_loss import InBatchLoss, SliceLoss
 
@@ -15,8 +15,6 @@ OBJECTIVES: dict[str, type[Objective]] = {
     "contextual": Contextual,
     "senses": Senses,
     "graded": GradedSpans,
-    "graded-pairs": GradedPairs,
-    "paraphrases": Paraphrases,
 }
 
 __all__ = ["OBJECTIVES", "Objective"]

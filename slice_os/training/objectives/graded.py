@@ -1,4 +1,4 @@
-"""Graded similarity: of two phrases alone, and of a phrase with the best span of a passage."""
+"""Graded similarity of a phrase with the best span of a passage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from slice_os.training.backend import torch
-from slice_os.training.objectives.objective import cosent, own_first
+from slice_os.training.objectives.objective import cosent
 from slice_os.training.record_types import Pair
 from slice_os.training.settings import Count, NotNegative, Positive, Settings
 from slice_os.training.span_tensors import best_cosines, text_vectors
@@ -21,17 +21,15 @@ class GradedSpans(Settings):
     """The best span of a passage is as near to a phrase as it should be.
 
     A passage's score is the maximum over its spans (SLICE, section 3.2). Some of many spans are
-    near by chance, so the maximum is above the similarity of the two phrases. Three terms correct
+    near by chance, so the maximum is above the similarity of the two phrases. Two terms correct
     that: CoSENT ranks it by score; ``regression`` moves it to a mix of the score and the teacher's
-    cosine of the two phrases alone; ``matrix`` moves the phrases and passages of different pairs
-    to the teacher's cosine as well.
+    cosine of the two phrases alone.
 
     Attributes:
         scale: inverse temperature of CoSENT.
         ranking: weight of CoSENT.
         regression: weight of the mean squared error of a phrase and its own passage.
         score_share: share of the score in that mix, 0 to 1.
-        matrix: weight of the mean squared error of all phrases and passages.
         max_words: longest span.
     """
 
@@ -39,7 +37,6 @@ class GradedSpans(Settings):
     ranking: NotNegative = 1.0
     regression: NotNegative = 0.0
     score_share: NotNegative = 0.0
-    matrix: NotNegative = 0.0
     max_words: Count = 20
     records: ClassVar[tuple[type, ...]] = (Pair,)
 
@@ -51,65 +48,8 @@ class GradedSpans(Settings):
         passages = student.encode([pair.passage.text for pair in batch])
         first = teacher.vectors([pair.first for pair in batch])
         second = teacher.vectors([pair.second for pair in batch])
-        target = second @ first.T
-        if self.matrix:
-            best = best_cosines(passages, phrases[None], self.max_words)
-            loss = self.matrix * (best - target).square().mean()
-            own = best.diagonal()
-        else:
-            own = best_cosines(passages, phrases[:, None], self.max_words)[:, 0]
-            loss = 0.0
-        scores = _scores(batch, own)
-        wanted = torch.lerp(target.diagonal().float(), scores, self.score_share)
-        return (
-            loss
-            + self.ranking * cosent(own, scores, self.scale)
-            + self.regression * (own - wanted).square().mean()
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class GradedPairs(Settings):
-    """Two phrases, each read alone, are as near as their score says: CoSENT, and a regression."""
-
-    scale: Positive = 20.0
-    regression: NotNegative = 0.0
-    records: ClassVar[tuple[type, ...]] = (Pair,)
-
-    def __call__(
-        self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
-    ) -> Any:
-        """The loss of a batch."""
-        first, second = _alone(batch, student)
-        cosines = (first * second).sum(dim=1)
-        scores = _scores(batch, cosines)
-        return (
-            cosent(cosines, scores, self.scale)
-            + self.regression * (cosines - scores).square().mean()
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Paraphrases(Settings):
-    """Each phrase finds its paraphrase among all of the batch, both ways (InfoNCE)."""
-
-    scale: Positive = 20.0
-    records: ClassVar[tuple[type, ...]] = (Pair,)
-
-    def __call__(
-        self, batch: Sequence[Pair], student: Student, teacher: Teacher, rng: Random
-    ) -> Any:
-        """The loss of a batch."""
-        first, second = _alone(batch, student)
-        cosines = first @ second.T
-        return (own_first(cosines, self.scale) + own_first(cosines.T, self.scale)) / 2
-
-
-def _alone(batch: Sequence[Pair], student: Student) -> tuple[Any, Any]:
-    """Unit vectors of the first and of the second phrases, each read alone."""
-    first = text_vectors(student.encode([pair.first for pair in batch]))
-    return first, text_vectors(student.encode([pair.second for pair in batch]))
-
-
-def _scores(batch: Sequence[Pair], like: Any) -> Any:
-    return torch.tensor([pair.score for pair in batch], dtype=like.dtype, device=like.device)
+        own = best_cosines(passages, phrases[:, None], self.max_words)[:, 0]
+        scores = torch.tensor([pair.score for pair in batch], dtype=own.dtype, device=own.device)
+        wanted = torch.lerp((second @ first.T).diagonal().float(), scores, self.score_share)
+        ranked = cosent(own, scores, self.scale)
+        return self.ranking * ranked + self.regression * (own - wanted).square().mean()
