@@ -14,8 +14,9 @@ import pytest
 
 from slice_os import Corpus, Document, SpanEncoder
 from slice_os.cli import main
-from slice_os.topics import read_topic
-from slice_os.topics.labels import read_labels
+from slice_os.hits.labelled import labelled_rows
+from slice_os.topics import mine_topics, read_topic, read_topics
+from slice_os.topics.labels import Label, read_labels
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "topics"
 DEMO = Path(__file__).parents[1] / "demo"
@@ -113,6 +114,26 @@ def test_mine_tells_topics_and_counts_them(run: Run, store: str) -> None:
     assert counts[0] == {"topic": "cancel", "document": "1", "hits": 1, "documents": 1}
     shown = run("mine", "--topics", "topics", "--store", store, "--counts", "topic", "--text")
     assert shown.out.split() == ["2", "hits", "2", "documents", "cancel"]
+
+
+def test_mine_counts_phrases(run: Run, store: str) -> None:
+    mine = ("mine", "-p", "the weather is nice", "-p", "please end my plan", "--store", store)
+    plan, weather = run(*mine, "--counts", "phrase").rows()
+    assert plan == {"phrase": "please end my plan", "hits": 1, "documents": 1}
+    assert run(*mine, "--counts", "document").rows() == [
+        {"phrase": plan["phrase"], "document": "2", "hits": 1, "documents": 1},
+        {"phrase": weather["phrase"], "document": "3", "hits": 1, "documents": 1},
+    ]
+
+
+def test_tables_of_hits_have_the_labels(run: Run, store: str, encoder: SpanEncoder) -> None:
+    with Corpus(store, encoder) as corpus:
+        (hit, _) = mine_topics(corpus, read_topics(["topics"]))
+    Path(store, "labels.jsonl").write_bytes(Label.of(hit, right=True).to_json())
+    for name in ("hits.csv", "hits.xlsx"):
+        run("mine", "--topics", "topics", "--store", store, "-o", name)
+        labels = {row["doc_id"]: row["label"] for _, row in labelled_rows(name)}
+        assert labels == {"1": True, "2": None}
 
 
 class TestDates:
@@ -318,7 +339,11 @@ def test_review_is_resumable_and_teaches(run: Run, store: str) -> None:
     shown = run("topics", "learn", "topics", "--labels", str(labels), "--dry-run")
     assert "[learned]" in shown.out
     assert "[learned]" not in Path("topics/cancel.toml").read_text()
-    run("topics", "learn", "topics", "--labels", str(labels))
+    taught = run("topics", "learn", "topics", "--store", store)
+    assert taught.out.startswith(shown.out.rstrip())
+    assert "\n# cut: cosine from 0.70 on before, cosine from 0." in taught.out
+    assert taught.out.endswith("\n# hits: 1 before, 1 now\n")
+    assert run("topics", "learn", "topics").err.endswith("give --store or --labels\n")
     assert Path("topics/cancel.toml").read_text().startswith("# How customers leave.")
     assert read_topic("topics/cancel.toml").learned.labels == 2
 

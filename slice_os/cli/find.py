@@ -207,11 +207,12 @@ def mine(
     """
     from slice_os.originals.finding import find_original
     from slice_os.search.refinement import arranged
+    from slice_os.topics.assignment import answers
     from slice_os.topics.recording import mining_record
 
     _check(options, phrases, topic_paths)
-    if phrases and (run.exclusive or run.only_new or run.work or run.counts):
-        raise click.UsageError("--exclusive, --new, --work and --counts are for --topics")
+    if phrases and (run.exclusive or run.only_new or run.work):
+        raise click.UsageError("--exclusive, --new and --work are for --topics")
     ordered = {"order": options.order, "collapse": options.collapse}
     grep.check(output=output, counts=run.counts, new=run.only_new, **ordered)
     cut: Cut = {}
@@ -235,7 +236,8 @@ def mine(
 
         hits = grep.surrounded(hits, lambda hit: place_in(hit.doc_id))
         if run.counts:
-            run.show_counts(grep.limited(hits), "hits", as_json)
+            named = (replace(hit, topic=hit.group) for hit in grep.limited(hits))
+            run.show_counts(named, "hits", as_json, "phrase" if phrases else "topic")
         else:
             several = len(phrases) > 1
 
@@ -252,6 +254,7 @@ def mine(
                 find=find,
                 whole=grep.around,
                 text_of=corpus.text,
+                label_of=answers(run.work_of(corpus.store).labels()) if topic_paths else None,
                 run=mining_record(corpus, store, phrases, topic_paths, options, about),
                 **cut,
             )

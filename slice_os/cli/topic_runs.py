@@ -1,4 +1,4 @@
-"""Options and output of runs of topics over a store: what is new, and counts."""
+"""Options and output of runs over a store: what is new of topics, and counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TopicRun:
-    """A run of topics over a store."""
+    """A run over a store."""
 
     exclusive: bool
     only_new: bool
@@ -37,13 +37,13 @@ class TopicRun:
     def check(self, corpus: Corpus) -> None:
         """Refuse counts by dates, or by a field, that the store does not have."""
         from slice_os.query.filters import DATE
-        from slice_os.topics.tallies import PERIODS
+        from slice_os.topics.tallies import PERIODS, TOTALS
 
         if self.counts in PERIODS:
             corpus.days(self.date_field or DATE)
         elif self.date_field:
             raise click.UsageError("--date-field: only with --counts day or week")
-        elif self.counts not in (None, "topic", "document"):
+        elif self.counts not in (None, "document", *TOTALS):
             corpus.field_values(self.counts, 1)
 
     def work_of(self, store: Store) -> Work:
@@ -58,20 +58,22 @@ class TopicRun:
 
         return SeenHits(work.seen).new(found) if self.only_new else iter(found)
 
-    def show_counts(self, found: Iterable[Found], noun: str, as_json: bool | None) -> None:
-        """Print the numbers of what was found, and of the documents it is in."""
+    def show_counts(
+        self, found: Iterable[Found], noun: str, as_json: bool | None, of: str = "topic"
+    ) -> None:
+        """Print the numbers of what was found of topics, or else, and of its documents."""
         from slice_os.query.filters import DATE
         from slice_os.topics.tallies import tally
 
-        by = self.counts or "topic"
+        by = self.counts or of
         rows = tally(found, by, self.date_field or DATE)
         if not rows:
             click.echo(f"no {noun}", err=True)
         for row in rows:
             where = {by: row.place} if row.place else {}
-            plain = {"topic": row.topic, **where, noun: row.hits, "documents": row.documents}
-            place = f"  {printable(row.place)}" if row.place else ""
-            text = f"{row.hits:>8,} {noun}  {row.documents:>6,} documents  {row.topic}{place}"
+            plain = {of: row.topic, **where, noun: row.hits, "documents": row.documents}
+            named = printable("  ".join(filter(None, (row.topic, row.place))))
+            text = f"{row.hits:>8,} {noun}  {row.documents:>6,} documents  {named}"
             show(plain, text, as_json)
 
 
@@ -89,7 +91,7 @@ topic_run_options = as_one(
     click.option(
         "--counts",
         metavar="BY",
-        help="Topics: show counts by topic, document, day, week, or a metadata field.",
+        help="Show counts of hits by topic or phrase, document, day, week, or a metadata field.",
     ),
     click.option(
         "--date-field",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +25,11 @@ from slice_os.cli.options import (
 )
 from slice_os.cli.render import printable, render, show, styled, wants_json
 from slice_os.cli.topic_tag import tag
+
+if TYPE_CHECKING:
+    from slice_os.corpus import Corpus
+    from slice_os.topics.labels import Label
+    from slice_os.topics.topic import Topic
 
 MOST_EXAMPLES = 3
 
@@ -156,6 +164,8 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
     counts = {"gained": 0, "lost": 0}
     with encoder.corpus(store) as corpus:
         for change in difference(corpus, before, after):
+            if change.kind == "kept":
+                continue
             counts[change.kind] += 1
             head = styled(f"{change.kind}  {change.hit.topic}", bold=True)
             text = f"{head}\n{render(change.hit, sum(counts.values()))}"
@@ -168,38 +178,67 @@ def diff(old: str, new: str, store: str, as_json: bool | None, encoder: EncoderC
 @click.option(
     "--labels",
     "labels_file",
-    required=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="JSON lines, as `slice-os review` writes them, or hits as .csv or .xlsx with labels.",
+    help="JSON lines, as `slice-os review` writes them, or hits as .csv or .xlsx with labels.  "
+    "[default: those of the store]",
 )
+@optional_store_option
 @exclusive_option
 @click.option("--dry-run", is_flag=True, help="Show what would be learned, but write nothing.")
 @encoder_options
 def learn(
-    paths: tuple[str, ...], labels_file: str, exclusive: bool, dry_run: bool, encoder: EncoderChoice
+    paths: tuple[str, ...],
+    labels_file: str | None,
+    store: str | None,
+    exclusive: bool,
+    dry_run: bool,
+    encoder: EncoderChoice,
 ) -> None:
     """Learn thresholds, probabilities and phrases from labelled hits.
 
     What is learned, counter-phrases included, goes to the [learned] table of the topic's file.
-    To undo it, delete the table.
+    To undo it, delete the table. With --store, lines tell what that changes in the store.
     """
     from slice_os.topics.files import read_topic, topic_files, write_learned
     from slice_os.topics.labels import of_topic, read_labels
     from slice_os.topics.learning import learn as learn_topic
+    from slice_os.topics.run import labels_of_store
     from slice_os.topics.table import learned_table
 
-    labels, loaded = read_labels(labels_file), encoder.load()
-    for path in topic_files(paths):
-        topic = read_topic(path)
-        mine = of_topic(labels, topic.name)
-        if not mine:
-            click.echo(f"{printable(topic.name)}: no labels", err=True)
-            continue
-        learned = learn_topic(topic, mine, loaded, exclusive=exclusive)
-        click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
-        if not dry_run:
-            write_learned(path, learned)
+    if store is None and labels_file is None:
+        raise click.UsageError("give --store or --labels")
+    with encoder.corpus(store) if store else nullcontext() as corpus:
+        known = labels_of_store(corpus) if corpus else []
+        labels = read_labels(labels_file) if labels_file else known
+        encodes = corpus.encoder if corpus else encoder.load()
+        for path in topic_files(paths):
+            topic = read_topic(path)
+            mine = of_topic(labels, topic.name)
+            if not mine:
+                click.echo(f"{printable(topic.name)}: no labels", err=True)
+                continue
+            learned = learn_topic(topic, mine, encodes, exclusive=exclusive)
+            click.echo(f"# {printable(str(path))}\n{learned_table(learned)}")
+            if corpus:
+                taught = replace(topic, learned=learned)
+                for line in _changed(corpus, topic, taught, labels):
+                    click.echo(f"# {printable(line)}")
+            if not dry_run:
+                write_learned(path, learned)
+
+
+def _changed(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) -> Iterator[str]:
+    """What a topic learned, as a difference: its cut, and its hits in a store."""
+    from slice_os.topics.changes import Changes, difference
+    from slice_os.topics.run import usual_requirement
+
+    usual = usual_requirement(corpus.encoder, corpus.refinement())
+    yield f"cut: {old.requirement(usual)} before, {new.requirement(usual)} now"
+    changes = Changes.of(difference(corpus, [old], [new], labels))
+    yield f"hits: {changes.before:,} before, {changes.after:,} now"
+    for sign, hits in (("+", changes.gained), ("-", changes.lost)):
+        yield from (f"{sign} {hit.text!r} ({hit.doc_id})" for hit in hits[:MOST_EXAMPLES])
 
 
 @topics.command()

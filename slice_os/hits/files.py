@@ -34,7 +34,19 @@ _FIRST: dict[str, Kind] = {
 }
 
 
-WriteHits: TypeAlias = Callable[[Iterable[Hit], Path, TextOf | None], None]
+LabelOf: TypeAlias = Callable[[Hit], bool | None]
+"""Whether a hit is right; None if nobody said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What formats hold beside hits, if it is known: texts of documents, and labels."""
+
+    text_of: TextOf | None
+    label_of: LabelOf | None
+
+
+WriteHits: TypeAlias = Callable[[Iterable[Hit], Path, Known], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ def write_hits(
     path: str | Path,
     *,
     text_of: TextOf | None = None,
+    label_of: LabelOf | None = None,
     run: RunRecord | None = None,
 ) -> int:
     """Write hits to a file, in the format that its extension names; returns how many.
@@ -70,6 +83,7 @@ def write_hits(
         hits: in any order.
         path: the file.
         text_of: gives the text of a document, such as `Corpus.text`, for formats that hold it.
+        label_of: says whether a hit is right, or None, for formats with such a column.
         run: what made the hits, to be written beside the file.
 
     Raises:
@@ -87,7 +101,7 @@ def write_hits(
             yield hit
 
     with replacing(Path(path)) as part:
-        format_.write(counted(), part, text_of)
+        format_.write(counted(), part, Known(text_of, label_of))
     if run is not None:
         write_record(run, path, count)
     return count
@@ -137,31 +151,32 @@ def check_place(path: Path) -> None:
         raise InputError(f"{path}: {above} is a file, not a folder")
 
 
-def _write_jsonl(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
+def _write_jsonl(hits: Iterable[Hit], path: Path, _: Known) -> None:
     with path.open("wb") as stream:
         stream.writelines(hit.to_json() for hit in hits)
 
 
-def _write_page(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
+def _write_page(hits: Iterable[Hit], path: Path, _: Known) -> None:
     from slice_os.hits.report.html_page import write_report
 
     write_report(hits, path)
 
 
-def _write_parquet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
+def _write_parquet(hits: Iterable[Hit], path: Path, _: Known) -> None:
     with spooled((hit.to_dict() for hit in hits), Hit.columns(), path.parent) as table:
         write_parquet(table, path)
 
 
-def _write_sheet(hits: Iterable[Hit], path: Path, _: TextOf | None) -> None:
-    write_labelled(((hit, None) for hit in hits), path)
+def _write_sheet(hits: Iterable[Hit], path: Path, known: Known) -> None:
+    label_of = known.label_of or (lambda _hit: None)
+    write_labelled(((hit, label_of(hit)) for hit in hits), path)
 
 
 def _by_document(write: Callable[[HitDocuments, Path], None]) -> WriteHits:
     """A writer of hits from a writer of documents with hits."""
 
-    def write_documents(hits: Iterable[Hit], path: Path, text_of: TextOf | None) -> None:
-        with by_document(hits, text_of) as documents:
+    def write_documents(hits: Iterable[Hit], path: Path, known: Known) -> None:
+        with by_document(hits, known.text_of) as documents:
             write(documents, path)
 
     return write_documents

@@ -120,9 +120,18 @@ def admits(where: Where, metadata: Metadata) -> bool:
     return True
 
 
-def rejected(hit: Hit, labels: Iterable[Label]) -> bool:
-    """Whether labels reject words of a hit, and accept none of them."""
-    return {label.right for label in about(hit, labels)} == {False}
+def answer(hit: Hit, labels: Iterable[Label]) -> bool | None:
+    """Whether labels accept words of a hit; None if they say nothing about them."""
+    given = [label.right for label in about(hit, labels)]
+    return any(given) if given else None
+
+
+def answers(labels: Iterable[Label]) -> Callable[[Hit], bool | None]:
+    """What labels of several topics say of a hit; see `answer`."""
+    places: dict[tuple[str, str], list[Label]] = defaultdict(list)
+    for label in labels:
+        places[label.topic, label.doc_id].append(label)
+    return lambda hit: answer(hit, places.get((hit.topic or "", hit.doc_id), ()))
 
 
 def about(hit: Hit, labels: Iterable[Label]) -> list[Label]:
@@ -166,7 +175,7 @@ def _of_topic(rule: Rule, own: Iterable[Hit], cosines: SpanCosines) -> list[Hit]
             and not countered(hit, rule.topic, cosines)
         ):
             kept.append(hit)
-    left = (hit for hit in kept if not rejected(hit, rule.labels.get(hit.doc_id, ())))
+    left = (hit for hit in kept if answer(hit, rule.labels.get(hit.doc_id, ())) is not False)
     return sorted(left, key=lambda hit: hit.start)
 
 

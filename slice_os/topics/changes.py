@@ -24,10 +24,41 @@ F = TypeVar("F", bound=Found)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A hit that only one of two versions of a topic has."""
+    """A hit that only the new version of a topic has, only the old one, or both."""
 
-    kind: Literal["gained", "lost"]
+    kind: Literal["gained", "lost", "kept"]
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a change of topics makes of their hits; see `difference`."""
+
+    kept: int
+    gained: Sequence[Hit]
+    lost: Sequence[Hit]
+
+    @classmethod
+    def of(cls, changes: Iterable[Change]) -> Changes:
+        """The sum of changes."""
+        hits: dict[str, list[Hit]] = defaultdict(list)
+        kept = 0
+        for change in changes:
+            if change.kind == "kept":
+                kept += 1
+            else:
+                hits[change.kind].append(change.hit)
+        return cls(kept, hits["gained"], hits["lost"])
+
+    @property
+    def before(self) -> int:
+        """Number of hits before."""
+        return self.kept + len(self.lost)
+
+    @property
+    def after(self) -> int:
+        """Number of hits now."""
+        return self.kept + len(self.gained)
 
 
 def difference(
@@ -36,7 +67,7 @@ def difference(
     new: Sequence[Topic],
     labels: Sequence[Label] | None = None,
 ) -> Iterator[Change]:
-    """The hits that topics gain and lose by a change, in one pass.
+    """The hits that topics gain, lose and keep by a change, in one pass.
 
     Changes come by document and position. Hits that overlap are the same. A topic is known by its
     name. Labels and errors are those of `mine_topics`; neither version has a rejected hit.
@@ -54,7 +85,7 @@ def difference(
             before = [replace(hit, topic=name) for hit in by_topic.get(f"{_FORMER}{name}", [])]
             after = by_topic.get(name, [])
             changes += [Change("lost", hit) for hit in before if not _among(hit, after)]
-            changes += [Change("gained", hit) for hit in after if not _among(hit, before)]
+            changes += [Change("kept" if _among(hit, before) else "gained", hit) for hit in after]
         yield from sorted(changes, key=lambda change: (change.hit.start, change.hit.end))
 
 

@@ -9,7 +9,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter
-from slice_os.topics.assignment import about
+from slice_os.topics.assignment import answers
 from slice_os.topics.labels import Answer, Label, Origin, folded, known_to
 from slice_os.topics.near_misses import MARGIN, leaders, near_misses
 from slice_os.topics.run import usual_requirement
@@ -79,20 +79,16 @@ class _Said:
     """Labels by place, and the words of those without one."""
 
     def __init__(self, labels: Iterable[Label]) -> None:
-        self._places: dict[tuple[str, str], list[Label]] = defaultdict(list)
-        self._words: set[tuple[str, str]] = set()
-        for label in labels:
-            if label.doc_id:
-                self._places[label.topic, label.doc_id].append(label)
-            else:
-                self._words.add((label.topic, folded(label.text)))
+        labels = list(labels)
+        self._answer = answers(label for label in labels if label.doc_id)
+        self._words = {(one.topic, folded(one.text)) for one in labels if not one.doc_id}
 
     def has(self, hit: Hit) -> bool:
         """Whether one is about the words of a hit."""
         topic, words = hit.topic or "", Label.of(hit, right=True).text
         if not self._words.isdisjoint({(topic, folded(words)), (topic, folded(hit.text))}):
             return True
-        return bool(about(hit, self._places.get((topic, hit.doc_id), ())))
+        return self._answer(hit) is not None
 
 
 def _varied(

@@ -12,6 +12,7 @@ from slice_os.query.filter_values import parse_date
 from slice_os.text.documents import Metadata, Scalar, field_text
 
 PERIODS = ("day", "week")
+TOTALS = ("topic", "phrase")
 
 
 class Found(Protocol):
@@ -54,8 +55,8 @@ def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tall
 
     Args:
         hits: of topics, or matches.
-        by: ``topic``; or for each topic ``document``, ``day``, ``week``, or the name of a metadata
-            field.
+        by: ``topic`` or ``phrase``; or for each of them ``document``, ``day``, ``week``, or the
+            name of a metadata field.
         date_field: metadata field of the day or week. Hits without a date in it, or without the
             field that they are counted by, count for ``-``.
 
@@ -76,7 +77,7 @@ def tally(hits: Iterable[Found], by: str, date_field: str = "date") -> list[Tall
 
 
 def _place(hit: Found, by: str, date_field: str) -> str:
-    if by == "topic":
+    if by in TOTALS:
         return ""
     if by == "document":
         return hit.doc_id

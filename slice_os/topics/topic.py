@@ -52,6 +52,11 @@ class Requirement:
     cosine: float = -1.0
     probability: float = 0.0
 
+    def __str__(self) -> str:
+        """The cut in words."""
+        least = self.probability or self.cosine
+        return f"{'probability' if self.probability else 'cosine'} from {least:.2f} on"
+
     def admits(self, hit: Hit) -> bool:
         """Whether a hit, with the probability that its topic gives it, counts."""
         return hit.cosine >= self.cosine and reaches(hit.probability, self.probability)

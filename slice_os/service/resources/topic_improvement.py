@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import (
@@ -30,13 +28,12 @@ from slice_os.service.resources.topics import (
     wanted_etag,
 )
 from slice_os.service.services import Services, Shared
-from slice_os.topics.changes import difference
+from slice_os.topics.changes import Changes, difference
 from slice_os.topics.checks import run_examples
-from slice_os.topics.labels import Label, of_topic
+from slice_os.topics.labels import of_topic
 from slice_os.topics.learning import learn
 from slice_os.topics.near_misses import suggest
-from slice_os.topics.run import mine_topics
-from slice_os.topics.topic import Learned, Topic
+from slice_os.topics.topic import Learned
 
 router = APIRouter(tags=["topics"])
 
@@ -219,7 +216,8 @@ async def learn_topic(
         if wanted.store is None and len(services.stores.names) != 1:
             return learned, None
         corpus, taught = services.stores.get(wanted.store), replace(stored.topic, learned=learned)
-        return learned, _changes(corpus, stored.topic, taught, labels)
+        found = until_stopped(difference(corpus, [stored.topic], [taught], labels))
+        return learned, _shown(Changes.of(found))
 
     learned, changes = await services.pool.run(learning, "mining")
     # Not in the pool: a request whose time is over must not change the topic.
@@ -227,19 +225,11 @@ async def learn_topic(
     return topic_answer(written, changes=changes)
 
 
-def _changes(corpus: Corpus, old: Topic, new: Topic, labels: Sequence[Label]) -> dict[str, Any]:
+def _shown(changes: Changes) -> dict[str, Any]:
     """The numbers of hits of two versions of a topic, and some that only one has."""
-    after = sum(1 for _ in until_stopped(mine_topics(corpus, [new], labels=labels)))
-    changes = list(until_stopped(difference(corpus, [old], [new], labels)))
-    kinds = {
-        kind: [change.hit for change in changes if change.kind == kind]
-        for kind in ("gained", "lost")
-    }
-    return {
-        "before": after - len(kinds["gained"]) + len(kinds["lost"]),
-        "after": after,
-        **{kind: [hit.to_dict() for hit in hits[:_SHOWN_HITS]] for kind, hits in kinds.items()},
-    }
+    some = {"gained": changes.gained[:_SHOWN_HITS], "lost": changes.lost[:_SHOWN_HITS]}
+    told = {kind: [hit.to_dict() for hit in hits] for kind, hits in some.items()}
+    return {"before": changes.before, "after": changes.after, **told}
 
 
 def _encoder(services: Services, store: str | None) -> SpanEncoder:
