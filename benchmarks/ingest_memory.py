@@ -61,7 +61,7 @@ def write(data: Path, folder: Path, size: int, one_file: bool) -> int:
 def ingest(folder: str, store: str, done: Synchronized[int]) -> None:
     """Ingest the folder and report the bytes done."""
     from slice_os import Corpus
-    from slice_os.ingest.summary import IngestSummary
+    from slice_os.ingest.pipeline import IngestSummary
 
     def tell(summary: IngestSummary) -> None:
         done.value = summary.bytes

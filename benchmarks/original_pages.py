@@ -21,9 +21,8 @@ from pathlib import Path
 
 from wrapped_pages import Setting, pages_of, paragraphs, pdf, shown
 
+from slice_os.originals.copies import Mark, write_highlights
 from slice_os.originals.finding import Original, original_at
-from slice_os.originals.highlights import write_highlights
-from slice_os.originals.marks import Mark
 from slice_os.originals.pdf_pages import opened, view_page
 from slice_os.text.documents import Document, Extent
 

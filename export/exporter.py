@@ -17,9 +17,8 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.encoder import model_folder
 from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import LoadedModel, load_encoder
-from slice_os.encoder.token_model import principal_projection
+from slice_os.encoder.token_model import OnnxRuntimeEngine, principal_projection
 from slice_os.errors import ModelError, imported
 from slice_os.export.graph import RECIPES, write_graph
 from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.engines import pad
+from slice_os.encoder.token_model import pad
 
 Feeds: TypeAlias = dict[str, npt.NDArray[np.int64]]
 

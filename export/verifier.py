@@ -11,9 +11,9 @@ import numpy as np
 import orjson
 
 from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, content_id
+from slice_os.encoder.token_model import OnnxRuntimeEngine
 from slice_os.errors import ModelError, imported
 from slice_os.export.exporter import OPTIMUM, PARITY_FILE, appearing, provenance, quiet
 from slice_os.export.graph import CLAIMS, write_graph

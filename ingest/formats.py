@@ -70,8 +70,8 @@ _PK = b"PK\x03\x04"
 # A new format is a file and a line here. Of two that begin alike, the first tells them apart.
 READERS = {
     "text": _ours("speakers:read_text", ".txt .md", "a document per file"),
-    "jsonl": _ours("json_records:read_jsonl", ".jsonl .ndjson", "JSON, a document per line"),
-    "json": _ours("json_records:read_json", ".json", "a list of objects, or one, each a document"),
+    "jsonl": _ours("records:read_jsonl", ".jsonl .ndjson", "JSON, a document per line"),
+    "json": _ours("records:read_json", ".json", "a list of objects, or one, each a document"),
     "csv": _ours("tables:read_csv", ".csv", "a header row, a document per row"),
     "tsv": _ours("tables:read_tsv", ".tsv", "the same, separated by tabs"),
     "vtt": _ours("subtitles:read_vtt", ".vtt", "WebVTT, a document per file"),

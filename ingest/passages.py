@@ -18,8 +18,7 @@ from slice_os.ingest.readers.speakers import speaker_named
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.text.documents import ENGLISH, Document, Metadata, edges_within
 from slice_os.text.languages import language_of
-from slice_os.text.passage_layout import layout_fields, sentence_edges, turn_edges
-from slice_os.text.reading import Reading
+from slice_os.text.passage_layout import Reading, layout_fields, sentence_edges, turn_edges
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.wrapped_lines import unwrapped
 

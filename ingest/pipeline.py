@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -30,11 +30,54 @@ from slice_os.ingest.history import check_prunable
 from slice_os.ingest.passages import encode_documents
 from slice_os.ingest.readers import BadRecord, ReadNote, ReadOptions, SkippedFile
 from slice_os.ingest.sources import Sources
-from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.protocol import WHOLE, Rejection, Store, WorkShare, Writer
 from slice_os.text.documents import Document
 from slice_os.threads import one_blas_thread
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSummary:
+    """Counts of an ingest run so far.
+
+    Attributes:
+        sources: read to their end.
+        sources_unchanged: skipped, because they have not changed since they were read.
+        sources_pruned: deleted, because their files are gone.
+        documents: stored, new or changed.
+        documents_unchanged: read, but already stored.
+        documents_deleted: deleted, because their source no longer has them, or is gone.
+        pieces: token vectors stored.
+        bad_records: records that could not be used; all are in the dead letters.
+        skipped: files that no reader knows, by extension.
+        notes: what is special in the files that were read, such as ``insertions``, with its count.
+        retries: requests sent again because the server was busy.
+        bytes: size of the finished sources, skipped ones included, and of the parts of others that
+            were read.
+        bytes_unchanged: those of them that were already stored.
+        seconds: time taken.
+    """
+
+    sources: int = 0
+    sources_unchanged: int = 0
+    sources_pruned: int = 0
+    documents: int = 0
+    documents_unchanged: int = 0
+    documents_deleted: int = 0
+    pieces: int = 0
+    bad_records: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    notes: Mapping[str, int] = field(default_factory=dict)
+    retries: int = 0
+    bytes: int = 0
+    bytes_unchanged: int = 0
+    seconds: float = 0.0
+
+
+SummaryCallback: TypeAlias = Callable[[IngestSummary], None]
+BadRecordCallback: TypeAlias = Callable[[BadRecord], None]
+"""Takes what could not be used, and each `ReadNote`."""
+
 
 MOST_WAITING = 4_096
 """Decisions that wait for a document before them to be encoded."""

@@ -29,10 +29,10 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError, MissingExtraError, StoreError
 from slice_os.ingest.deadletters import DeadLetters
 from slice_os.ingest.passages import encode_documents
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.readers.reader import bad_record
 from slice_os.ingest.readers.records import document_of
-from slice_os.ingest.summary import IngestSummary
 from slice_os.spans.passages import DEFAULT_MAX_PIECES, DocumentPart, EncodedPassage
 from slice_os.stores.opensearch.loading.loading import loading
 from slice_os.stores.opensearch.loading.writer import writing_in_load

@@ -16,11 +16,16 @@ from slice_os.errors import InputError, SliceError, StoreError
 from slice_os.hits.hit import Hit, Hits
 from slice_os.ingest.history import reopen_sources
 from slice_os.ingest.passages import encode_documents
-from slice_os.ingest.pipeline import Enrich, ingest_sources
+from slice_os.ingest.pipeline import (
+    BadRecordCallback,
+    Enrich,
+    IngestSummary,
+    SummaryCallback,
+    ingest_sources,
+)
 from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.readers.columnar import as_documents
 from slice_os.ingest.sources import find_sources
-from slice_os.ingest.summary import BadRecordCallback, IngestSummary, SummaryCallback
 from slice_os.query.filter_values import parse_date
 from slice_os.query.filters import DATE, DOCUMENT_ID, parse_where, without_dates
 from slice_os.query.options import (
@@ -32,12 +37,11 @@ from slice_os.query.options import (
     SearchKeywords,
     SearchOptions,
 )
-from slice_os.search.around import units_of
+from slice_os.search.around import Turn, turns_of, units_of
 from slice_os.search.notebook import corpus_html, counted, ingest_bar
 from slice_os.search.recording import without_password
 from slice_os.search.refinement import Refinement, arranged, prepare, refinement
 from slice_os.search.run import make_query, mine, search
-from slice_os.search.turns import Turn, turns_of
 from slice_os.spans.passages import DEFAULT_MAX_PIECES
 from slice_os.stores.candidates import StoredPassage
 from slice_os.stores.opensearch.schema.settings import IndexOptions

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slice_os import Corpus, Document, InputError, SpanEncoder
 from slice_os.cli import main
 from slice_os.hits.hit import Context, Hit
-from slice_os.search.turns import Turn
+from slice_os.search.around import Turn
 from slice_os.text.documents import Extent, Metadata, Segment
 from slice_os.topics import Topic, match_topics, read_topics
 from slice_os.topics.checks import lint, run_examples

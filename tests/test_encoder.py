@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from slice_os import Corpus, Document, EngineError, InputError, ModelError, SpanEncoder, scan
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.engines import plan_batches
 from slice_os.encoder.model_folder import content_id, seal
 from slice_os.encoder.span_encoder import PieceRange
-from slice_os.encoder.token_model import TokenModel
+from slice_os.encoder.token_model import TokenModel, plan_batches
 
 from .strategies import hard_texts
 

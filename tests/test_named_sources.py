@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import ReadOptions
-from slice_os.ingest.summary import IngestSummary
 from slice_os.stores.local import LocalStore
 
 Pipe = Callable[..., IngestSummary]

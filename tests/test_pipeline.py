@@ -14,8 +14,8 @@ import orjson
 import pytest
 
 from slice_os import Corpus, Document, InputError, SpanEncoder
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
-from slice_os.ingest.summary import IngestSummary
 from slice_os.query.query import Phrases, Query
 from slice_os.stores.registry import open_store
 

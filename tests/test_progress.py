@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slice_os.cli.progress import ProgressBar
-from slice_os.ingest.summary import IngestSummary
+from slice_os.ingest.pipeline import IngestSummary
 
 
 class Terminal(io.StringIO):

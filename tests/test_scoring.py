@@ -9,8 +9,8 @@ from slice_os import SpanEncoder
 from slice_os.ingest.passages import encode_documents
 from slice_os.search.hit_builder import HitBuilder
 from slice_os.search.run import make_query
+from slice_os.spans.choice import PassageScorer, span_offsets
 from slice_os.spans.cosines import span_norms
-from slice_os.spans.passage_scorer import PassageScorer, span_offsets
 from slice_os.stores.candidates import ScoredCandidates, StoredPassage
 from slice_os.text.documents import Document
 
@@ -34,7 +34,7 @@ def test_norms_are_computed_once(
         calls.append(args)
         return span_norms(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("slice_os.spans.passage_scorer.span_norms", counted)
+    monkeypatch.setattr("slice_os.spans.choice.span_norms", counted)
     builder = HitBuilder(passage, make_query(encoder, PHRASES))
     for row in range(len(PHRASES)):
         assert list(builder.hits(row))

@@ -18,7 +18,7 @@ from slice_os.ingest.readers import ReadOptions
 from slice_os.ingest.reading import read_stream
 from slice_os.search.scan import scan
 from slice_os.text.documents import Segment
-from slice_os.text.reading import reading_of
+from slice_os.text.passage_layout import reading_of
 from slice_os.text.wrapped_lines import unwrapped
 from slice_os.verifier.claims import Claim, Verdict
 

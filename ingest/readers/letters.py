@@ -15,14 +15,16 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from slice_os.errors import ENCRYPTED, InputError
-from slice_os.ingest.readers.extracted import OLE_MAGIC, extracted, needs
 from slice_os.ingest.readers.markup import html_sections
 from slice_os.ingest.readers.reader import (
+    OLE_MAGIC,
     BadRecord,
     DocumentStream,
     PackedFile,
     ReadOptions,
     Turn,
+    extracted,
+    needs,
 )
 from slice_os.text.documents import Document, Scalar
 

@@ -11,8 +11,7 @@ from urllib.parse import unquote
 
 from slice_os.errors import InputError
 from slice_os.ingest.readers.decoding import SAMPLE, encoding_of
-from slice_os.ingest.readers.extracted import extracted, needs
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
+from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn, extracted, needs
 
 _BLOCKS = frozenset(
     "address article aside blockquote body br caption dd details div dl dt fieldset figcaption "  # noqa: SIM905

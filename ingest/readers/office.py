@@ -10,8 +10,14 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from slice_os.ingest.readers.extracted import extracted, needs, with_note
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
+from slice_os.ingest.readers.reader import (
+    DocumentStream,
+    ReadOptions,
+    Turn,
+    extracted,
+    needs,
+    with_note,
+)
 from slice_os.ingest.readers.records import Record, documents_of
 from slice_os.text.pdf import has_image, open_pdf, page_text
 

@@ -9,8 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from slice_os.ingest.readers.extracted import extracted, needs, with_note
-from slice_os.ingest.readers.reader import DocumentStream, ReadOptions, Turn
+from slice_os.ingest.readers.reader import (
+    DocumentStream,
+    ReadOptions,
+    Turn,
+    extracted,
+    needs,
+    with_note,
+)
 from slice_os.ingest.readers.speakers import meeting_turns
 from slice_os.text.documents import Scalar
 

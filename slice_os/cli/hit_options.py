@@ -186,7 +186,7 @@ def give(
         return
     if output.suffix.lower() == REPORT:
         from slice_os.hits.report.html_page import write_report
-        from slice_os.originals.report_pages import page_drawer
+        from slice_os.originals.pdf_pages import page_drawer
 
         draw = page_drawer(find) if find else None
         count = write_report(hits, output, draw=draw, run=run, **settings)

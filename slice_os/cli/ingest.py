@@ -24,9 +24,8 @@ from slice_os.cli.render import printable, show
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slice_os.ingest.pipeline import Enrich
+    from slice_os.ingest.pipeline import Enrich, IngestSummary
     from slice_os.ingest.readers import ReadOptions
-    from slice_os.ingest.summary import IngestSummary
     from slice_os.stores.opensearch.schema.settings import IndexOptions
 
 

@@ -11,8 +11,8 @@ import click
 from slice_os.cli.render import complaint
 
 if TYPE_CHECKING:
+    from slice_os.ingest.pipeline import IngestSummary
     from slice_os.ingest.readers import BadRecord
-    from slice_os.ingest.summary import IngestSummary
 
 SHOWN_BAD_RECORDS = 20
 

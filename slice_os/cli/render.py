@@ -14,7 +14,7 @@ from unicodedata import category, east_asian_width
 import click
 import orjson
 
-from slice_os.tables.fields import paired, shown
+from slice_os.tables.table import paired, shown
 
 if TYPE_CHECKING:
     from slice_os.hits.hit import Context, Hit

@@ -107,7 +107,7 @@ def _records(
 ) -> Iterator[tuple[dict[str, Any], Document] | BadRecord]:
     """Each line with its document, or why it has none."""
     from slice_os.ingest.readers import BadRecord
-    from slice_os.ingest.readers.json_records import read_jsonl
+    from slice_os.ingest.readers.records import read_jsonl
 
     for number, line in enumerate(stream, start=1):
         if line.isspace():

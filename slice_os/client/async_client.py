@@ -10,8 +10,15 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from slice_os.client import answers, records
-from slice_os.client.answers import MinedLines, Phrases, Progress
-from slice_os.client.exchange import AGAIN, Service, pause_after, result
+from slice_os.client.answers import (
+    AGAIN,
+    MinedLines,
+    Phrases,
+    Progress,
+    Service,
+    pause_after,
+    result,
+)
 from slice_os.errors import imported
 from slice_os.hits.hit import Hit, Hits
 from slice_os.query.options import (

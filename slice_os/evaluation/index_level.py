@@ -22,13 +22,13 @@ from slice_os.evaluation.results import Cell, Evaluation, Row
 from slice_os.evaluation.span_retrieval.ranking import span_encoder
 from slice_os.hits.hit import Hits
 from slice_os.ingest.passages import encode_documents
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.ingest.readers import BadRecord, ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
-from slice_os.ingest.summary import IngestSummary
 from slice_os.query.options import MAX_CANDIDATES, NUM_CANDIDATES
 from slice_os.search.run import make_query
-from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.choice import PassageScorer
 from slice_os.text.documents import Document
 
 CUTOFFS = (1, 10, 100)

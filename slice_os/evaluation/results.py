@@ -23,8 +23,8 @@ from slice_os.evaluation.result_tables import (
     show,
     terminal_text,
 )
-from slice_os.tables.fields import decoded
 from slice_os.tables.replacing import replacing
+from slice_os.tables.table import decoded
 from slice_os.version import __version__
 
 __all__ = ["Cell", "Comparison", "Evaluation", "Example", "Figure", "Row", "Series", "compare"]

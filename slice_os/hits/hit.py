@@ -14,10 +14,9 @@ from slice_os.errors import InputError
 from slice_os.hits.bands import Band, anybody_says, band_of
 from slice_os.hits.notebook import SHOWN_HITS, listing, marked, plain, with_facts
 from slice_os.query.options import CLAUSE, SENTENCE, SPAN, TURN
-from slice_os.tables.fields import Column, columns_of, decoded, paired, type_hints
 from slice_os.tables.frames import to_arrow, to_pandas, to_polars
 from slice_os.tables.replacing import replacing
-from slice_os.tables.table import Table, collected
+from slice_os.tables.table import Column, Table, collected, columns_of, decoded, paired, type_hints
 from slice_os.text.clause_words import is_clause, meaning_of
 from slice_os.text.documents import ENGLISH, Extent, Metadata
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from slice_os.arrays import FloatArray, IntArray
-    from slice_os.text.reading import Reading
+    from slice_os.text.passage_layout import Reading
 
 _GIVE = "give what `slice-os mine --json` prints"
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from slice_os.errors import InputError
 from slice_os.hits.hit import Hit
-from slice_os.tables.fields import Kind, json_object
-from slice_os.tables.spreadsheet_rows import Row, read_csv, read_xlsx
+from slice_os.tables.spreadsheets import Row, read_csv, read_xlsx
+from slice_os.tables.table import Kind, json_object
 
 _RIGHT = {"✓", "✔", "✅", "y", "yes", "true", "1", "right"}
 _WRONG = {"✗", "✘", "✕", "✖", "❌", "n", "no", "false", "0", "wrong"}

@@ -11,8 +11,8 @@ import orjson
 
 from slice_os.encoder.model_folder import files_hash
 from slice_os.errors import InputError
-from slice_os.tables.fields import decoded, json_object
 from slice_os.tables.replacing import replacing
+from slice_os.tables.table import decoded, json_object
 
 ENDING = ".run.json"
 

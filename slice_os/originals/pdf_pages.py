@@ -1,17 +1,19 @@
-"""Pages of PDF files as pictures, and where on them spans of the extracted text are."""
+"""The pages of PDF files as pictures with boxes around hits, for the page and for reports."""
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeAlias
 
-from slice_os.errors import InputError, imported
-from slice_os.originals.finding import Original
+from slice_os.errors import InputError, SliceError, imported
+from slice_os.hits.report.pages import DrawPages, Page, Pages, Place
+from slice_os.originals.finding import PDF, FindOriginal, NoPagesError, Original
 from slice_os.text.documents import Extent, Segment
 from slice_os.text.pdf import PDFIUM, open_pdf, page_text
 
@@ -193,3 +195,59 @@ def _webp(image: Any, how: Mapping[str, Any]) -> bytes:
     out = io.BytesIO()
     image.save(out, "WEBP", **how)
     return out.getvalue()
+
+
+MOST_PAGES = 50
+"""Pages that a report shows."""
+
+_REPORT_WIDTH = 800
+
+
+def page_drawer(find: FindOriginal) -> DrawPages:
+    """Draws the pages of the places of hits, document by document, up to `MOST_PAGES`."""
+
+    def draw(places: Sequence[Place]) -> Pages:
+        by_document: dict[str, list[Place]] = {}
+        for place in places:
+            by_document.setdefault(place.doc_id, []).append(place)
+        pages: list[Page] = []
+        told: list[str] = []
+        for doc_id, own in by_document.items():
+            try:
+                original = find(doc_id)
+                if original.format != PDF:
+                    continue
+                with closing(_pages_with(original, own)) as drawn:
+                    for page in drawn:
+                        if len(pages) == MOST_PAGES:
+                            told.append(f"Of all pages with hits, {MOST_PAGES} are shown.")
+                            return Pages(tuple(pages), tuple(told))
+                        pages.append(page)
+            except NoPagesError:
+                continue
+            except SliceError as error:
+                told.append(str(error))
+        return Pages(tuple(pages), tuple(told))
+
+    return draw
+
+
+def _pages_with(original: Original, places: Sequence[Place]) -> Generator[Page, None, None]:
+    """The pages of a document that have some of the places."""
+    document = original.read((one.start, one.end, one.text) for one in places)
+
+    def segments() -> tuple[Segment, ...]:
+        return document.segments
+
+    with opened(original) as file:
+        for segment in document.segments:
+            here = [one for one in places if one.start < segment.end and segment.start < one.end]
+            if not here:
+                continue
+            spans = [Extent(one.start, one.end) for one in here]
+            number = int(segment.fields["page"])
+            view = view_page(file, number, document.text, spans, _REPORT_WIDTH, segments)
+            image = f"data:image/webp;base64,{base64.b64encode(view.picture).decode()}"
+            name = f"{places[0].doc_id}, page {number}"
+            marks = tuple(zip(here, view.boxes, strict=True))
+            yield Page(name, view.width, view.height, image, marks)

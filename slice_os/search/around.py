@@ -1,14 +1,14 @@
-"""More of a text around its hits than their passages: so many turns or sentences."""
+"""The turns and sentences of documents, and so many of them around a hit."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from slice_os.hits.hit import Context, Hit
 from slice_os.stores.candidates import StoredPassage
-from slice_os.text.documents import Document
+from slice_os.text.documents import Document, Extent
 from slice_os.text.languages import language_of
 from slice_os.text.passage_layout import (
     layout_of,
@@ -17,6 +17,34 @@ from slice_os.text.passage_layout import (
     turn_edges,
 )
 from slice_os.text.sentences import sentence_ends
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Extent):
+    """A turn of a conversation: code points ``start:end`` of the document.
+
+    Attributes:
+        speaker: name or role; None if unknown.
+        start_time: seconds from the beginning of the recording; None if unknown.
+    """
+
+    speaker: str | None = None
+    start_time: float | None = None
+
+
+def turns_of(passages: Iterable[StoredPassage]) -> list[Turn]:
+    """The turns that the passages of a document are in, by position; none in other texts."""
+    found: dict[int, Turn] = {}
+    for passage in sorted(passages, key=lambda one: one.encoded.start):
+        metadata = passage.encoded.metadata
+        layout = layout_of(metadata, passage.encoded.start)
+        for start, end in zip(layout.turns[::2], layout.turns[1::2], strict=True):
+            own = layout.own_metadata(metadata, start, end)
+            speaker, time = own.get("speaker"), own.get("start_time")
+            named = None if speaker is None else str(speaker)
+            seconds = float(time) if isinstance(time, (int, float)) else None
+            found.setdefault(start, Turn(start, end, named, seconds))
+    return [found[start] for start in sorted(found)]
 
 
 def units_of(passages: Iterable[StoredPassage]) -> list[tuple[int, int]]:

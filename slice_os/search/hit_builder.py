@@ -12,16 +12,14 @@ import numpy as np
 from slice_os.hits.hit import Context, Hit, UnreadHit, overlap
 from slice_os.query.options import SPAN
 from slice_os.query.query import Query, nearer_counter
-from slice_os.spans.choice import Borders
+from slice_os.spans.choice import Borders, PassageScorer, span_offsets
 from slice_os.spans.cosines import ScoredSpan
-from slice_os.spans.passage_scorer import PassageScorer, span_offsets
 from slice_os.stores.candidates import StoredPassage
 from slice_os.text.clause_borders import NEUTRAL, border_scores, full_stops
 from slice_os.text.clause_words import meaning_of
 from slice_os.text.clauses import Sentence
 from slice_os.text.documents import ENGLISH, Extent, own_extent
-from slice_os.text.passage_layout import PassageLayout, layout_of, passage_sentences
-from slice_os.text.reading import Reading
+from slice_os.text.passage_layout import PassageLayout, Reading, layout_of, passage_sentences
 from slice_os.text.words import find_words
 
 _CLOSING = re.compile(r"[\"”’']?\)")

@@ -13,7 +13,7 @@ from slice_os.hits.notebook import NUMBER, TABLE, TEXT
 from slice_os.stores.protocol import StoreInfo
 
 if TYPE_CHECKING:
-    from slice_os.ingest.summary import IngestSummary, SummaryCallback
+    from slice_os.ingest.pipeline import IngestSummary, SummaryCallback
 
 T = TypeVar("T")
 

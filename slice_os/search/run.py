@@ -1,4 +1,4 @@
-"""Searching and mining a store of any kind: phrases in, hits out."""
+"""Searching and mining a store of any kind: phrases in, hits out, or what comes nearest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.hits.collapse import collapse
 from slice_os.hits.hit import Hit, Hits
+from slice_os.query.filters import DOCUMENT_ID, Condition
 from slice_os.query.fusion import Fusion, convex
 from slice_os.query.options import (
     DEFAULT_SEARCH,
@@ -225,3 +226,31 @@ def all_hits(candidates: ScoredCandidates, query: Query, threshold: float) -> It
                 score=float(scores[row, column]),
                 threshold=threshold,
             )
+
+
+def nearest_span(store: Store, query: Query, doc_id: str) -> Hit | None:
+    """The span of a document with the highest cosine to any of the phrases, not verified.
+
+    Counter-phrases do not count. None if the filter of the query admits no passage of it.
+    """
+    own = Condition(DOCUMENT_ID, "eq", (doc_id,))
+    asked = replace(query, where=(*query.where, own), counters=None)
+    best = None
+    for candidates in filter(lambda some: some.keys, store.scan(asked, -1.0, exhaustive=True)):
+        place = candidates.cosines.argmax()
+        row, column = map(int, np.unravel_index(place, candidates.cosines.shape))
+        key = candidates.keys[column]
+        if passage := candidates.load([key]).get(key):
+            (hit,) = HitBuilder(passage, asked).hits(row, limit=1)
+            best = hit if best is None or hit.cosine > best.cosine else best
+    return best
+
+
+def likelier(one: Hit, other: Hit | None) -> Hit:
+    """The likelier of two hits, or else the nearer one."""
+    return one if other is None or likelihood(one) > likelihood(other) else other
+
+
+def likelihood(hit: Hit) -> tuple[float, float]:
+    """What ranks hits by how near they come: the probability, then the cosine."""
+    return hit.probability or 0.0, hit.cosine

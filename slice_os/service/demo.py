@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 
 from slice_os.corpus import Corpus
 from slice_os.encoder.model_folder import model_folder, read_card
+from slice_os.ingest.pipeline import SummaryCallback
 from slice_os.ingest.readers.reader import ReadOptions
 from slice_os.ingest.reading import read
 from slice_os.ingest.sources import find_sources
-from slice_os.ingest.summary import SummaryCallback
 from slice_os.text.documents import Document
 
 NAME = "demo"

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slice_os.errors import imported
-from slice_os.tables.fields import Kind
-from slice_os.tables.table import Cell, Table
+from slice_os.tables.table import Cell, Kind, Table
 
 if TYPE_CHECKING:
     import pandas

@@ -3,24 +3,25 @@
 A line goes on in the next one if the first word of that had no more room, if the lines around are
 full, too, and begin in lower case as often as those of prose do; or if the line ends with a word
 that needs another, such as "the". So the lines of poems, lists, tables, headings and conversations
-stay apart. A word that is broken by a hyphen is one word.
+stay apart. A word that is broken by a hyphen is one word. Headers, footers and page numbers, lines
+that come again at the edges of neighbouring pages, are left out in the midst of a sentence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from slice_os.arrays import BoolArray, FloatArray, IntArray
 from slice_os.text.clause_borders import border_scores
 from slice_os.text.documents import Document
-from slice_os.text.page_edges import edge_lines
-from slice_os.text.reading import Reading, reading_of
+from slice_os.text.passage_layout import Reading, reading_of
 
 # Columns of print have about 40 characters.
 _LEAST_BREADTH = 36
@@ -256,3 +257,50 @@ def _in_capitals(body: str) -> bool:
 def _is_open(body: str) -> bool:
     word = _LAST_WORD.search(body[-_LONGEST_WORD:])
     return word is not None and border_scores().last.get(word[0].casefold(), 0.0) <= _OPEN
+
+
+_EDGE_LINES = 3
+_NEAR_PAGES = (-2, -1, 1, 2)
+_NUMBER = re.compile(r"\d{1,9}")
+
+_Edge: TypeAlias = list[tuple[int, str]]
+"""Lines of an edge of a page, the outermost first: number and text."""
+
+
+def edge_lines(lines: Sequence[str], pages: Sequence[int]) -> set[int]:
+    """The numbers of lines that are at the same edge of a page near their own.
+
+    A number in them may be that of the page. A line is none of these if one nearer to the edge is
+    not.
+
+    Args:
+        lines: without white space around them.
+        pages: the page of each, in order.
+    """
+    tops: dict[int, _Edge] = {}
+    feet: dict[int, _Edge] = {}
+    for page, group in groupby(range(len(lines)), key=pages.__getitem__):
+        own = [(number, lines[number]) for number in group]
+        tops[page] = own[:_EDGE_LINES]
+        feet[page] = own[::-1][:_EDGE_LINES]
+    return {*_repeated(tops), *_repeated(feet)}
+
+
+def _repeated(edges: dict[int, _Edge]) -> list[int]:
+    found = []
+    for page, edge in edges.items():
+        near = [(step, other) for step in _NEAR_PAGES for _, other in edges.get(page + step, ())]
+        for number, line in edge:
+            if not any(_same(line, other, step) for step, other in near):
+                break
+            found.append(number)
+    return found
+
+
+def _same(line: str, other: str, step: int) -> bool:
+    """Whether two lines differ at most in one number, by as many as there are pages between."""
+    if _NUMBER.split(line) != _NUMBER.split(other):
+        return False
+    pairs = zip(_NUMBER.findall(line), _NUMBER.findall(other), strict=True)
+    changes = [int(second) - int(first) for first, second in pairs if first != second]
+    return not changes or changes == [step]

@@ -11,9 +11,8 @@ from slice_os.hits.hit import Hit, without_vectors
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.options import MineOptions
 from slice_os.query.query import Query
-from slice_os.search.nearest import likelier, nearest_span
 from slice_os.search.refinement import prepare
-from slice_os.search.run import mine
+from slice_os.search.run import likelier, mine, nearest_span
 from slice_os.topics.labels import Label
 from slice_os.topics.run import TopicQuery, make_rules, mine_topics
 from slice_os.topics.topic import Topic

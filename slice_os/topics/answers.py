@@ -18,7 +18,7 @@ from slice_os.errors import InputError
 from slice_os.hits.exchange.documents import Given, TextOf
 from slice_os.hits.hit import Context
 from slice_os.hits.labelled import TABLES, labelled_rows
-from slice_os.tables.fields import decoded, json_object
+from slice_os.tables.table import decoded, json_object
 from slice_os.text.documents import Extent
 from slice_os.text.sentences import sentence_ends
 from slice_os.topics.labels import Label, label_of, read_answers

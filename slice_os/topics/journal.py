@@ -14,8 +14,8 @@ import orjson
 from filelock import FileLock
 
 from slice_os.errors import InputError
-from slice_os.tables.fields import json_object
 from slice_os.tables.replacing import replacing
+from slice_os.tables.table import json_object
 from slice_os.topics.labels import Answer, Label, holding, read_answers
 
 # The beginning of every line of `Label.to_json`.

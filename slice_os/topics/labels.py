@@ -13,7 +13,7 @@ import orjson
 from slice_os.errors import InputError
 from slice_os.hits.hit import Context, Hit
 from slice_os.hits.labelled import TABLES, labelled_rows
-from slice_os.tables.fields import decoded, json_object
+from slice_os.tables.table import decoded, json_object
 
 LabelKey: TypeAlias = tuple[str, str, int, int, str]
 """The words that a label is about: topic, document, first code point, one past the last, text."""

@@ -11,7 +11,7 @@ from slice_os.corpus import Corpus
 from slice_os.encoder.span_encoder import SpanEncoder
 from slice_os.errors import InputError
 from slice_os.ingest.readers.speakers import speaker_segments
-from slice_os.search.turns import Turn
+from slice_os.search.around import Turn
 from slice_os.text.documents import Document, Metadata
 from slice_os.topics.combination import DOCUMENT, SECONDS, TURN
 from slice_os.topics.matching import components, find_matches

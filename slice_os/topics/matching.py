@@ -12,8 +12,8 @@ from slice_os.errors import InputError, nearest_name
 from slice_os.hits.hit import Hit
 from slice_os.query.filters import Filter, parse_where
 from slice_os.query.query import Where
-from slice_os.search.nearest import likelihood
-from slice_os.search.turns import Turn
+from slice_os.search.around import Turn
+from slice_os.search.run import likelihood
 from slice_os.text.documents import Metadata, field_text
 from slice_os.topics.assignment import admits
 from slice_os.topics.combination import DOCUMENT, TURN, Combination, Part

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from slice_os.hits.hit import Hit
-from slice_os.search.turns import Turn
+from slice_os.search.around import Turn
 from slice_os.text.languages import shown_language
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slice_os.arrays import IntArray
-from slice_os.encoder.engines import pad
+from slice_os.encoder.token_model import pad
 from slice_os.training.contrast_rows import ContrastRow
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs

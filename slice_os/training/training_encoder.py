@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from slice_os.encoder.alignment import AlignedText, Aligner
-from slice_os.encoder.engines import pad, plan_batches
+from slice_os.encoder.token_model import pad, plan_batches
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
 from slice_os.training.span_tensors import States

@@ -12,7 +12,7 @@ import numpy as np
 from slice_os.arrays import FloatArray
 from slice_os.hits.hit import Hit, UnreadHit
 from slice_os.spans.passages import word_vectors
-from slice_os.text.reading import Reading
+from slice_os.text.passage_layout import Reading
 from slice_os.text.sentences import sentence_ends
 
 _FEW_WORDS = 6

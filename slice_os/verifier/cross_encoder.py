@@ -15,7 +15,6 @@ import orjson
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText, Aligner
-from slice_os.encoder.engines import OnnxRuntimeEngine, pad
 from slice_os.encoder.model_folder import (
     MODEL_FILE,
     TOKENIZER_FILE,
@@ -25,6 +24,7 @@ from slice_os.encoder.model_folder import (
     read_json,
 )
 from slice_os.encoder.span_encoder import SpanEncoder
+from slice_os.encoder.token_model import OnnxRuntimeEngine, pad
 from slice_os.errors import InputError, ModelError
 from slice_os.verifier.claims import Claim, Verdict
 

@@ -9,7 +9,7 @@ import pytest
 
 from slice_os import StoreError
 from slice_os.query.query import Phrases, Query
-from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import EncodedPassage
 from slice_os.stores.opensearch.schema.records import pack, stored_form, unpack
 

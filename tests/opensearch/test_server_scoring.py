@@ -14,7 +14,7 @@ from opensearchpy import OpenSearch
 
 from slice_os import Corpus, Document, Hits, IndexOptions, OpenSearchStore, SpanEncoder
 from slice_os.query.query import Phrases, Query
-from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import DocumentPart, EncodedPassage
 from slice_os.stores.opensearch.schema.records import passage_key, stored_form
 from slice_os.stores.opensearch.search import (

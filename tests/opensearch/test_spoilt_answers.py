@@ -10,7 +10,7 @@ import pytest
 from opensearchpy import OpenSearch
 
 from slice_os import Corpus, SpanEncoder, StoreError
-from slice_os.ingest.summary import IngestSummary
+from slice_os.ingest.pipeline import IngestSummary
 from slice_os.stores.opensearch.search import server_flows
 from slice_os.stores.opensearch.search.scripted import NATIVE, PAINLESS, ScriptEngine
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.engines import pad, plan_batches
 from slice_os.encoder.hugging_face import load_encoder
+from slice_os.encoder.token_model import pad, plan_batches
 from slice_os.errors import InputError, ModelError
 from slice_os.evaluation.encoders.span_vectors import InContext
 from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, TextEncoder

@@ -14,10 +14,9 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import AlignedText
-from slice_os.encoder.engines import Engine
 from slice_os.encoder.model_folder import BUNDLED, CARD_FILE, model_folder
 from slice_os.encoder.span_encoder import PieceRange, SpanEncoder
-from slice_os.encoder.token_model import Job, TokenModel, load_model
+from slice_os.encoder.token_model import Engine, Job, TokenModel, load_model
 from slice_os.errors import InputError
 from slice_os.evaluation.encoders.text_encoder import (
     DEFAULT,

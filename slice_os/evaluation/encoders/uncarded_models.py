@@ -10,10 +10,9 @@ import numpy as np
 
 from slice_os.arrays import FloatArray, IntArray
 from slice_os.encoder.alignment import Aligner
-from slice_os.encoder.engines import OnnxRuntimeEngine
 from slice_os.encoder.hugging_face import load_encoder, read_json
 from slice_os.encoder.model_folder import MODEL_FILE, TOKENIZER_FILE, ModelCard, content_id
-from slice_os.encoder.token_model import TokenModel
+from slice_os.encoder.token_model import OnnxRuntimeEngine, TokenModel
 from slice_os.errors import ModelError
 
 DEFAULT_LENGTH = 512
@@ -82,7 +81,7 @@ class TorchEngine:
         self._network = network.to(self._device)
 
     def run(self, ids: IntArray, mask: IntArray) -> FloatArray:
-        """One forward pass; see `slice_os.encoder.engines.Engine.run`."""
+        """One forward pass; see `slice_os.encoder.token_model.Engine.run`."""
         with self._torch.inference_mode():
             vectors = self._network(
                 input_ids=self._torch.from_numpy(ids).to(self._device),

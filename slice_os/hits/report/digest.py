@@ -11,7 +11,7 @@ from typing import Any
 
 from slice_os.hits.hit import Hit, overlap
 from slice_os.hits.report.pages import Place
-from slice_os.tables.fields import paired, shown
+from slice_os.tables.table import paired, shown
 
 BINS = 50
 """Bins of the histograms, from 0 to 1; the thresholds that a reader of the report can choose."""

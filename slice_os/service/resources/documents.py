@@ -101,7 +101,7 @@ class DocumentAnswer(BaseModel):
 
 
 class TurnAnswer(BaseModel):
-    """A turn of a conversation; see `slice_os.search.turns.Turn`. Offsets count code points."""
+    """A turn of a conversation; see `slice_os.search.around.Turn`. Offsets count code points."""
 
     start: int
     end: int

@@ -17,7 +17,7 @@ from slice_os.service.asgi.work import until_stopped
 from slice_os.service.resources.bodies import Body, PhraseBody, StoreName, Text, Unit, with_options
 from slice_os.service.services import Services, stoppable
 from slice_os.service.settings import MOST_PHRASES
-from slice_os.tables.fields import type_hints
+from slice_os.tables.table import type_hints
 from slice_os.topics.run import mine_topics
 from slice_os.topics.topic import Topic
 

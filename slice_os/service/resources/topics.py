@@ -24,7 +24,7 @@ from slice_os.service.resources.bodies import (
 )
 from slice_os.service.services import Shared
 from slice_os.service.settings import LONGEST_PHRASE
-from slice_os.tables.fields import type_hints
+from slice_os.tables.table import type_hints
 from slice_os.topics.combination import Part
 from slice_os.topics.folder import StoredTopic
 from slice_os.topics.table import NAME, read_table, topic_table

@@ -15,7 +15,7 @@ from slice_os.arrays import FloatArray
 from slice_os.query.filter_values import parse_number
 from slice_os.query.filters import DOCUMENT_ID, Condition, matcher, unknown_field
 from slice_os.query.query import Query
-from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.choice import PassageScorer
 from slice_os.spans.passages import DocumentPart
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.protocol import (

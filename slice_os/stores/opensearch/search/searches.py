@@ -11,7 +11,7 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.query.query import Query, Where
-from slice_os.spans.passage_scorer import PassageScorer
+from slice_os.spans.choice import PassageScorer
 from slice_os.stores.candidates import PassageKey, ScoredCandidates, StoredPassage
 from slice_os.stores.opensearch.schema.records import (
     index_vectors,
