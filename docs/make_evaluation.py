@@ -19,8 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slice_os.evaluation.result_tables import Table
-from slice_os.evaluation.results import Evaluation, Row
+from slice_os.evaluation.results import Evaluation, Row, Table
 
 DOCS = Path("docs")
 RESULTS = Path("benchmarks/results/eval")

@@ -21,8 +21,18 @@ from slice_os.encoder.hugging_face import LoadedModel, load_encoder
 from slice_os.encoder.token_model import OnnxRuntimeEngine, principal_projection
 from slice_os.errors import ModelError, imported
 from slice_os.export.graph import RECIPES, write_graph
-from slice_os.export.parity import MAX_WORDS, ParityReport, Runner, compare, span_sums
-from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_samples, feeds
+from slice_os.export.parity import (
+    CALIBRATION_TEXT,
+    MAX_WORDS,
+    PARITY_TEXT,
+    Feeds,
+    ParityReport,
+    Runner,
+    bundled_samples,
+    compare,
+    feeds,
+    span_sums,
+)
 
 PRECISIONS = tuple(RECIPES)
 PARITY_FILE = "parity.json"

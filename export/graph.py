@@ -22,7 +22,7 @@ from slice_os.arrays import FloatArray
 from slice_os.encoder.hugging_face import one_line
 from slice_os.encoder.model_folder import MODEL_FILE
 from slice_os.errors import ModelError
-from slice_os.export.samples import Feeds
+from slice_os.export.parity import Feeds
 
 # What optimum exports: a task, and the name of its only output.
 TOKEN_VECTORS = ("feature-extraction", "last_hidden_state")

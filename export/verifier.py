@@ -17,7 +17,7 @@ from slice_os.encoder.token_model import OnnxRuntimeEngine
 from slice_os.errors import ModelError, imported
 from slice_os.export.exporter import OPTIMUM, PARITY_FILE, appearing, provenance, quiet
 from slice_os.export.graph import CLAIMS, write_graph
-from slice_os.export.samples import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
+from slice_os.export.parity import CALIBRATION_TEXT, PARITY_TEXT, Feeds, bundled_passages
 from slice_os.text.sentences import sentence_ends
 from slice_os.verifier.claims import Claim
 from slice_os.verifier.cross_encoder import ClaimInputs, VerifierCard

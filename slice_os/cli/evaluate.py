@@ -99,19 +99,18 @@ def build_context(
     """
     from slice_os.datasets.files import read_passages
     from slice_os.datasets.graded_pairs import read_sts_b
-    from slice_os.evaluation.sts_b_context import builder
-    from slice_os.evaluation.sts_b_context.builder import ChatEndpoint
-    from slice_os.evaluation.sts_b_context.context_rows import save_rows
+    from slice_os.evaluation.sts_b_context import context_rows as made
 
     loaded = read_sts_b(pairs)[:limit]
     if text is not None and endpoint is None and model is None:
-        rows = list(builder.place_in_text(loaded, read_passages(text), seed))
+        rows = list(made.place_in_text(loaded, read_passages(text), seed))
     elif text is None and endpoint is not None and model is not None:
         with closing(StepBar(leave=False)) as bar:
-            rows = list(builder.generate(loaded, ChatEndpoint(endpoint, model), seed, bar.update))
+            chat = made.ChatEndpoint(endpoint, model)
+            rows = list(made.generate(loaded, chat, seed, bar.update))
     else:
         raise click.UsageError("give --text, or --endpoint and --model")
-    save_rows(rows, out)
+    made.save_rows(rows, out)
     click.echo(f"{out}: {len(rows):,} rows; {len(loaded) - len(rows):,} skipped")
 
 

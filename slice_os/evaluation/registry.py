@@ -70,7 +70,7 @@ HARNESSES = {
     "pic-ps": "slice_os.evaluation.pic.similarity:HARNESS",
     "pic-pr": "slice_os.evaluation.pic.retrieval:PR",
     "pic-psd": "slice_os.evaluation.pic.retrieval:PSD",
-    "pcpe": "slice_os.evaluation.pic.pcpe:HARNESS",
+    "pcpe": "slice_os.evaluation.pic.similarity:PCPE",
     "span-retrieval": "slice_os.evaluation.span_retrieval.harness:HARNESS",
     "phrase-similarity": "slice_os.evaluation.phrase_similarity:HARNESS",
     "index": "slice_os.evaluation.index_level:HARNESS",

@@ -21,12 +21,14 @@ from slice_os.encoder.model_folder import DEFAULT_MODEL
 from slice_os.errors import InputError, SliceError
 from slice_os.evaluation.encoders.text_encoder import TextEncoder
 from slice_os.evaluation.registry import open_encoder
-from slice_os.evaluation.sts_b_context.builder import (
+from slice_os.evaluation.sts_b_context.context_rows import (
     ChatEndpoint,
+    ContextRow,
     generate,
+    load_rows,
     place_in_text,
+    save_rows,
 )
-from slice_os.evaluation.sts_b_context.context_rows import ContextRow, load_rows, save_rows
 from slice_os.evaluation.sts_b_context.harness import run
 from slice_os.evaluation.sts_b_context.passage_scores import (
     FORWARD,

@@ -14,12 +14,12 @@ import pytest
 from slice_os.datasets.files import DataFile
 from slice_os.errors import InputError
 from slice_os.evaluation.report.page import render_report
-from slice_os.evaluation.result_tables import Table
 from slice_os.evaluation.results import (
     Evaluation,
     Example,
     Figure,
     Series,
+    Table,
     compare,
 )
 

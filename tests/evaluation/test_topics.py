@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slice_os import InputError
-from slice_os.evaluation.topics.learning import add_labels
+from slice_os.evaluation.topics.harness import add_labels
 from slice_os.evaluation.topics.topic_scores import (
     SCORINGS,
     BestSpans,

@@ -17,9 +17,9 @@ from slice_os.encoder.alignment import AlignedText
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.encoder.token_model import pad, plan_batches
 from slice_os.errors import InputError, ModelError
+from slice_os.evaluation.encoders.model_encoder import TorchEngine
 from slice_os.evaluation.encoders.span_vectors import InContext
 from slice_os.evaluation.encoders.text_encoder import Cost, EncoderSpec, TextEncoder
-from slice_os.evaluation.encoders.uncarded_models import TorchEngine
 
 PROMPTS = ("phrase", "context", "eol")
 BATCH_TOKENS = 4_096

@@ -11,8 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from slice_os.errors import MissingExtraError
-from slice_os.evaluation.result_tables import Table
-from slice_os.evaluation.results import Evaluation, Example, Figure, Series
+from slice_os.evaluation.results import Evaluation, Example, Figure, Series, Table
 
 try:
     from jinja2 import Environment, PackageLoader, StrictUndefined

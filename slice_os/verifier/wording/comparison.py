@@ -10,7 +10,6 @@ import numpy as np
 
 from slice_os.arrays import FloatArray
 from slice_os.verifier.wording.amounts import find_amounts, unmatched
-from slice_os.verifier.wording.cues import CUES
 from slice_os.verifier.wording.moods import (
     asks,
     denials,
@@ -24,7 +23,7 @@ from slice_os.verifier.wording.moods import (
 )
 from slice_os.verifier.wording.parties import PERSONS, Match, bare, is_content, key, order_of
 from slice_os.verifier.wording.reading import Reading
-from slice_os.verifier.wording.words import converse, opposite
+from slice_os.verifier.wording.words import CUES, converse, opposite
 
 _MATCHED = 0.55
 _PERMUTED = 0.7

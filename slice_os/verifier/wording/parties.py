@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slice_os.verifier.wording.cues import CUES
-from slice_os.verifier.wording.words import converse, is_past, stem, word_list
+from slice_os.verifier.wording.words import CUES, converse, is_past, stem, word_list
 
 PERSONS = {
     **dict.fromkeys(("i", "me", "my", "mine", "myself", "i'm", "i've", "i'll", "i'd"), 1),

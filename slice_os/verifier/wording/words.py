@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
@@ -98,3 +99,16 @@ def _listed(name: str, first: str, second: str) -> bool:
         for one in {first, stem(first)}
         for other in {second, stem(second)}
     )
+
+
+_STATES = "|".join(sorted(word_list("states")))
+CUES: Mapping[str, re.Pattern[str]] = {
+    **read_patterns("cues.txt"),
+    "perfect": re.compile(rf"(?:\b(?:have|has)|['’]ve)\b (?:\w+ly |already |just )?{PARTICIPLE}\b"),
+    "passive": re.compile(
+        r"(?:\b(?:am|is|are|was|were|be|been|being|got|gets?)|['’](?:m|re))\b"
+        r"(?: (?:\w+ly|not|also|now|just|already|both|never|always|all))*"
+        rf" (?!(?:{_STATES})\b){PARTICIPLE}\b"
+    ),
+}
+"""Patterns of the cues that are looked for, in lower case."""
