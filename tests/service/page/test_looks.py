@@ -153,7 +153,7 @@ def test_everything_can_be_reached_and_seen_by_keyboard(open_page: OpenPage) -> 
         )
     names = [name for name, _ in reached]
     assert names[-1] == ""
-    assert {"skip", "theme", "show-help", "least", "save-topic", "export-csv"} <= set(names)
+    assert {"skip", "theme", "show-help", "least", "save-topic", "save-file"} <= set(names)
     assert [name for name, style in reached[:-1] if style != "solid"] == []
 
 

@@ -15,7 +15,7 @@ import { narrow, readerPane } from "./reader-pane.js";
 import { sameWords } from "./same-words.js";
 import { keyOf, ordered, reaches } from "./scores.js";
 import { ask } from "./service.js";
-import { saveCsv, saveXlsx } from "./table-file.js";
+import { saveHits } from "./table-file.js";
 import { thresholdControl } from "./threshold.js";
 import { welcome } from "./welcome.js";
 import { nearTurns } from "./wordings.js";
@@ -270,8 +270,7 @@ export function searchView(current, change, topics, topicsChanged) {
     show();
     list.number();
   });
-  byId("export-csv").addEventListener("click", () => saveCsv(answered(visible)).catch(toastError));
-  byId("export-xlsx").addEventListener("click", () => saveXlsx(answered(visible)).catch(toastError));
+  byId("save-file").addEventListener("click", () => saveHits(answered(visible), byId("file-format").value, store.name).catch(toastError));
   byId("copy-link").addEventListener("click", async () => {
     change({});
     await navigator.clipboard.writeText(location.href).then(() => toast("Link copied"), () => toast("The browser does not allow it: copy the address.", true));

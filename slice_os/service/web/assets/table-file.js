@@ -3,15 +3,11 @@
 import { element } from "./dom.js";
 import { askFile } from "./service.js";
 
-/** Give a person the CSV of hits. */
-export async function saveCsv(hits) {
+/** Give a person hits of a store in a format of the service's. */
+export async function saveHits(hits, format, store) {
+  const file = await askFile(`export?${new URLSearchParams({ format })}`, { body: { hits, store } });
   // The mark at the front tells spreadsheets that it is UTF-8.
-  save(new Blob(["\ufeff", await askFile("export?format=csv", { body: { hits } })]), "hits.csv");
-}
-
-/** Give a person the XLSX of hits. */
-export async function saveXlsx(hits) {
-  save(await askFile("export?format=xlsx", { body: { hits } }), "hits.xlsx");
+  save(format === "csv" ? new Blob(["\ufeff", file]) : file, `hits.${format}`);
 }
 
 /** Give a person the counts of all topics as CSV. */
