@@ -38,8 +38,9 @@ from calibration_set import _lines, sentence_pairs, texts
 from natural_hits import LABELS, found
 from scipy.optimize import minimize
 
-from recipes.made_contrasts.builder import known_verbs
-from recipes.made_contrasts.edits import EDITS, edited
+from recipes.verifier_parts.builder import known_verbs
+from recipes.verifier_parts.contrast_rows import read_rows
+from recipes.verifier_parts.edits import EDITS, edited
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.datasets.span_sets import DocumentSpan
 from slice_os.encoder.calibration import fit_calibration
@@ -50,7 +51,6 @@ from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
 from slice_os.text.words import find_words
-from slice_os.training.contrast_rows import read_rows
 from slice_os.verifier.bundled import NETWORK, log_odds
 from slice_os.verifier.claims import Claim, claim_in, claim_of
 from slice_os.verifier.cross_encoder import CrossEncoderVerifier

@@ -14,8 +14,7 @@ import shutil
 from pathlib import Path
 
 from safetensors.torch import load_file, save_file
-
-from slice_os.export.verifier import export_verifier
+from verifier_parts.exporting import export_verifier
 
 FILES = ("model.safetensors", "weights.safetensors")
 

@@ -3,7 +3,7 @@
     python recipes/contrasts.py DATA OUT [--rows N] [--seed N]
 
 DATA is the folder with the data sets; the files that are read are listed in
-`recipes/made_contrasts/builder.py`. The same data and seed give the same rows.
+`recipes/verifier_parts/builder.py`. The same data and seed give the same rows.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from made_contrasts.builder import build_rows
-
-from slice_os.training.contrast_rows import write_rows
+from verifier_parts.builder import build_rows
+from verifier_parts.contrast_rows import write_rows
 
 
 def main() -> None:

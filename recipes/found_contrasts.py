@@ -26,11 +26,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from verifier_parts.contrast_rows import ContrastRow, read_rows, write_rows
+
 from slice_os import Corpus, Document, Hit, SpanEncoder
 from slice_os.query.options import SearchOptions
 from slice_os.search.run import make_query, search
 from slice_os.text.sentences import sentence_ends
-from slice_os.training.contrast_rows import ContrastRow, read_rows, write_rows
 from slice_os.verifier.claims import claim_of
 
 # Sets with phrases of their own; of two phrases one is of Tatoeba.

@@ -13,10 +13,11 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from slice_os.export.verifier import export_verifier
-from slice_os.training.contrast_rows import read_rows
+from verifier_parts.contrast_rows import read_rows
+from verifier_parts.exporting import export_verifier
+from verifier_parts.training import read_recipe, train_verifier
+
 from slice_os.training.progress import Tick
-from slice_os.training.verifier import read_recipe, train_verifier
 
 
 def main() -> None:

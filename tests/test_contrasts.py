@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
-from recipes.made_contrasts.clauses import Clause, Party, clause, party
-from recipes.made_contrasts.edits import (
+from recipes.verifier_parts.clauses import Clause, Party, clause, party
+from recipes.verifier_parts.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
+from recipes.verifier_parts.edits import (
     ask,
     change_number,
     deny,
@@ -18,11 +19,10 @@ from recipes.made_contrasts.edits import (
     oppose,
     swap_roles,
 )
-from recipes.made_contrasts.frames import made_statements
-from recipes.made_contrasts.inflection import gerund, participle, past, third
-from recipes.made_contrasts.lexicon import lexicon
+from recipes.verifier_parts.frames import made_statements
+from recipes.verifier_parts.inflection import gerund, participle, past, third
+from recipes.verifier_parts.lexicon import lexicon
 from slice_os.errors import InputError
-from slice_os.training.contrast_rows import KINDS, ContrastRow, read_rows, write_rows
 
 VERBS = frozenset(["like", "go", "want", "call", "see", "know", "take", "have", "pay", "work"])
 

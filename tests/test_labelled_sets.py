@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("torch", reason="training needs the extra `train`")
 
-from recipes.made_contrasts.answers import answered
-from recipes.made_contrasts.frames import Statement
-from recipes.made_contrasts.from_text import from_intents, with_edits
-from recipes.made_contrasts.labelled import labelled_pairs, meaning_contrasts
-from recipes.made_contrasts.placed_rows import placed_rows
+from recipes.verifier_parts.answers import answered
+from recipes.verifier_parts.frames import Statement
+from recipes.verifier_parts.from_text import from_intents, with_edits
+from recipes.verifier_parts.labelled import labelled_pairs, meaning_contrasts
+from recipes.verifier_parts.placed_rows import placed_rows
 from slice_os import InputError
 
 VERBS = frozenset({"cancel", "like", "arrive"})

@@ -14,7 +14,7 @@ from slice_os.verifier.cross_encoder import CrossEncoderVerifier
 from slice_os.verifier.wording.verifier import WordingVerifier
 
 NETWORK = Path(__file__).parents[1] / "models" / "slice-verify"
-"""The network's folder, as `export_verifier` writes it."""
+"""The network's folder, which recipes/verifier.py makes."""
 
 # Weights of the log-odds of the network and of the wording, and a constant: logistic regression on
 # labelled hits and on contrasts, by benchmarks/verifier_calibration.py.

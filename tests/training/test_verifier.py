@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
-from slice_os.encoder.alignment import Aligner
-from slice_os.training.claim_batches import ClaimBatches
-from slice_os.training.contrast_rows import ContrastRow
-from slice_os.training.progress import Tick
-from slice_os.training.run import LOG_FILE
-from slice_os.training.verifier import (
+from recipes.verifier_parts.claim_batches import ClaimBatches
+from recipes.verifier_parts.contrast_rows import ContrastRow
+from recipes.verifier_parts.training import (
     CHECKPOINT,
     VerifierRecipe,
     read_recipe,
     train_verifier,
 )
+from slice_os import Claim, CrossEncoderVerifier, InputError, ModelError
+from slice_os.encoder.alignment import Aligner
+from slice_os.training.progress import Tick
+from slice_os.training.run import LOG_FILE
 from slice_os.verifier.cross_encoder import ClaimInputs
 
 REPOSITORY = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def trained(recipe: VerifierRecipe, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def exported(trained: Path) -> Path:
     pytest.importorskip("optimum.onnxruntime", reason="exporting needs the extra `export`")
-    from slice_os.export.verifier import export_verifier
+    from recipes.verifier_parts.exporting import export_verifier
 
     folder = trained.parent / "exported"
     export_verifier(

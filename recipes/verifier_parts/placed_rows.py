@@ -10,11 +10,11 @@ from random import Random
 import numpy as np
 
 from slice_os.text.words import find_words
-from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.examples.placement import place
 from slice_os.training.record_types import Passage
 from slice_os.verifier.cross_encoder import AGAINST
 
+from .contrast_rows import ContrastRow
 from .frames import Statement
 
 _TRIMMED = 0.15

@@ -10,12 +10,12 @@ from random import Random
 from typing import Any
 
 from slice_os.datasets.decontamination import Decontamination, read_hashes, sentence_hash
-from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.examples.wordnet import read_synsets
 from slice_os.training.settings import toml_table
 
 from . import labelled, sources
 from .answers import answered
+from .contrast_rows import ContrastRow
 from .frames import Statement, made_statements
 from .from_text import (
     from_intents,

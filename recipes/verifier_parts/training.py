@@ -19,8 +19,6 @@ from slice_os.encoder.alignment import Aligner
 from slice_os.encoder.hugging_face import load_encoder
 from slice_os.errors import InputError
 from slice_os.training.backend import torch
-from slice_os.training.claim_batches import ClaimBatch, ClaimBatches
-from slice_os.training.contrast_rows import ContrastRow
 from slice_os.training.progress import Report, Tick, silent
 from slice_os.training.run import RunLog, claim_folder
 from slice_os.training.settings import (
@@ -34,6 +32,9 @@ from slice_os.training.settings import (
 )
 from slice_os.training.stage import load_checkpoint, save_checkpoint
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
+
+from .claim_batches import ClaimBatch, ClaimBatches
+from .contrast_rows import ContrastRow
 
 CHECKPOINT = "checkpoint"
 _WORDS = "embeddings.word_embeddings"

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from slice_os.arrays import IntArray
 from slice_os.encoder.token_model import pad
-from slice_os.training.contrast_rows import ContrastRow
 from slice_os.verifier.claims import claim_in
 from slice_os.verifier.cross_encoder import AGAINST, ClaimInputs
+
+from .contrast_rows import ContrastRow
 
 _UNKNOWN = -100
 # Groups are shuffled, then sorted by length within so many, then their batches are shuffled.
